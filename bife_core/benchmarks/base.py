@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
-    from bife_core.benchmarks.milp import (
-        MilpData,  # scipy is slow to import, and a configuration does without
-    )
+    # scipy is slow to import, and a configuration does without.
+    from bife_core.benchmarks.milp import MilpData
 
 Split = Literal["collection", "design", "validation", "test"]
 """Decisions are recorded on `collection`, F_HF is measured on `design`, a final choice is made on

@@ -15,16 +15,7 @@ from typing import Any, Final
 
 from bife_core.export.formulas import formula_in_c
 from bife_core.export.writing import feature_constant, number, rule_in_c
-from bife_core.features import (
-    FEATURES,
-    GROUPS,
-    N_FEATURES,
-    Group,
-    columns,
-    groups_of,
-    members_of,
-    rows,
-)
+from bife_core.features import FEATURES, GROUPS, N_FEATURES, Group, columns, groups_of, members_of, rows
 from bife_core.methods.loading import AnyReference, rule_method
 from bife_core.rules import Rejection, check_source
 from bife_core.rules.lowering import Program

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.generators.base import Generator
 from bife_core.plugins import Plugins
@@ -31,7 +31,7 @@ Prompts = Literal["paper", "informed"]
 class GeneratorConfig(Value):
     """Who writes the rules. Addresses and keys of a model API come from the environment, never from here."""
 
-    kind: str = Field(
+    kind: Annotated[str, AfterValidator(GENERATORS.known)] = Field(
         "offline",
         description="Offline grammar, an OpenAI-compatible API, recorded answers, or a plugin.",
         json_schema_extra=GENERATORS.offer,
@@ -44,11 +44,6 @@ class GeneratorConfig(Value):
         "the instances in numbers and earlier attempts as well, and why an answer is no valid rule.",
     )
     replay_from: Path | None = Field(None, description="Directory of recorded answers when kind='replay'.")
-
-    @field_validator("kind")
-    @classmethod
-    def _is_known(cls, kind: str) -> str:
-        return GENERATORS.known(kind)
 
     @model_validator(mode="after")
     def _replay_has_answers(self) -> GeneratorConfig:

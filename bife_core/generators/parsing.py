@@ -47,7 +47,9 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, *, recorded
         attempts=(call.attempt(recorded=recorded),),
     )
     if isinstance(request, ReflectionRequest):
-        text = parse_reflection(call.answer)
+        # The first words of the answer without reasoning and code.
+        words = _FENCE.sub("", without_reasoning(call.answer or "")).split()
+        text = " ".join(words[:_MOST_WORDS]) or None
         failure = None if text else "The model's reflection was empty."
         return draft.model_copy(update={"text": text, "failure": failure})
     parsed = parse_answer(call.answer, cut_off=call.finish_reason == "length")
@@ -80,7 +82,8 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
         return ParsedAnswer(
             failure=f"The answer has {len(text):,} characters; a rule is looked for in {LONGEST_ANSWER:,} at most."
         )
-    pieces = _fenced_code(text)
+    blocks = list(_FENCE.finditer(text))[-_MOST_PIECES:]
+    pieces = [(textwrap.dedent(block.group(2)), text[: block.start()]) for block in blocks]
     if not any(FUNCTION_NAME in code for code, _ in pieces):
         pieces += _bare_code(_FENCE.sub("", text))
     complaint: str | None = None
@@ -107,12 +110,6 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     )
 
 
-def parse_reflection(answer: str | None) -> str | None:
-    """Read a reflection: the first words of an answer without reasoning and code, or None if nothing is left."""
-    words = _FENCE.sub("", without_reasoning(answer or "")).split()
-    return " ".join(words[:_MOST_WORDS]) or None
-
-
 def without_reasoning(answer: str) -> str:
     """Return an answer without what a model thought before it.
 
@@ -129,12 +126,6 @@ def without_reasoning(answer: str) -> str:
 
 def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def _fenced_code(text: str) -> list[tuple[str, str]]:
-    """Return the code of the last fenced blocks and the text before each, in their order."""
-    blocks = list(_FENCE.finditer(text))[-_MOST_PIECES:]
-    return [(textwrap.dedent(block.group(2)), text[: block.start()]) for block in blocks]
 
 
 def _bare_code(text: str) -> list[tuple[str, str]]:

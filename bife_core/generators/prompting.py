@@ -54,10 +54,6 @@ def feature_description() -> str:
     return "\n".join(lines).strip()
 
 
-def _table() -> dict[str, str | int]:
-    return {"features": feature_description(), "n_features": N_FEATURES, "sentence": ""}
-
-
 @cache
 def prompt_version() -> str:
     """Return a hash of all prompt files and of the feature table, to be stored with what a model answered."""
@@ -102,9 +98,9 @@ def assemble(
         parents += (
             f"\n\nRule 1 and rule 2 choose the same candidate in {facts.likeness:.0%} of the decisions."
         )
-    table = _table()
-    if facts is not None and facts.features:
-        table["features"] = measured_features(facts)
+    measured = facts is not None and facts.features
+    features = measured_features(context) if measured else feature_description()
+    table: dict[str, str | int] = {"features": features, "n_features": N_FEATURES, "sentence": ""}
     fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [

@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.errors import RuleError
 from bife_core.methods.scorer import Scorer
-from bife_core.rules import Rejection, compile_rule, rule_sha
+from bife_core.rules.compiling import recompiled, rule_sha
 from bife_core.rules.types import CompiledRule
 from bife_core.values import digest_of
 
@@ -58,11 +57,4 @@ class RuleMethod(Scorer):
 
 
 _sha = lru_cache(maxsize=1024)(rule_sha)
-
-
-@lru_cache(maxsize=64)
-def _compiled(source: str, name: str) -> CompiledRule:
-    compiled = compile_rule(source, name=name)
-    if isinstance(compiled, Rejection):
-        raise RuleError(compiled.reason)
-    return compiled
+_compiled = lru_cache(maxsize=64)(recompiled)

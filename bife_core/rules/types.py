@@ -86,16 +86,6 @@ class Complexity:
         return asdict(self)
 
 
-def full_rows(X: FloatArray) -> FloatArray:
-    """Return a matrix of features, one column each, as machine code reads it; raise `RuleError` for another shape."""
-    matrix = np.asarray(X, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[1] != N_FEATURES:
-        raise RuleError(
-            f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
-        )
-    return np.ascontiguousarray(matrix)
-
-
 class CompiledRule:
     """A branching rule as machine code; `bife_core.rules.compile_rule` makes one.
 
@@ -146,7 +136,11 @@ class CompiledRule:
         RuleError
             If the shape is wrong.
         """
-        matrix = full_rows(X)
+        matrix = np.ascontiguousarray(X, dtype=np.float64)
+        if np.ndim(X) != 2 or matrix.shape[1] != N_FEATURES:
+            raise RuleError(
+                f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
+            )
         scores = np.empty(len(matrix))
         self._code.run(matrix, scores)
         return scores

@@ -291,9 +291,8 @@ class WorkerProcess:
         was_killed = self._killed
         self.kill()
         code = self._process.returncode
-        if (
-            code == -signal.SIGXCPU and not was_killed
-        ):  # its own limit on CPU time, which is beyond the errand's
+        # Its own limit on CPU time, which is beyond the errand's.
+        if code == -signal.SIGXCPU and not was_killed:
             return WorkerFailure("timeout", errand.overdue, self._tail())
         how = f"ended with exit code {code}"
         if was_killed:

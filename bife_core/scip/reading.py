@@ -96,9 +96,8 @@ def _check_lines(path: Path, format_: ModelFormat) -> None:
                     mark = None  # the rest is read to know that it can be decompressed
                 if not line[:1].isspace():
                     section = tokens[0].upper()
-                elif (
-                    section == b"ROWS" and len(tokens) < 2 and format_ == "mps"
-                ):  # which SCIP does not survive
+                elif section == b"ROWS" and len(tokens) < 2 and format_ == "mps":
+                    # SCIP does not survive it.
                     raise InstanceError(f"{path.name} is damaged: line {number}, in ROWS, names no row.")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InstanceError(f"{path.name} cannot be decompressed: it is cut off or damaged.") from error

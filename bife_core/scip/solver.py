@@ -56,7 +56,11 @@ class SolverConfig(Value):
             return given
         if str(given) in ("paper", "default"):
             return {"name": str(given)}
-        return {"name": Path(given).name, "params": read_set_file(Path(given))}
+        path = Path(given)
+        if path.suffix.lower() != ".set" or not path.is_file():
+            raise ConfigError(f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {path}.")
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return {"name": path.name, "params": settings_in(text, str(path))}
 
     @property
     def effective(self) -> dict[str, Parameter]:
@@ -116,13 +120,6 @@ SolverSetting: TypeAlias = Annotated[
     Field(description="SCIP's settings in all stages: 'default', 'paper', or a settings file (.set)."),
 ]
 """The field `solver` of the configuration."""
-
-
-def read_set_file(path: Path) -> dict[str, Parameter]:
-    """Return the parameters a SCIP settings file sets to other values than SCIP's defaults."""
-    if path.suffix.lower() != ".set" or not path.is_file():
-        raise ConfigError(f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {path}.")
-    return settings_in(path.read_text(encoding="utf-8", errors="replace"), str(path))
 
 
 def settings_in(text: str, name: str) -> dict[str, Parameter]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.errors import ConfigError
 from bife_core.plugins import Plugins
@@ -33,7 +33,7 @@ class SearchConfig(Value):
     BiFE's are Algorithm 1 of the paper, with every gap it leaves as a field, and what keeps its threshold from locking.
     """
 
-    method: str = Field(
+    method: Annotated[str, AfterValidator(SEARCHES.known)] = Field(
         "bife", description="Registered name of the search.", json_schema_extra=SEARCHES.offer
     )
     samples: int = Field(100, ge=1, description="Rules to sample in all.")
@@ -65,11 +65,6 @@ class SearchConfig(Value):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Settings of the chosen search alone, by name."
     )
-
-    @field_validator("method")
-    @classmethod
-    def _is_known(cls, method: str) -> str:
-        return SEARCHES.known(method)
 
     @property
     def drawn(self) -> int:

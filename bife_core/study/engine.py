@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 from bife_core.agreement import contradictions
 from bife_core.fidelity.high import HighScore
@@ -40,6 +40,7 @@ from bife_core.study.journal import (
     Drafted,
     Ended,
     Entry,
+    EntryType,
     Finalised,
     HighScored,
     Journal,
@@ -52,8 +53,6 @@ from bife_core.study.journal import (
 )
 from bife_core.study.prompt_context import Past
 from bife_core.values import Value
-
-EntryType = TypeVar("EntryType", bound=Entry)
 
 CONCURRENT_WORK: Final = 16
 """Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""

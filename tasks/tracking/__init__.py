@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -148,14 +148,11 @@ def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) 
 
 def _close(row: StudyRow, reason: str, by_person: bool = False, of: str | None = None) -> bool:
     """Write into an evolution that no process works on that it stopped, with the calls no event reports."""
-
-    def own(tags: Mapping[str, str]) -> bool:
-        return of is None or tags.get(provenance.WHOLE_RUN) == of
-
     if not left_open(row):
         return False
     with suppress(BifeError), home_store().claim(_claim(row), timeout_s=0.0):
         folder = project_home().runs / row.key
+        own = (lambda _: True) if of is None else (lambda tags: tags.get(provenance.WHOLE_RUN) == of)
         return close_left(home_store(), folder, reason, by_person=by_person, whose=own)
     return False
 

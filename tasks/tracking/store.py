@@ -189,11 +189,6 @@ def run_url(run_id: str, experiment: str) -> str:
     return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}") if run_id else ""
 
 
-def experiment_url(experiment: str, **asked: str) -> str:
-    """Return the list of an experiment's runs."""
-    return page(f"experiments/{experiment_id(experiment)}/runs", **asked)
-
-
 def save_view(parent: str, name: str, time_ms: int) -> None:
     """Save the view that `ranking_url` opens: the samples of the run `parent`, named `name`, that began then."""
     state = {
@@ -215,7 +210,7 @@ def save_view(parent: str, name: str, time_ms: int) -> None:
 
 def ranking_url(parent: str) -> str:
     """Return the address of an evolution's samples, best first; none while MLflow has no such run."""
-    return experiment_url(EVOLUTION, viewStateShareKey=parent) if parent else ""
+    return page(f"experiments/{experiment_id(EVOLUTION)}/runs", viewStateShareKey=parent) if parent else ""
 
 
 def page(path: str, address: str | None = None, **asked: str) -> str:
