@@ -44,15 +44,9 @@ class Attempt(Value):
 class Draft(Value):
     """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
 
-    Attributes
-    ----------
-    text : str or None
-        What a reflection wrote; it has no source.
-    seconds : float
-        Wall seconds of writing, CPU seconds of a fit.
-    unanswered : str or None
-        "refused" when the service did not accept the request, "outage" when it gave no answer: then the failure speaks
-        of the service and not of a rule.
+    A reflection has a `text` and no source. `seconds` are wall seconds of writing, CPU seconds of a fit. `unanswered`
+    is "refused" when the service did not accept the request, "outage" when it gave no answer: then the failure speaks
+    of the service and not of a rule.
     """
 
     key: str

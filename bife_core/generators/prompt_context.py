@@ -38,28 +38,14 @@ class FeatureRange(Value):
 class PromptContext(Value):
     """What a generator is given beside the request.
 
-    Attributes
-    ----------
-    benchmark : str
-        What is solved.
-    instances : tuple of str
-        Sentences on the instances and the recorded decisions, numbers taken from them.
-    features : tuple of FeatureRange
-        One per feature, in the order of the table; empty without recorded decisions.
-    low, high : str
-        What F_LF and F_HF are.
-    rpb : float or None
-        F_HF of SCIP's own rule; None until it was solved with.
-    earlier : tuple of Sample
-        What the search sampled before it made this request, in order.
-    failings : dict
-        Sentences on where a rule chooses wrongly, by its sample's id.
-    fitting : bool
-        Whether the numbers of rules are fitted to the recorded decisions after they are written.
-    fitted : tuple of str
-        Samples whose numbers have become others so.
-    likeness : float or None
-        Share of decisions in which two parents choose the same candidate.
+    `benchmark` is what is solved. `instances` are sentences on the instances and the recorded decisions, numbers taken
+    from them; `features` has one entry per feature, in the order of the table, and is empty without recorded decisions.
+    `low` and `high` say what F_LF and F_HF are, and `rpb` is F_HF of SCIP's own rule, None until it was solved with.
+
+    `earlier` is what the search sampled before it made this request, in order. `failings` has sentences on where a rule
+    chooses wrongly, by its sample's id. `fitting` says that the numbers of rules are fitted to the recorded decisions
+    after they are written, and `fitted` whose have become others so. `likeness` is the share of decisions in which two
+    parents choose the same candidate.
     """
 
     benchmark: str

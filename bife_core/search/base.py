@@ -48,14 +48,8 @@ class BaseSearch(ABC):
     `sample_requests` make requests for rules, `admit` enters the answers and charges the budget, `update` replaces a
     sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else. A rule whose hash
     was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again until they are
-    answered.
-
-    Attributes
-    ----------
-    options : Value
-        `config.options`, validated by the class attribute `Options`; what does not fit is a `ConfigError`.
-    alive : tuple of Sample
-        The population; subclasses replace it.
+    answered. `options` are `config.options`, validated by the class attribute `Options`; what does not fit is a
+    `ConfigError`. `alive` is the population, which subclasses replace.
     """
 
     Options: ClassVar[type[Value]] = Value

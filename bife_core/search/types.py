@@ -15,23 +15,13 @@ Operator = str
 
 
 class Sample(Value):
-    """One sampled rule and all that is known of it.
+    """One sampled rule and all that is known of it; what is not known is None.
 
-    Attributes
-    ----------
-    id : str
-        Generation and position, such as ``g03-c05``; unique within a search.
-    sha, behaviour : str or None
-        Hashes of the rule's normalised syntax tree, and of what it chose in the recorded decisions; rules of one
-        behaviour are behavioural duplicates.
-    f_lf, f_hf : float or None
-        Low and high fidelity, higher is better; None while unknown.
-    niche : int or None
-        Niche of a fitted rule, see `Fit`; None for all others.
-    eliminated : str or None
-        Why a valid rule was given up in its race and has no F_HF, as half a sentence.
-    failure : str or None
-        Why the sample is out, as one sentence; None for a valid rule.
+    `id` is generation and position, such as ``g03-c05``, unique within a search. `sha` and `behaviour` are hashes of
+    the rule's normalised syntax tree and of what it chose in the recorded decisions; rules of one behaviour are
+    behavioural duplicates. Of the fidelities `f_lf` and `f_hf` higher is better. `niche` is that of a fitted rule, see
+    `Fit`. `eliminated` is why a valid rule was given up in its race and has no F_HF, as half a sentence, and `failure`
+    why the sample is out, as one sentence.
     """
 
     id: str
