@@ -112,18 +112,8 @@ class Repairing(Protocol):
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
-        """Write the rule once more.
+        """Write the rule once more; None where there is nothing to repair.
 
-        Parameters
-        ----------
-        rejected : Draft
-            What `generate` gave.
-        reason : str
-            Why it is no valid rule, as a sentence.
-
-        Returns
-        -------
-        Draft or None
-            What was written now; None where there is nothing to repair.
+        `rejected` is what `generate` gave, and `reason` why it is no valid rule, as a sentence.
         """
         ...
