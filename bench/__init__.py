@@ -90,8 +90,9 @@ def decisions_of(
 
 
 def cut(decisions: Decisions, least: int) -> tuple[Decisions, Decisions]:
-    """Return at least so many decisions to fit to, and those of the other models to judge by."""
+    """Return at least so many decisions to fit to, two thirds of fewer, and those of other instances to judge by."""
     names = decisions.instance
+    least = min(least, 2 * len(names) // 3)
     count = next(at for at in range(least, len(names)) if names[at] != names[at - 1])
     return decisions[:count], decisions[count:]
 
