@@ -53,8 +53,9 @@ class Comparison(Value):
     bootstrap interval (None where the data give none); below 1 the method is better. `node_ratio` is the same for nodes
     and `per_node_ratio` for CPU seconds a node; their product is the ratio of CPU times. Of the pairs of `solves` one
     that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
-    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on instances, `p_adjusted`
-    its Holm adjustment over `family` tests. On `wins`, `ties` and `losses` the method is cheaper, as cheap, costlier,
+    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on instances,
+    `p_adjusted` its Holm adjustment over `family` tests, none where the comparison is the `primary` one. On `wins`,
+    `ties` and `losses` the method is cheaper, as cheap, costlier,
     seeds collapsed; `unbranched` instances are left out because no method branches on them. `note` is what limits the
     statement; empty if nothing does.
     """
@@ -79,6 +80,7 @@ class Comparison(Value):
     p_value: float = 1.0
     p_adjusted: float = 1.0
     family: int = 1
+    primary: bool = False
     wins: int = 0
     ties: int = 0
     losses: int = 0
@@ -112,22 +114,29 @@ def compare(
     metric: Cost = "time",
     confidence: float = CONFIDENCE,
     setting: str = "these instances",
+    primary: bool = False,
 ) -> tuple[Comparison, ...]:
     """Compare each method with the baseline on the solves of a `solve_frame`, and adjust the tests over all of them.
+
+    With `primary`, that of the first method was set in advance as the one that decides, and is left as it is.
 
     Solves of the same instance and seed are compared; instances on which no method branches count nowhere. A method
     that shares no solve with the baseline gives no comparison.
     """
-    pairs = (compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods)
-    return adjusted([pair for pair in pairs if pair is not None])
+    pairs = {method: compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods}
+    found = [pair for pair in pairs.values() if pair is not None]
+    return adjusted(
+        [one.model_copy(update={"primary": primary and one.method == methods[0]}) for one in found]
+    )
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Return comparisons with their p-values adjusted over all of them (Holm)."""
-    values = holm([comparison.p_value for comparison in comparisons])
+    """Return comparisons with the p-values of those that are not primary adjusted over all of these (Holm)."""
+    others = [one for one in comparisons if not one.primary]
+    values = iter(holm([one.p_value for one in others]))
     return tuple(
-        comparison.model_copy(update={"p_adjusted": value, "family": len(comparisons)})
-        for comparison, value in zip(comparisons, values, strict=True)
+        one if one.primary else one.model_copy(update={"p_adjusted": next(values), "family": len(others)})
+        for one in comparisons
     )
 
 

@@ -145,7 +145,8 @@ class EvaluationSummary(Value):
         if self.protocol.metric == metric:
             return self.lead
         others = [label for label in self.methods if label != self.baseline]
-        return compare(self.frame, others, self.baseline, metric, self.lead.confidence, self.setting)[0]
+        level, primary = self.lead.confidence, self.lead.primary
+        return compare(self.frame, others, self.baseline, metric, level, self.setting, primary)[0]
 
     @property
     def judged(self) -> Comparison:
@@ -227,7 +228,7 @@ def summarise(
     others = [label for label in methods if label != baseline]
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
     frame = solve_frame(rows, config.time_limit_s)
-    comparisons = compare(frame, others, baseline, config.metric, level, setting)
+    comparisons = compare(frame, others, baseline, config.metric, level, setting, primary=use > 0)
     if not comparisons:
         raise SolverError(
             f"No solve has a {METRICS[config.metric].words} to compare methods by; choose another evaluation.metric."
