@@ -46,9 +46,8 @@ def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, sto
     # MLflow shows pictures, but no page: the most telling one stands beside it.
     plots.save(figures[0].figure, folder, "costs", formats=("png",))
     write_whole(folder / lead.file_name, lead.text)
-    for label, method in summary.methods.items():
-        if method.kind == "tuned_rpb":
-            write_whole(folder / f"{label}.set", method.text)
+    for label, file in summary.settings_files.items():
+        write_whole(folder / file, summary.methods[label].text)
     write_whole(folder / STORY, story.model_dump_json())
     write_whole(folder / RECORD, summary.model_dump_json())
 

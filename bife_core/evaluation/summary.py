@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -28,7 +29,7 @@ from bife_core.fidelity.solving import misbehaviour, totals
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
-from bife_core.methods.tuned_rpb import TunedRpb
+from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
@@ -97,14 +98,23 @@ class EvaluationSummary(Value):
         return " ".join([*map(statement, self.comparisons), *of_scip])
 
     @property
+    def settings_files(self) -> dict[str, str]:
+        """What the settings file of each tuned RPB is called, by label; a label may be no name of a file."""
+        tuned = [label for label, method in self.methods.items() if isinstance(method, TunedRpb)]
+        return {
+            label: FILE_NAME if number == 1 else f"{Path(FILE_NAME).stem}_{number}.set"
+            for number, label in enumerate(tuned, start=1)
+        }
+
+    @property
     def better_parameters(self) -> list[str]:
         """Sentences on tuned RPB where it did better than the leading rule: its settings file needs no plugin."""
-        lead, words = self.lead, METRICS[self.lead.metric].words
+        lead, words, files = self.lead, METRICS[self.lead.metric].words, self.settings_files
         return [
-            f"RPB with the parameters of {one.method}.set took less {words} than {self.rule}: {one.ratio:.3f} of "
+            f"RPB with the parameters of {files[one.method]} took less {words} than {self.rule}: {one.ratio:.3f} of "
             f"{known_as(self.baseline)}'s, not {lead.ratio:.3f}."
             for one in self.comparisons
-            if isinstance(self.methods.get(one.method), TunedRpb) and one.ratio < lead.ratio
+            if one.method in files and one.ratio < lead.ratio
         ]
 
     @property

@@ -45,7 +45,7 @@ BUDGET: Final = ",budget="
 """What stands in a reference between a rule and its budget."""
 
 _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*\w+/[\w/]+ *=[^=]")
-"""How a settings file of SCIP begins, and no Python."""
+"""How settings begin that no file of that kind holds, and no Python."""
 
 RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json", FILE_NAME)
 """Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
@@ -99,7 +99,9 @@ def load_method(reference: AnyReference) -> Method:
     plain, comma, given = str(reference).rpartition(BUDGET)
     if comma and isinstance(reference, str):
         return with_budget(load_method(plain), given)
-    method = method_of(*_text_and_name(reference))
+    text, name = _text_and_name(reference)
+    settings = str(reference).lower().endswith(".set")
+    method = TunedRpb.of_text(text, name) if settings else method_of(text, name)
     try:
         if isinstance(method, RuleMethod):
             method.compiled  # noqa: B018 - compiled once to know that it can be

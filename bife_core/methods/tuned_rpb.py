@@ -31,16 +31,17 @@ class TunedRpb(Method):
     @field_validator("params")
     @classmethod
     def _as_scip_has_them(cls, given: dict[str, Parameter]) -> dict[str, Parameter]:
-        for name in given:
+        try:
+            found = dict(sorted(_read(_written(given)).items()))
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+        for name in [*given, *found]:  # a value of two lines sets more than the parameter it is given for
             if not name.startswith("branching/") or name.endswith("/priority"):
                 raise ValueError(
                     f"RPB is tuned by parameters branching/* other than priorities, and {name} is none; "
                     "give other settings of SCIP as its solver"
                 )
-        try:
-            return dict(sorted(_read(_written(given)).items()))
-        except ConfigError as error:
-            raise ValueError(str(error)) from error
+        return found
 
     @property
     def identity(self) -> str:

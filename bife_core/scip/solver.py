@@ -59,7 +59,7 @@ class SolverConfig(Value):
         path = Path(given)
         if path.suffix.lower() != ".set" or not path.is_file():
             raise ConfigError(f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {path}.")
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
         return {"name": path.name, "params": settings_in(text, str(path))}
 
     @property

@@ -17,6 +17,7 @@ from bife_core.methods.loading import load_method, method_of
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import attach, solve
 from bife_core.sandbox import InProcess
+from bife_core.scip.solver import Parameter, SolverConfig
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
 from bife_core.store import Store
@@ -36,6 +37,21 @@ def test_its_text_is_a_settings_file_that_is_read_back(method: TunedRpb, tmp_pat
     assert method_of(method.text, "tuned_rpb") == method
     (file := tmp_path / method.file_name).write_text(f"# ours\n\n{method.text}")
     assert load_method(str(file)) == load_method(file) == method
+
+
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [
+        ("", {}),
+        ("# nothing\n", {}),
+        ("\ufeffbranching/scorefunc\t= s\n", {"branching/scorefunc": "s"}),
+    ],
+)
+def test_a_settings_file_is_one_by_its_name(text: str, params: dict[str, Parameter], tmp_path: Path) -> None:
+    (file := tmp_path / "ours.SET").write_text(text, encoding="utf-8")
+    found = load_method(str(file))
+    assert isinstance(found, TunedRpb)
+    assert (found.params, SolverConfig.model_validate(file).params) == (params, params)
 
 
 def test_scip_reads_the_file_too(tmp_path: Path) -> None:
@@ -83,6 +99,8 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(
     assert ratios["tuned_rpb"] < ratios[slow.name]
     led = found.model_copy(update={"comparisons": found.comparisons[::-1]})
     assert "tuned_rpb.set" not in led.conclusion
+    odd = found.model_copy(update={"methods": {"../../evil": TUNED, RPB: TUNED, "models:/bife-t/1": TUNED}})
+    assert list(odd.settings_files.values()) == ["tuned_rpb.set", "tuned_rpb_2.set", "tuned_rpb_3.set"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +113,8 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(
             r"ours, line 1: .* did you mean branching/relpscost/maxlookahead",
         ),
         ("branching/scorefunc = z\n", "SCIP does not take the settings in ours"),
-        ("# nothing\n", "is not a usable rule"),
+        ("emphasis: feasibility\n", r"ours is no method: .* is none"),
+        ("def candidate_variable_score(f): return f[0]\n", "SCIP does not take the settings in ours"),
     ],
 )
 def test_a_settings_file_of_anything_else_is_refused(text: str, said: str, tmp_path: Path) -> None:
@@ -107,3 +126,5 @@ def test_a_settings_file_of_anything_else_is_refused(text: str, said: str, tmp_p
 def test_parameters_scip_does_not_take_are_refused_at_once() -> None:
     with pytest.raises(ValidationError, match=r"no parameter branching/foo"):
         TunedRpb(params={"branching/foo": 1})
+    with pytest.raises(ValidationError, match=r"limits/nodes is none"):
+        TunedRpb(params={"branching/scorefunc": "s\nlimits/nodes = 3"})
