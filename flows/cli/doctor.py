@@ -187,7 +187,9 @@ def _instances(folder: Path) -> Finding:
             ": with fewer, no difference is significant. Add instances of this kind, or solve them by `bife solve`, "
             "which branches by the general rule where there is no champion"
         )
-    found, gained = first_look(opened.instances("design", PRECHECKED))
+    # Folders below the threshold have a single design instance.
+    looked_at = opened.usable[:PRECHECKED] if usable < needed else opened.instances("design", PRECHECKED)
+    found, gained = first_look(looked_at)
     poor = opened.left_out or found.little or found.share is None or usable < needed
     sentences = [
         " ".join([f"{usable} can be used.", *opened.notes]),

@@ -131,12 +131,17 @@ def test_a_home_that_is_a_file_fails(monkeypatch, tmp_path):
 
 
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
+    looked_at = []
     monkeypatch.setattr(
-        "tasks.collection.first_look", lambda some: (Precheck(asked=3, solved=3, share=0.5), "G.")
+        "tasks.collection.first_look",
+        lambda some: looked_at.append(len(some)) or (Precheck(asked=3, solved=3, share=0.5), "G."),
     )
     for number in range(17):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
         (tmp_path / f"m{number}.lp").write_text(text)
+        if number == 3:
+            assert doctor._instances(tmp_path).state == "warn"
+            assert looked_at == [3]
     finding = doctor._instances(tmp_path)
     lines = finding.text.split("\n")
     assert (finding.state, len(lines), lines[3]) == ("ok", 4, "G.")
