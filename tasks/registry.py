@@ -283,8 +283,10 @@ def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
     label = instances.label
     if instances.folder is None and instances.size != "test":
         label = f"{label}-{instances.size}"
-    name = _PREFIX + (re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_") or "rules")
-    return name if solver.label == "default" else f"{name}-{solver.label}"
+    # Two dashes only before settings: no folder has the name of another one under these. MLflow allows no dot.
+    label = re.sub(r"-+", "-", re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_"))
+    name = _PREFIX + (label or "rules")
+    return name if solver.label == "default" else f"{name}--{solver.label}"
 
 
 @contextmanager

@@ -59,17 +59,18 @@ def test_names_are_clean_and_sizes_kept_apart():
     for given, expected in (
         ({"benchmark": "folder", "folder": Path("/a/My models: 2/")}, "bife-My_models_2"),
         ({"benchmark": "folder", "folder": Path("/")}, "bife-rules"),
+        ({"benchmark": "folder", "folder": Path("/a/toys--paper")}, "bife-toys-paper"),
         ({"size": "transfer"}, "bife-combinatorial_auction-transfer"),
     ):
         assert registered_name(InstancesConfig(**given), DEFAULT) == expected
-        assert registered_name(InstancesConfig(**given), PAPER) == f"{expected}-paper"
+        assert registered_name(InstancesConfig(**given), PAPER) == f"{expected}--paper"
 
 
 def test_each_settings_of_scip_have_a_name_of_their_own():
     auctions, own = InstancesConfig(), SolverConfig(name="fast one.set", params={"heuristics/rens/freq": -1})
-    assert registered_name(auctions, own) == f"bife-combinatorial_auction-fast_one_{own.digest[:6]}"
+    assert registered_name(auctions, own) == f"bife-combinatorial_auction--fast_one_{own.digest[:6]}"
     asked = SolverConfig(gap=0.01)
-    assert registered_name(auctions, asked) == f"bife-combinatorial_auction-default_{asked.digest[:6]}"
+    assert registered_name(auctions, asked) == f"bife-combinatorial_auction--default_{asked.digest[:6]}"
 
 
 def test_the_source_comes_back_by_alias_and_by_version(name):
