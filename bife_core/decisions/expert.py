@@ -15,10 +15,9 @@ from bife_core.errors import SolverError
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.python_branching import LpBranchrule
 from bife_core.scip.reading import read_model
+from bife_core.scip.solver import HIGHEST_PRIORITY
 from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
 
-_PRIORITY: Final = 10_000_000
-_PSCOST_PRIORITY: Final = 9_999_999
 _NO_LIMIT: Final = 2**31 - 1
 _INFEASIBLE_GAIN: Final = 1e20
 """Bound gain of an infeasible child while no incumbent bounds it: SCIP's infinity."""
@@ -127,8 +126,8 @@ def record_decisions(path: Path, instance: str, *, settings: SolveSettings, quot
     model = read_model(path)
     apply(settings, model)
     expert = _Expert(instance, quota)
-    model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
-    model.setParam("branching/pscost/priority", _PSCOST_PRIORITY)
+    model.includeBranchrule(expert, "expert", "strong branching, recorded", HIGHEST_PRIORITY, -1, 1.0)
+    model.setParam("branching/pscost/priority", HIGHEST_PRIORITY - 1)
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
     if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):

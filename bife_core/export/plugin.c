@@ -75,7 +75,7 @@ SCIP_Longint SCIPgetNLPIterations(SCIP*);
 SCIP_Longint SCIPgetNStrongbranchLPIterations(SCIP*);
 SCIP_Longint SCIPgetNDualResolveLPIterations(SCIP*);
 SCIP_Longint SCIPgetNDualResolveLPs(SCIP*);
-int SCIPgetNLPBranchCands(SCIP*);
+int SCIPgetNPrioLPBranchCands(SCIP*);
 int SCIPgetNRuns(SCIP*);
 SCIP_Real SCIPinfinity(SCIP*);
 SCIP_Real SCIPepsilon(SCIP*);
@@ -121,7 +121,7 @@ SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
 #ifndef BIFE_INCLUDE
 #define BIFE_INCLUDE SCIPincludeBranchruleBife
 #endif
-#define RULE_PRIORITY 10000000  /* above every branching rule SCIP brings; those run where this one gives no answer */
+#define RULE_PRIORITY 536870911  /* the highest there is; other branching rules run where this one gives no answer */
 
 #ifdef __cplusplus
 extern "C"
@@ -857,7 +857,7 @@ static int within_budget(SCIP* scip, SCIP_BRANCHRULEDATA* data)
    if( !begun )
    {
       /* RPB begins with up to 100 candidates at once, two LPs each, as long as those that were solved again so far. */
-      const int n_candidates = SCIPgetNLPBranchCands(scip);
+      const int n_candidates = SCIPgetNPrioLPBranchCands(scip);
       const SCIP_Longint n_resolves = SCIPgetNDualResolveLPs(scip);
       strong = 2.0 * (n_candidates < 100 ? n_candidates : 100);
       strong = strong * (double)SCIPgetNDualResolveLPIterations(scip) / (double)(n_resolves > 0 ? n_resolves : 1);

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from bife_core.plugins import Plugins
+from bife_core.scip.solver import HIGHEST_PRIORITY
 from bife_core.values import Value
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class ScipMethod(Method):
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:
         """Give it the highest priority."""
-        model.setParam(f"branching/{self.name}/priority", 10_000_000)
+        model.setParam(f"branching/{self.name}/priority", HIGHEST_PRIORITY)
 
 
 METHODS: Final[Plugins[type[Method]]] = Plugins(

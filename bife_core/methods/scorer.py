@@ -27,7 +27,8 @@ class Scorer(Method):
     @property
     def identity(self) -> str:
         """Hash of all fields but the name, and of a plugin's code."""
-        return digest_of([self.model_dump(mode="json", exclude={"name"}), code_revision(type(self))])
+        left_out = {"name"} if self.budget is not None else {"name", "budget"}
+        return digest_of([self.model_dump(mode="json", exclude=left_out), code_revision(type(self))])
 
     @property
     def features(self) -> frozenset[int] | None:

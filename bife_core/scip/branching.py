@@ -18,11 +18,10 @@ from bife_core.scip.compiled import callback, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.python_branching import PythonBranchrule, Scoring
+from bife_core.scip.solver import HIGHEST_PRIORITY
 from bife_core.values import Value
 
 PLUGIN_NAME: Final = "bife"
-_PRIORITY: Final = 10_000_000
-"""Above every branching rule SCIP brings; those run where the rule gives no answer."""
 
 
 class Guard(Value):
@@ -60,7 +59,7 @@ class Budget(Value):
     )
 
     def __str__(self) -> str:
-        return f"{self.share:g}" + ("" if self.returns else ",once")
+        return f"{self.share!r}" + ("" if self.returns else ",once")
 
 
 FALLBACKS: Final = ("undecided", "rule_errors", "overtime", "featureless")
@@ -108,8 +107,7 @@ class BranchingStats:
     featureless : int
         Those that fell back because the system had no memory for the features; the rule was not asked.
     within_budget : int
-        Nodes at which RPB branched, or tightened bounds instead, because its strong branching was within the budget;
-        these are no fallbacks.
+        Nodes that were left to RPB, because its strong branching was within the budget; these are no fallbacks.
     """
 
     calls = _Counter(layout.CALLS)
@@ -167,9 +165,9 @@ def attach_scorer(
         state[layout.BUDGET_SHARE] = np.float64(budget.share).view(np.int64)
         state[layout.BUDGET_RETURNS] = budget.returns
     if limits is not None or budget is not None:
-        model.setParam("branching/relpscost/priority", _PRIORITY - 1)
+        model.setParam("branching/relpscost/priority", HIGHEST_PRIORITY - 1)
     if not address:
-        PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, _PRIORITY)
+        PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, HIGHEST_PRIORITY)
         return stats
     state[layout.SCORER] = address
     state[layout.MASK] = mask_of(features)
@@ -179,7 +177,7 @@ def attach_scorer(
         ctypes.byref(plugin),
         PLUGIN_NAME.encode(),
         rule.name.encode(),
-        ctypes.c_int(_PRIORITY),
+        ctypes.c_int(HIGHEST_PRIORITY),
         ctypes.c_int(-1),
         ctypes.c_double(1.0),
         ctypes.c_void_p(state.ctypes.data),

@@ -77,7 +77,7 @@ class PythonBranchrule(LpBranchrule):
         if self.solved.getNRuns() <= 1:
             self.began = time.perf_counter()
             self.state[layout.SPENT_BEFORE] = self.state[layout.CALLBACK_NS]
-            self.state[layout.BUDGET_SPENT] = 0
+            self.state[layout.BUDGET_SPENT] = self.state[layout.BUDGET_NODE] = 0
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         """Branch on the candidate of the highest score: SCIP's BRANCHEXECLP."""
@@ -120,4 +120,5 @@ class PythonBranchrule(LpBranchrule):
         if best < 0:
             return _DID_NOT_RUN
         self.solved.branchVar(variables[best])
+        callback.take_back(scip_address(self.solved), state)
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}

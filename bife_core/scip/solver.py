@@ -29,6 +29,10 @@ def of_settings(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
     return {name: value for name, value in params.items() if not name.startswith(_EACH_SOLVE)}
 
 
+HIGHEST_PRIORITY: Final = 2**29 - 1
+"""The highest a branching rule can have: nothing in a settings file takes it from the method that was chosen."""
+
+
 class SolverConfig(Value):
     """SCIP's settings; may be given as `default`, as `paper`, or as the path of a `.set` file.
 

@@ -74,11 +74,22 @@ def within_budget(scip, state):
         n_lps = 2 * min(_FIRST_CANDIDATES, api.n_branch_cands(scip))
         strong = n_lps * api.n_dual_resolve_iterations(scip) / max(1, api.n_dual_resolves(scip))
     if strong <= share * (strong + api.n_lp_iterations(scip)):
-        state[layout.WITHIN_BUDGET] += 1
+        # RPB may tighten bounds and have the node processed again.
+        node = api.n_total_nodes(scip)
+        state[layout.WITHIN_BUDGET] += node != state[layout.BUDGET_NODE]
+        state[layout.BUDGET_NODE] = node
         return True
     if begun and not state[layout.BUDGET_RETURNS]:
         state[layout.BUDGET_SPENT] = 1
     return False
+
+
+@jit
+def take_back(scip, state):
+    """Count a node as the rule's at which RPB was within its budget before."""
+    if state[layout.BUDGET_NODE] == api.n_total_nodes(scip):
+        state[layout.WITHIN_BUDGET] -= 1
+        state[layout.BUDGET_NODE] = 0
 
 
 @c_callback(int32(int64, int64, int32, int64))
@@ -115,6 +126,7 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     else:
         code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
         store_int32(result, 0, _BRANCHED)
+        take_back(scip, state)
     state[layout.CALLBACK_NS] += cpu_nanoseconds(state, layout.SCRATCH) - started
     return code
 
@@ -126,5 +138,5 @@ def begin_solve(scip, branchrule):
     reset(state)
     if api.n_runs(scip) <= 1:  # not after a restart, where the solve goes on
         state[layout.SPENT_BEFORE] = state[layout.CALLBACK_NS]
-        state[layout.BUDGET_SPENT] = 0
+        state[layout.BUDGET_SPENT] = state[layout.BUDGET_NODE] = 0
     return _OKAY

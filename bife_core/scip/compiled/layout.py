@@ -32,6 +32,7 @@ import numpy.typing as npt
     SPENT_BEFORE,  # CALLBACK_NS when the present solve began
     BUDGET_SHARE,  # bits of the double that is the share of LP iterations RPB may spend; 0 without a budget
     BUDGET_RETURNS,  # whether RPB branches again once its share is below the budget
+    BUDGET_NODE,  # number of the last node that was left to RPB
     BUDGET_SPENT,  # whether RPB was over budget before in the present solve
     CALLS,  # the counters of `BranchingStats`
     CANDIDATES,
@@ -44,7 +45,7 @@ import numpy.typing as npt
     FEATURELESS,
     WITHIN_BUDGET,
     SCRATCH,  # seven words the SCIP functions write their results to
-) = range(31)
+) = range(32)
 
 (
     COL_STATIC,  # static features of a column, one record of them at its index
