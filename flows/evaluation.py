@@ -25,7 +25,7 @@ from flows.results import EvaluationResult, TrackedRun
 from tasks.collection import prepare_instances
 from tasks.evaluation import evaluate, evaluation_folder, track_evaluation
 from tasks.evaluation_files import search_behind
-from tasks.registry import origin_of, sample_name
+from tasks.registry import origin_of, other_settings, registered, sample_name
 from tasks.states import with_message
 from tasks.stores import home_store
 from tasks.tracking.store import EVALUATION
@@ -75,6 +75,10 @@ def evaluation(
     references = (rule, *others, *(present_champion(config) if as_challenger else ()))
     methods = [_method(reference) for reference in references]
     # MLflow is asked now: one that goes away during the solves must not take their result away.
+    known = [(one, registered(one)) for one in references if one.startswith("models:")]
+    elsewhere = [
+        f"{said}." for one, rule_of in known if (said := other_settings(rule_of, config.solver, one))
+    ]
     searches = [record for record in map(search_behind, references) if record is not None]
     if searches and choice is not None:
         searches[0] = searches[0].model_copy(update={"chosen": choice.sentence})
@@ -87,7 +91,7 @@ def evaluation(
     observer().stage("evaluation", f"{len(held_out.instances)} held-out instances, {seeds}")
     use = home_store().count_use(held_out.content, identity) if promoting else 0
     summary = evaluate(methods, held_out, config, use)
-    story = Story(searches=tuple(searches), notes=held_out.notes)
+    story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere))
     run_id = track_evaluation(config, methods, held_out, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()

@@ -13,7 +13,7 @@ from bife_core.errors import ConfigError, InstanceError, RuleError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.base import Method
-from bife_core.methods.loading import AnyReference, load_method
+from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings
 from bife_core.places import home
 from bife_core.rules import CompiledRule
 from bife_core.sandbox import WorkerPool
@@ -44,7 +44,8 @@ def compare(
     Parameters
     ----------
     methods : reference or iterable of references
-        What `load_method` takes: names, files, compiled rules, functions, methods.
+        What `load_method` takes: names, files, compiled rules, functions, methods. A warning says if ``models:/...``
+        was measured under other settings than these.
     instances : str, Path, Instance, or iterable of them
         Files that SCIP reads, folders of such files, instances of a benchmark, or the name of a benchmark family, such
         as ``"set_covering"``, which stands for its first 20 test instances.
@@ -89,7 +90,10 @@ def compare(
         methods = [methods]
     if not isinstance(methods, Iterable):
         raise RuleError(f"methods was expected to be a list of methods and is {methods!r}.")
+    methods, solver = list(methods), SolverConfig(name=settings)
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
+    for reference in (*methods, baseline):
+        warn_of_other_settings(reference, solver.effective)
     fields = {
         "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
         "metric": metric,
@@ -100,7 +104,6 @@ def compare(
     found = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
     with WorkerPool(workers) as pool:
-        solver = SolverConfig(name=settings)
         return evaluate(chosen, found, config, pool, kept, baseline=against, solver=solver)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from bife_core.export.formulas import formula_in_c
 from bife_core.export.writing import feature_constant, number, rule_in_c
 from bife_core.features import FEATURES, GROUPS, N_FEATURES, Group, columns, groups_of, members_of, rows
-from bife_core.methods.loading import AnyReference, rule_method
+from bife_core.methods.loading import AnyReference, registered_tags, rule_method
 from bife_core.rules import Rejection, check_source
 from bife_core.rules.lowering import Program
 from bife_core.scip.branching import Guard
@@ -75,7 +75,7 @@ def export_c(ref: AnyReference) -> str:
     structure = _members(columns.STRUCTURE)
     guard = Guard()
     text = {
-        "HEADER": _header(name, source, rule),
+        "HEADER": _header(name, source, rule, registered_tags(ref).get("solver")),
         "FEATURES": "\n".join(
             f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in sorted(features)
         ),
@@ -171,13 +171,14 @@ def _c_string(text: str) -> str:
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _header(name: str, source: str, rule: Program) -> str:
+def _header(name: str, source: str, rule: Program, solver: str | None) -> str:
+    measured = f"\nMeasured under {solver}" if solver else ""
     lines = f"""\
 A branching rule for SCIP 8 to 10, written by BiFE {versions()["bife"]}.
 
 Rule:  {name}
 Hash:  {rule.sha}
-Reads: {len(rule.features)} features
+Reads: {len(rule.features)} features{measured}
 
 Compile, where $SCIP is the folder SCIP is installed in:
 

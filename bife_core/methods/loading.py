@@ -12,7 +12,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from pyscipopt import Model
 
 from bife_core.errors import RuleError
-from bife_core.methods.base import BUILTIN_METHODS, METHODS, AnyMethod, Method, ScipMethod
+from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scorer import Scorer
 from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
@@ -29,7 +29,7 @@ from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
 from bife_core.scip.python_branching import Scoring
-from bife_core.scip.solver import PAPER, of_settings
+from bife_core.scip.solver import Parameter, of_settings
 from bife_core.values import describe
 
 AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any]
@@ -46,6 +46,9 @@ BUDGET: Final = ",budget="
 
 _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*\w+/[\w/]+ *=[^=]")
 """How settings begin that no file of that kind holds, and no Python."""
+
+_OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
+"""Beginnings of parameters that say nothing of how a rule was measured, unless that is recorded."""
 
 RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json", FILE_NAME)
 """Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
@@ -283,27 +286,40 @@ def version_of(client: Any, model: re.Match[str]) -> Any:
     return client.get_model_version(model["name"], model["version"])
 
 
-def warn_of_other_settings(reference: object, model: Model) -> None:
-    """Warn the caller's caller if a registered rule was measured under other settings of SCIP than the model has."""
+def registered_tags(reference: object) -> dict[str, str]:
+    """Return what the registry says of the version a reference names; nothing for any other reference."""
     registered = MODEL_REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
     if registered is None:
-        return
+        return {}
     import mlflow  # which has just given the rule
 
     with _mlflow_settings():
-        tags = version_of(mlflow.MlflowClient(), registered).tags
-    if "solver_params" not in tags:
+        return dict(version_of(mlflow.MlflowClient(), registered).tags)
+
+
+def warn_of_other_settings(reference: object, present: Mapping[str, Parameter]) -> None:
+    """Warn the caller's caller if a registered rule was measured under other settings of SCIP than the `present` ones.
+
+    Parameters that `present` lacks are at SCIP's defaults.
+    """
+    tags = registered_tags(reference)
+    if not tags:
         return
-    measured = dict.fromkeys(PAPER, -1) | of_settings(json.loads(tags["solver_params"]))
-    present = model.getParams()
+    if not tags.get("solver_params"):
+        warnings.warn(f"{reference}: the settings it was measured under were not recorded.", stacklevel=3)
+        return
+    usual = Model().getParams()
+    measured = of_settings(json.loads(tags["solver_params"]))
+    others = (name for name in of_settings(usual) if not name.startswith(_OF_A_SOLVE))
     differing = [
-        f"{name} is {present[name]} and was {value}"
-        for name, value in measured.items()
-        if present.get(name, value) != value
+        f"{name} is {value} and was {expected}"
+        for name in dict.fromkeys([*measured, *others])
+        if (value := present.get(name, usual.get(name))) != (expected := measured.get(name, usual.get(name)))
     ]
     if differing:
+        more = f" and {len(differing) - 3} more differ" if len(differing) > 3 else ""
         warnings.warn(
-            f"{reference} was measured under {tags.get('solver')}; in this model {', '.join(differing[:3])}.",
+            f"{reference} was measured under {tags.get('solver')}; here {', '.join(differing[:3])}{more}.",
             stacklevel=3,
         )
 

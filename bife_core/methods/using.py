@@ -36,7 +36,8 @@ def attach(
         Any model, before `optimize`. One rule may be attached to it.
     rule : str, Path, CompiledRule, Method or function
         What `load_method` takes: a file, a name, ``models:/NAME@ALIAS``, a compiled rule, a scorer, ... A warning says
-        if a registered rule was measured under other settings of SCIP than the model has.
+        if ``models:/...`` was measured under other settings of SCIP than the model has; what was loaded before does
+        not know.
     guard : bool or Guard
         Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time;
         `Guard` sets the share. With it, RPB (relpscost) gets the highest priority after the rule.
@@ -67,7 +68,7 @@ def attach(
     method = load_method(rule)
     if budget is not None:
         method = with_budget(method, budget)
-    warn_of_other_settings(rule, model)
+    warn_of_other_settings(rule, model.getParams())
     return method.attach(model, guard) or BranchingStats()
 
 
@@ -120,7 +121,7 @@ def solve(
     path, chosen = Path(path), method if isinstance(method, CompiledRule) else load_method(method)
     model = read_model(path)
     apply(settings, model)
-    warn_of_other_settings(method, model)
+    warn_of_other_settings(method, model.getParams())
     model.hideOutput(not show_log)
     stats: BranchingStats | None
     if isinstance(chosen, CompiledRule):

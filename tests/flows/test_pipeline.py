@@ -8,6 +8,7 @@ from prefect.client.orchestration import get_client
 from bife_core.errors import RuleError
 from bife_core.export import export_c
 from bife_core.methods.loading import load_method
+from bife_core.scip.solver import SolverConfig
 from bife_core.search import SearchCost
 from bife_core.study.journal import Referred, read_journal
 from flows.evaluation import evaluation
@@ -17,6 +18,7 @@ from tasks.registry import list_rules
 from tasks.stores import home_store
 from tasks.tracking import store
 from tests.flows.conftest import demonstrate
+from tests.support.challenging import made_champion, under
 from tests.support.stored import counts
 
 
@@ -194,10 +196,13 @@ def test_a_reference_rule_is_evaluated_alone(smoke):
 
 def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_methods(smoke):
     reference = f"runs:/{smoke.result.evolution.run.run_id}"
-    result = run(None, evaluation, smoke.config, reference, others=("pscost", "paper_ca"))
+    elsewhere = made_champion("bife-test-elsewhere", 0, **under(SolverConfig(name="paper"))).reference
+    result = run(None, evaluation, smoke.config, reference, others=("pscost", "paper_ca", elsewhere))
+    said = f"{elsewhere} was measured under paper settings, not under SCIP default settings."
+    assert said in result.notes
     assert result.sha == smoke.result.evolution.best.sha
     best = smoke.result.evolution.best.id
-    assert list(result.summary.methods) == [best, "pscost", "paper_ca", "relpscost"]
+    assert list(result.summary.methods) == [best, "pscost", "paper_ca", elsewhere, "relpscost"]
     name = store.client().get_run(result.run.run_id).info.run_name
     assert name == f"combinatorial_auction {best} vs relpscost"
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
