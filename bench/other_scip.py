@@ -230,7 +230,9 @@ def solved(path: str, asked: dict[str, Any], plugin: ctypes.CDLL, *, compare: bo
         model.setParam(name, value)
     if getattr(plugin, asked["include"])(pointer(model)) != 1:
         raise RuntimeError("SCIP does not take the plugin.")
-    model.setParam("branching/bife/maxshare", 0.0)
+    # Who watches goes first, and no branching rule may have a higher priority than the plugin gives itself.
+    below = {"branching/bife/priority": 10_000_000, "branching/relpscost/priority": 9_999_999}
+    model.setParams(below | {"branching/bife/maxshare": 0.0})
     watching = Watching(plugin, asked["rule"], compare=compare)
     choices = Choices(watching)
     model.includeBranchrule(watching, "watching", "", 20_000_000, -1, 1.0)

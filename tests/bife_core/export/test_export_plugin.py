@@ -68,8 +68,9 @@ def test_every_feature_is_that_of_the_kernel(
     model = read_model(golden_dir / f"{family}_0.mps.gz")
     apply(SolveSettings(params={"separating/poolfreq": 1, "separating/maxrounds": 2}), model)
     rule = AtEachBranching(compare, 12)
-    model.includeBranchrule(rule, "visit", "", 20_000_000, -1, 1.0)
     include(code, model)
+    model.includeBranchrule(rule, "visit", "", 20_000_000, -1, 1.0)
+    model.setParams({"branching/bife/priority": 10_000_000, "branching/relpscost/priority": 9_999_999})
     model.optimize()
     if rule.error is not None:
         raise rule.error
