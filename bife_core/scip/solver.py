@@ -90,7 +90,7 @@ class SolverConfig(Value):
         if self.label in named:
             return named[self.label]
         words = named.get(self.name, f"the settings of {self.name}")
-        if self.params and self.name in named:
+        if self._listed and self.name in named:
             words += f" with {self._listed}"
         return f"{words} to {self.goal}" if self.gap else words
 
@@ -102,11 +102,14 @@ class SolverConfig(Value):
             self.label, f": {self._listed or 'all defaults'}" if self.name not in about else ""
         )
         until = " A solve costs what it took until then." if self.gap else ""
-        return f"Solves ran under {self.known_as}{details}.{until}"
+        given = self.params.keys() - of_settings(self.params).keys()
+        lost = ", ".join(sorted(name for name in given if not name.startswith("display/")))
+        own = f" Each solve had its own {lost}, whatever the settings say." if lost else ""
+        return f"Solves ran under {self.known_as}{details}.{own}{until}"
 
     @property
     def _listed(self) -> str:
-        return ", ".join(f"{name} = {value}" for name, value in sorted(self.params.items()))
+        return ", ".join(f"{name} = {value}" for name, value in sorted(of_settings(self.params).items()))
 
     @property
     def goal(self) -> str:

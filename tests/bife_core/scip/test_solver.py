@@ -41,7 +41,10 @@ def test_a_file_counts_by_what_it_changes(set_file: Path) -> None:
         "heuristics/rens/freq": -1,
         "randomization/randomseedshift": 5,
     }
-    assert "the settings of ours.set: heuristics/rens/freq = -1, limits/gap = 0.01" in solver.sentence
+    assert solver.sentence == (
+        "Solves ran under the settings of ours.set: heuristics/rens/freq = -1, limits/gap = 0.01. "
+        "Each solve had its own limits/time, randomization/randomseedshift, whatever the settings say."
+    )
     set_file.unlink()
     assert SolverConfig.model_validate(solver.model_dump(mode="json")) == solver, (
         "the file is not needed again"
