@@ -138,12 +138,19 @@ enum
 };
 
 /* What Python and numpy have and C's library lacks. */
-static inline double py_min(double a, double b) { return b < a ? b : a; }
-static inline double py_max(double a, double b) { return b > a ? b : a; }
-static inline double np_minimum(double a, double b) { return isnan(a) ? a : isnan(b) || !(a <= b) ? b : a; }
-static inline double np_maximum(double a, double b) { return isnan(a) ? a : isnan(b) || !(a >= b) ? b : a; }
-static inline double np_fmin(double a, double b) { return isnan(b) ? a : isnan(a) || !(a <= b) ? b : a; }
-static inline double np_fmax(double a, double b) { return isnan(b) ? a : isnan(a) || !(a >= b) ? b : a; }
+static inline double at_run_time(double x)
+{
+#ifdef __GNUC__
+   __asm__("" : "+m"(x));  /* tanh(constant) of the compiler and of the library may differ in the last bit */
+#endif
+   return x;
+}
+static inline double py_min(double a, double b) { return at_run_time(b < a ? b : a); }
+static inline double py_max(double a, double b) { return at_run_time(b > a ? b : a); }
+static inline double np_minimum(double a, double b) { return at_run_time(isnan(a) ? a : isnan(b) || !(a <= b) ? b : a); }
+static inline double np_maximum(double a, double b) { return at_run_time(isnan(a) ? a : isnan(b) || !(a >= b) ? b : a); }
+static inline double np_fmin(double a, double b) { return at_run_time(isnan(b) ? a : isnan(a) || !(a <= b) ? b : a); }
+static inline double np_fmax(double a, double b) { return at_run_time(isnan(b) ? a : isnan(a) || !(a >= b) ? b : a); }
 static inline double np_sign(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == 0.0 ? 0.0 : x; }
 static inline double square(double x) { return x * x; }
 static inline double square_root_power(double x) { return x == -INFINITY ? INFINITY : fabs(sqrt(x)); }

@@ -48,7 +48,9 @@ class Report(Value):
     @cached_property
     def comparisons(self) -> tuple[tuple[Comparison, ...], ...]:
         """The comparisons of each evaluation, all adjusted together."""
-        every = iter(adjusted([one for evaluation in self.evaluations for one in evaluation.comparisons]))
+        alone = len(self.evaluations) == 1  # of several evaluations no comparison was set in advance
+        given = [one for evaluation in self.evaluations for one in evaluation.comparisons]
+        every = iter(adjusted([one.model_copy(update={"primary": one.primary and alone}) for one in given]))
         return tuple(tuple(islice(every, len(evaluation.comparisons))) for evaluation in self.evaluations)
 
     @property
