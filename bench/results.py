@@ -1,15 +1,15 @@
 """Rules found by searches beside reference rules, SCIP's own and the free oracle, family by family.
 
-Each of `--searches` searches from nothing with the budget of the family's preset `quick`, the first of `--seeds`, and
-SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other settings, such as
-`bife,low.tune=0`. Of the best it found validation chooses one, as in `bife run`. What they find is then solved with
-side by side with RPB, RPB tuned for as many CPU seconds of solves as the longest search took (`tuned_rpb`), the
-family's reference rule, `--rules` (names or files) and pscost, on `--instances` held-out instances, drawn by
-`--instances-seed`, with each of the `--seeds`, by the preset's limit and metric, at its size or at `--size`, with SCIP
-set up in each way of `--solvers`: what helps under `paper` may not help under `default`. With `--oracle` SCIP's full
-strong branching solves too: the *free oracle* is its CPU time less what it spends in branching, and no rule that
-imitates it can be expected to do better; a method's `share` is the part of the oracle's gain that it wins, in
-logarithms, over the solves that the oracle finished. An oracle needs many times the time of a rule.
+Each of `--searches` searches without reference rules with the budget of the family's preset `quick`, the first of
+`--seeds`, and SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other settings,
+such as `bife,low.tune=0`. Of the best it found validation chooses one, as in `bife run`. What they find is then
+evaluated in the solver side by side with RPB, RPB tuned for as many CPU seconds of solves as the longest search took
+(`tuned_rpb`), the family's reference rule, `--rules` (names or files) and pscost, on `--instances` held-out instances,
+drawn by `--instances-seed`, with each of the `--seeds`, by the preset's limit and metric, at its size or at `--size`,
+with SCIP set up in each way of `--solvers`: what helps under `paper` may not help under `default`. With `--oracle`
+SCIP's full strong branching solves too: no rule that imitates it can be expected to do better than its CPU time without
+what it spends in branching; a method's `share` is the fraction of that gap to RPB that it closes, in logarithms, over
+the solves that strong branching finished, which needs many times the time of a rule.
 
 One JSON object a line: the cost of each search, then for each method {family, size, solver, method, cpu_s, nodes,
 branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU
