@@ -53,11 +53,10 @@ class Comparison(Value):
     bootstrap interval (None where the data give none); below 1 the method is better. `node_ratio` is the same for nodes
     and `per_node_ratio` for CPU seconds a node; their product is the ratio of CPU times. Of the pairs of `solves` one
     that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
-    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on instances,
-    `p_adjusted` its Holm adjustment over `family` tests, none where the comparison is the `primary` one. On `wins`,
-    `ties` and `losses` the method is cheaper, as cheap, costlier,
-    seeds collapsed; `unbranched` instances are left out because no method branches on them. `note` is what limits the
-    statement; empty if nothing does.
+    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on instances, `p_adjusted`
+    its Holm adjustment over `family` tests, none where the comparison is the `primary` one. On `wins`, `ties` and
+    `losses` the method is cheaper, as cheap, costlier, seeds collapsed; `unbranched` instances are left out because no
+    method branches on them. `note` is what limits the statement; empty if nothing does.
     """
 
     setting: str
@@ -123,8 +122,8 @@ def compare(
     Solves of the same instance and seed are compared; instances on which no method branches count nowhere. A method
     that shares no solve with the baseline gives no comparison.
     """
-    pairs = {method: compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods}
-    found = [pair for pair in pairs.values() if pair is not None]
+    pairs = (compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods)
+    found = [pair for pair in pairs if pair is not None]
     return adjusted(
         [one.model_copy(update={"primary": primary and one.method == methods[0]}) for one in found]
     )

@@ -93,7 +93,7 @@ def compare(
     methods, solver = list(methods), SolverConfig(name=settings)
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
     for reference in (*methods, baseline):
-        warn_of_other_settings(reference, solver.effective)
+        warn_of_other_settings(reference, lambda: solver.effective)
     fields = {
         "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
         "metric": metric,

@@ -204,8 +204,7 @@ is finite, and while features and rule have taken more than maxshare of the solv
 branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. While strong branching has
 taken no more than the share branching/bife/budget of all LP iterations, relpscost branches and the rule is not asked;
 0 is no budget, and with branching/bife/budgetreturns = FALSE it never branches again once it was over. Copies of SCIP
-(sub-MIPs,
-concurrent solvers, decompositions) do not get the rule.
+(sub-MIPs, concurrent solvers, decompositions) do not get the rule.
 
 What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),
 whose docs/features.md says what each feature means. The rule is its author's:

@@ -297,10 +297,10 @@ def registered_tags(reference: object) -> dict[str, str]:
         return dict(version_of(mlflow.MlflowClient(), registered).tags)
 
 
-def warn_of_other_settings(reference: object, present: Mapping[str, Parameter]) -> None:
-    """Warn the caller's caller if a registered rule was measured under other settings of SCIP than the `present` ones.
+def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str, Parameter]]) -> None:
+    """Warn the caller's caller if a registered rule was measured under other `settings` of SCIP than the present ones.
 
-    Parameters that `present` lacks are at SCIP's defaults.
+    They are asked for such a rule alone; parameters that they lack are at SCIP's defaults.
     """
     tags = registered_tags(reference)
     if not tags:
@@ -308,7 +308,7 @@ def warn_of_other_settings(reference: object, present: Mapping[str, Parameter]) 
     if not tags.get("solver_params"):
         warnings.warn(f"{reference}: the settings it was measured under were not recorded.", stacklevel=3)
         return
-    usual = Model().getParams()
+    present, usual = settings(), Model().getParams()
     measured = of_settings(json.loads(tags["solver_params"]))
     others = (name for name in of_settings(usual) if not name.startswith(_OF_A_SOLVE))
     differing = [

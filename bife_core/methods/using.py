@@ -68,7 +68,7 @@ def attach(
     method = load_method(rule)
     if budget is not None:
         method = with_budget(method, budget)
-    warn_of_other_settings(rule, model.getParams())
+    warn_of_other_settings(rule, model.getParams)
     return method.attach(model, guard) or BranchingStats()
 
 
@@ -121,7 +121,7 @@ def solve(
     path, chosen = Path(path), method if isinstance(method, CompiledRule) else load_method(method)
     model = read_model(path)
     apply(settings, model)
-    warn_of_other_settings(method, model.getParams())
+    warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
     stats: BranchingStats | None
     if isinstance(chosen, CompiledRule):
