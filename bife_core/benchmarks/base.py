@@ -49,11 +49,19 @@ class Instance:
     """One instance file; its `name` is unique within its benchmark.
 
     `digest` is the first 16 hexadecimal digits of the SHA-256 of the uncompressed file: equal content, equal digest.
+    Instances of one `group`, such as those of one day, are not independent of each other. By default an instance is a
+    group of its own, which is called as its digest.
     """
 
     name: str
     path: Path
     digest: str
+    group: str = ""
+
+    def __post_init__(self) -> None:
+        """Make an instance without a group one of its own."""
+        if not self.group:
+            object.__setattr__(self, "group", self.digest)
 
 
 class Benchmark(Protocol):
@@ -102,6 +110,9 @@ class Family:
         itself. By default it is a legacy `RandomState` of the instance's own.
     count : callable, optional
         ``count(size, split)`` is how many instances there are; by default as many as one asks for.
+    group : callable, optional
+        ``group(place)`` says which group the instance at a `Place` belongs to: those of one group share a day, say, so
+        they are not independent. By default each is a group of its own.
     data : tuple of Path
         Files the instances are made from; kept instances are known by their content too.
     notes : tuple of str
@@ -116,6 +127,7 @@ class Family:
     sizes: Mapping[str, Mapping[str, Any]]
     source: Callable[[Place], Any] | None = None
     count: Callable[[str, Split], int] | None = None
+    group: Callable[[Place], str] | None = None
     data: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

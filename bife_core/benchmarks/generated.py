@@ -102,13 +102,17 @@ class GeneratedBenchmark:
         directory = self.cache_dir / self.family.name / f"{self.size}-{self._recipe()}"
         stem = f"s{self.seed}-{split}-{index:05d}"
         path, digest = fetch(directory, stem, lambda: mps_text(self.model(split, index)))
-        return Instance(f"{self.family.label}-{self.size}-{split}-{index:04d}", path, digest)
+        group_of = self.family.group
+        group = f"{self.name}: {group_of(self._place(split, index))}" if group_of is not None else ""
+        return Instance(f"{self.family.label}-{self.size}-{split}-{index:04d}", path, digest, group)
 
     def model(self, split: Split, index: int) -> MilpData:
         """Make instance `index` of `split`, without looking at the kept files."""
-        place = Place(self.family.name, self.size, split, index, self.seed)
         source = self.family.source or instance_stream
-        return self.family.generate(source(place), **self.family.sizes[self.size])
+        return self.family.generate(source(self._place(split, index)), **self.family.sizes[self.size])
+
+    def _place(self, split: Split, index: int) -> Place:
+        return Place(self.name, self.size, split, index, self.seed)
 
     def _recipe(self) -> str:
         """Return what distinguishes kept files of this size from others."""

@@ -58,6 +58,14 @@ def test_a_family_may_name_what_an_instance_is_made_from(benchmark):
     assert len(replace(benchmark, family=family).instances("design", 9)) == 2
 
 
+def test_an_instance_is_a_group_of_its_own_unless_its_family_says_which(benchmark):
+    alone = benchmark.instance("test", 3)
+    assert alone.group == alone.digest
+    paired = replace(benchmark.family, group=lambda place: f"pair {place.index // 2}")
+    groups = [one.group for one in replace(benchmark, family=paired).instances("test", 3)]
+    assert groups == ["set_covering: pair 0", "set_covering: pair 0", "set_covering: pair 1"]
+
+
 def test_an_unknown_split_is_named_with_the_known_ones(benchmark):
     with pytest.raises(ConfigError, match=r"'train'.*collection, design, validation, test"):
         benchmark.instances("train", 1)
