@@ -49,7 +49,7 @@ def promoted(found: Comparison) -> bool:
     evidence = Evidence(
         sha="a", benchmark="null", size="test", ratio=found.ratio, ci_low=found.ci_low, ci_high=found.ci_high,
         p_value=found.p_adjusted, confidence=found.confidence, baseline=found.baseline, instances=found.instances,
-        seeds=1, solves=found.solves, missing=found.missing, proofs=found.proofs,
+        groups=found.groups, seeds=1, solves=found.solves, missing=found.missing, proofs=found.proofs,
         baseline_proofs=found.baseline_proofs, evaluation_run="", test_digest="",
     )  # fmt: skip
     return gate(evidence, None).promote

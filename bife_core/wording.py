@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun.
+def counted(count: int, noun: str, groups: int | None = None) -> str:
+    """Return a count with its noun, and in how many groups they are where each is not a group of its own.
 
     Examples
     --------
-    >>> counted(1, "model"), counted(0, "model"), counted(1200, "call")
-    ('1 model', '0 models', '1,200 calls')
+    >>> counted(1, "model"), counted(1200, "call"), counted(12, "instance", 7), counted(12, "instance", 12)
+    ('1 model', '1,200 calls', '12 instances in 7 groups', '12 instances')
     """
+    if groups not in (None, count):
+        return f"{counted(count, noun)} in {counted(groups, 'group')}"
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 

@@ -81,7 +81,7 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
     return [
         (f"{kind} ratio", f"{ratio(result)}{change}"),
         ("node ratio", f"{lead.node_ratio:.3f}"),
-        ("instances", won),
+        (f"{lead.unit}s", won),
         (
             "solves",
             f"{len(summary.rows)}, {seeds} an instance, all methods interleaved on the same core{missing}",

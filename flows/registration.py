@@ -25,7 +25,8 @@ from tasks.registry import (
 from tasks.tracking.store import TrackingError
 
 _MEASURED: Final = (
-    "metric", "ratio", "ci_low", "ci_high", "confidence", "instances", "solves", "missing", "proofs", "baseline_proofs"
+    "metric", "ratio", "ci_low", "ci_high", "confidence", "instances", "groups", "solves", "missing", "proofs",
+    "baseline_proofs",
 )  # fmt: skip
 """Fields that evidence takes from a comparison."""
 

@@ -60,9 +60,10 @@ _REPLACED: Final = "replaced_version"
 _REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
 """Beginnings of the tags that hold a decision against a version, with what was done."""
 
-_NOT_IN_CARD: Final = {"benchmark", "size", "ratio", "ci_low", "ci_high", "p_value", "seeds", "likeness"} | {
-    "solver_params"
-}
+_NOT_IN_CARD: Final = {
+    "benchmark", "size", "ratio", "ci_low", "ci_high", "p_value", "instances", "groups", "seeds", "likeness",
+    "solver_params",
+}  # fmt: skip
 
 _UNRECORDED: Final = "; to let this one be champion, take that alias from the other in MLflow"
 
@@ -106,6 +107,7 @@ class Evidence(Origin):
     time_ratio: float | None = None
     baseline: str
     instances: int
+    groups: int
     seeds: int
     solves: int
     missing: int = 0
@@ -227,9 +229,11 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
         reason = "Its solves and RPB's prove different optima, which is a defect."
     elif hindered := obstacle(one.missing, one.proofs, one.baseline_proofs, one.solves):
         reason = f"It cannot count as {better} than RPB: {hindered}."
-    elif one.instances < fewest:
+    elif one.groups < fewest:
         uses = f" at use {one.use} of the same test set" if one.use > 1 else ""
-        reason = f"{one.instances} held-out instances are too few, {fewest} are needed{uses}."
+        tested = counted(one.instances, "held-out instance", one.groups)
+        needed = fewest if one.groups == one.instances else f"{fewest} groups"
+        reason = f"{tested} {'is' if one.instances == 1 else 'are'} too few, {needed} are needed{uses}."
     elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better":
         within = f"{interval_text(one.ci_low, one.ci_high)}, {p_text(one.p_value)}"
         reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
@@ -590,7 +594,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
         "Benchmark": f"{one.benchmark}, size {one.size}",
         f"{words[0].upper()}{words[1:]} relative to {one.baseline}": (
             f"{measured}{p_text(one.p_value)}; below 1 is {'faster' if one.metric == 'time' else 'better'}; "
-            f"{one.instances} held-out instances, {counted(one.seeds, 'seed')} each)"
+            f"{counted(one.instances, 'held-out instance', one.groups)}, {counted(one.seeds, 'seed')} each)"
         ),
         **{key.replace("_", " "): value for key, value in one.model_dump(exclude=_NOT_IN_CARD).items()},
     }

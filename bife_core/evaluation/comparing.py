@@ -49,14 +49,15 @@ def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int) -> st
 class Comparison(Value):
     """One method against the baseline on the same instances, by the metric of the evaluation.
 
-    `ratio` is the geometric mean over instances of the method's cost over the baseline's, with the ends of its
-    bootstrap interval (None where the data give none); below 1 the method is better. `node_ratio` is the same for nodes
+    Costs are collapsed to geometric means over each of the `groups` that the `instances` form, seeds with them.
+    `ratio` is the geometric mean over groups of the method's cost over the baseline's, with the ends of its bootstrap
+    interval (None where the data give none); below 1 the method is better. `node_ratio` is the same for nodes
     and `per_node_ratio` for CPU seconds a node; their product is the ratio of CPU times. Of the pairs of `solves` one
     that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
-    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on instances, `p_adjusted`
-    its Holm adjustment over `family` tests, none where the comparison is the `primary` one. On `wins`, `ties` and
-    `losses` the method is cheaper, as cheap, costlier, seeds collapsed; `unbranched` instances are left out because no
-    method branches on them. `note` is what limits the statement; empty if nothing does.
+    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on groups, `p_adjusted` its
+    Holm adjustment over `family` tests, none where the comparison is the `primary` one. On `wins`, `ties` and `losses`
+    groups the method is cheaper, as cheap, costlier; `unbranched` instances are left out because no method branches on
+    them. `note` is what limits the statement; empty if nothing does.
     """
 
     setting: str
@@ -71,6 +72,7 @@ class Comparison(Value):
     node_ratio: float = 1.0
     per_node_ratio: float = 1.0
     instances: int = 0
+    groups: int = 0
     solves: int = 0
     missing: int = 0
     baseline_missing: int = 0
@@ -84,6 +86,11 @@ class Comparison(Value):
     ties: int = 0
     losses: int = 0
     note: str = ""
+
+    @property
+    def unit(self) -> str:
+        """What is compared: an instance, or a group where some are not independent of each other."""
+        return "instance" if self.groups == self.instances else "group"
 
     @property
     def finding(self) -> Finding:
@@ -140,20 +147,24 @@ def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
 
 
 def paired_costs(
-    frame: pd.DataFrame, method: str, baseline: str, metric: Metric
+    frame: pd.DataFrame, method: str, baseline: str, metric: Metric, by: str = "group"
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Return the costs of two methods by instance digest, one per seed of which both have a cost."""
-    grouped = _paired(frame, method, baseline, metric).groupby(level="digest", sort=False)
+    """Return the costs of two methods by group, or by digest, one per instance and seed of which both have a cost."""
+    grouped = _paired(frame, method, baseline, metric).groupby(level=by, sort=False)
     ours, theirs = (
-        {str(digest): costs.tolist() for digest, costs in grouped[name]} for name in (method, baseline)
+        {str(name): costs.tolist() for name, costs in grouped[column]} for column in (method, baseline)
     )
     return ours, theirs
 
 
+_SOLVED: Final = ["group", "digest", "seed"]
+"""Columns that say what was solved."""
+
+
 def _paired(frame: pd.DataFrame, method: str, baseline: str, metric: Metric) -> pd.DataFrame:
-    """Return a column of costs for each of two methods, by digest and seed of which both have a cost."""
+    """Return a column of costs for each of two methods, by group, digest and seed of which both have a cost."""
     valued = frame.assign(cost=metric.of(frame))
-    table = valued.pivot_table(index=["digest", "seed"], columns="method", values="cost", sort=False)
+    table = valued.pivot_table(index=_SOLVED, columns="method", values="cost", sort=False)
     return table.reindex(columns=[method, baseline]).dropna()
 
 
@@ -169,7 +180,7 @@ def compare_pair(
     shared = _paired(frame, method, baseline, METRICS[metric]).index
     if shared.empty:
         return Comparison.model_validate(known)
-    frame = frame[pd.MultiIndex.from_frame(frame[["digest", "seed"]]).isin(shared)]
+    frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
     ours, theirs = paired_costs(frame, method, baseline, METRICS[metric])
     interval = ratio_interval(ours, theirs, confidence=confidence, rng=0)
@@ -183,7 +194,8 @@ def compare_pair(
         ci_high=interval.high,
         node_ratio=nodes,
         per_node_ratio=time / nodes,
-        instances=len(ours),
+        instances=frame["digest"].nunique(),
+        groups=len(ours),
         solves=len(shared),
         missing=ended[method]["missing"],
         baseline_missing=ended[baseline]["missing"],
@@ -234,7 +246,7 @@ def evidence_text(comparison: Comparison) -> str:
         interval_text(comparison.ci_low, comparison.ci_high, confidence=comparison.confidence),
         p_text(comparison.p_adjusted)
         + (f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""),
-        counted(comparison.instances, "instance"),
+        counted(comparison.instances, "instance", comparison.groups),
     ]
     if comparison.unbranched:
         each = "it" if comparison.unbranched == 1 else "them"

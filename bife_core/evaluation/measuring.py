@@ -26,10 +26,11 @@ from bife_core.store import Store
 
 @dataclass(frozen=True)
 class Cell:
-    """One solve of an evaluation: the label of its method, and once it is done what became of it."""
+    """One solve of an evaluation: its method's label, its instance's group, and once done what became of it."""
 
     method: str
     job: SolveJob
+    group: str
     solved: Solved | None = None
 
     @property
@@ -82,7 +83,7 @@ def interleaved(
             first = (position + number) % len(labels)
             order = labels[first:] + labels[:first]
             jobs = (SolveJob.of(instance, methods[label], settings, scope) for label in order)
-            groups.append(tuple(map(Cell, order, jobs)))
+            groups.append(tuple(Cell(*one, instance.group) for one in zip(order, jobs, strict=True)))
     return groups
 
 

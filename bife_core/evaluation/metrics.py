@@ -92,9 +92,10 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
 
     One with a `failure` is `missing`: the solve gave no result, or a wrong one. `solved` is whether it ended with a
     proof, or at the gap asked for. The column of each metric has what a missing solve costs; one without a proof costs
-    `time_limit_s` at least.
+    `time_limit_s` at least. An instance without a `group` is one of its own.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
+    frame["group"] = frame.get("group", frame["digest"])
     frame["missing"] = frame["failure"].notna() if "failure" in frame else False
     frame["solved"] = frame["status"].isin(DONE) & ~frame["missing"]
     for metric in METRICS.values():
@@ -105,16 +106,13 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
 def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
     """Return what each method of a `solve_frame` did, indexed by method in the order they first appear.
 
-    Columns: `solves`, `solved`, `missing`, `wins` (instances on which no other method has a smaller geometric mean of
-    `cost` over seeds), `inference_share` (of all CPU time), and for each metric `<name>` (geometric mean) and
+    Columns: `solves`, `solved`, `missing`, `wins` (groups of instances on which no other method has a smaller geometric
+    mean of `cost`), `inference_share` (of all CPU time), and for each metric `<name>` (geometric mean) and
     `<name>_spread` (geometric standard deviation, a factor), NaN where it is unknown.
     """
     valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
     means = (
-        valued.groupby(["digest", "method"], sort=False)["cost"]
-        .agg(geometric_mean)
-        .unstack("method")
-        .dropna()
+        valued.groupby(["group", "method"], sort=False)["cost"].agg(geometric_mean).unstack("method").dropna()
     )
     wins = means.le(means.min(axis="columns") * (1 + 1e-12), axis="index").sum()
     entries: dict[str, dict[str, Any]] = {}

@@ -50,7 +50,7 @@ class EvaluationSummary(Value):
     """How methods compare with a baseline on some instances, solve by solve.
 
     `setting` is what tables call the instances, such as ``CA test``; `rule` and `baseline` are labels of methods.
-    `rows` are one per instance, seed and method: instance, digest, seed, method (the method's label), the fields of the
+    `rows` are one per instance, seed and method: instance, digest, group, seed, method (its label), the fields of the
     solve, and `failure`: why the solve is missing or wrong, None if it is neither. `mismatches` has a sentence for each
     instance whose proven optima differ; anything but none is a defect. `methods`, by label, and `comparisons`, all
     against the baseline, begin with the leading method.
@@ -266,6 +266,7 @@ def _row(one: Cell, wrong: str | None) -> dict[str, Any]:
     return known | {
         "instance": one.job.instance,
         "digest": one.job.instance_digest,
+        "group": one.group,
         "method": one.method,
         "seed": one.job.settings.seed,
         "failure": one.failure or wrong,

@@ -40,7 +40,7 @@ def _results(report: Report) -> Iterator[ReportFigure]:
         "ratios",
         "results",
         "Ratios to the baseline",
-        f"Geometric mean over instances, seeds collapsed first, with its {level} bootstrap interval.",
+        f"Geometric mean over groups of instances, each collapsed first, with its {level} bootstrap interval.",
         ratio_figure([one for compared in report.comparisons for one in compared]),
     )
     for number, evaluation in enumerate(report.evaluations):
@@ -60,7 +60,7 @@ def _instance_costs(evaluation: EvaluationSummary) -> Figure:
     names = frame.drop_duplicates("digest").set_index("digest")["instance"]
     ours, theirs = (
         {str(names[digest]): costs for digest, costs in of_method.items()}
-        for of_method in paired_costs(branched(frame), lead.method, lead.baseline, metric)
+        for of_method in paired_costs(branched(frame), lead.method, lead.baseline, metric, by="digest")
     )
     labels = {"rule_label": known_as(lead.method), "baseline_label": known_as(lead.baseline)}
     return plots.instance_costs(ours, theirs, unit=metric.unit or metric.words, **labels)

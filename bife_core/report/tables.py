@@ -10,11 +10,13 @@ from typing import Final
 from bife_core.evaluation.comparing import Comparison, Finding, known_as, p_text
 from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.report.data import Report
+from bife_core.wording import counted
 
 CAPTION: Final = (
-    "Geometric mean (geometric standard deviation) over all solves. Ratio: geometric mean over instances of cost / "
-    "baseline's cost, below 1 is better, with its paired bootstrap interval; p: exact two-sided Wilcoxon signed-rank "
-    "test on instances, Holm-adjusted over all rows; bold where interval and test agree."
+    "Geometric mean (geometric standard deviation) over all solves. Ratio: geometric mean over groups of instances of "
+    "cost / baseline's cost, below 1 is better, with its paired bootstrap interval; an instance is a group of its own "
+    "unless the number of groups is given. p: exact two-sided Wilcoxon signed-rank test on groups, Holm-adjusted over "
+    "all rows; bold where interval and test agree."
 )
 
 _COMPARED: Final = ("Ratio", "Interval", "p, adjusted", "Win/tie/loss", "Nodes, ratio", "Time a node, ratio")
@@ -36,11 +38,17 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
     heads += ["Wins", "In branching"] if every else _COMPARED
     rows = []
     for evaluation, comparisons in zip(report.evaluations, report.comparisons, strict=True):
-        by_method = {one.method: one for one in comparisons}
+        by_method, lead, setting = (
+            {one.method: one for one in comparisons},
+            comparisons[0],
+            evaluation.setting,
+        )
+        if lead.groups != lead.instances:
+            setting += f", {counted(lead.instances, 'instance', lead.groups)}"
         table = method_table(evaluation.frame, evaluation.protocol.metric)
         for method, did in zip(map(str, table.index), table.to_dict("records"), strict=True):
             missing = f", {did['missing']} missing" if did["missing"] else ""
-            cells = [evaluation.setting, known_as(method), f"{did['solved']} of {did['solves']}{missing}"]
+            cells = [setting, known_as(method), f"{did['solved']} of {did['solves']}{missing}"]
             cells += [mean_text(did[name], did[f"{name}_spread"]) for name in shown]
             one = by_method.get(method)
             if every:

@@ -81,7 +81,7 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
 def show_comparison(console: Console, result: EvaluationResult) -> None:
     """Print all methods side by side on held-out instances, then the ratio with all that qualifies it."""
     compared = result.summary
-    instances = counted(compared.lead.instances, "held-out instance")
+    instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)
     show_heading(console, f"Against {full_name(compared.baseline)} on {instances}")
     table = method_table(compared.frame, compared.protocol.metric)
     rows = [

@@ -136,7 +136,7 @@ def test_there_must_be_a_challenger(name, approval):
     [
         ({"baseline": "pscost"}, "compared with pscost"),
         ({"mismatches": 1}, "which is a defect"),
-        ({"instances": 5}, "too few"),
+        ({"groups": 5}, "20 held-out instances in 5 groups are too few, 6 groups are needed."),
         ({"ci_low": None, "ci_high": None}, "no interval"),
         ({"ci_high": 1.0}, "not known to be faster"),
         ({"p_value": 0.06}, "not known to be faster"),

@@ -50,6 +50,7 @@ def evidence(number: int, **known: Any) -> Evidence:
         "confidence": 0.95,
         "baseline": "relpscost",
         "instances": 20,
+        "groups": known.get("instances", 20),
         "seeds": 1,
         "solves": 20,
         "proofs": 20,

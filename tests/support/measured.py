@@ -40,7 +40,7 @@ def solved(
             primal_dual_integral=integral, branching_s=0.1, versions={},
         )  # fmt: skip
     failure = None if result else "the rule hung."
-    return Cell(method, job, Solved(job, result, failure, "rule"))
+    return Cell(method, job, instance.group, Solved(job, result, failure, "rule"))
 
 
 def summary(

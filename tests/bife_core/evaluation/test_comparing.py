@@ -66,6 +66,30 @@ def test_too_few_instances_leave_it_undecided_however_clear_they_are() -> None:
     assert "no difference between rule and RPB is significant" in statement(found)
 
 
+def test_instances_of_one_group_count_as_one() -> None:
+    """A rule that is fast on some days and slow on others is compared by days, however many instances a day gave."""
+    of_days = [0.5, 0.7, 0.6, 0.9, 0.8, 1.1, 0.75]
+    made = rows([ratio * noise for ratio in of_days for noise in (0.8, 1.25, 1.0)])
+    for number, entry in enumerate(made):
+        entry["group"] = f"day {number // 6}"
+    (found,) = compare(solve_frame(made), ("rule",), "relpscost", setting="OTS small")
+    by_day = compared(of_days)
+    assert (found.instances, found.groups, found.solves) == (21, 7, 21)
+    assert found.p_value == by_day.p_value > compared([e["cpu_s"] for e in made[::2]]).p_value
+    assert (found.ratio, found.ci_low) == pytest.approx((by_day.ratio, by_day.ci_low))
+    assert (found.wins, found.losses) == (6, 1)
+    assert "21 instances in 7 groups" in statement(found)
+    assert method_table(solve_frame(made))["wins"].to_dict() == {"rule": 6, "relpscost": 1}
+
+
+def test_an_instance_without_branching_is_left_out_of_its_group_and_a_group_of_such_altogether() -> None:
+    made = rows([0.5, 0.6, 0.7])
+    for entry, group in zip(made, "xxxxyy", strict=True):
+        entry |= {"group": group, "nodes": 10 if entry["instance"] == "i0" else 1}
+    (found,) = compare(solve_frame(made), ("rule",), "relpscost")
+    assert (found.instances, found.groups, found.unbranched, found.ratio) == (1, 1, 2, pytest.approx(0.5))
+
+
 def test_only_solves_that_both_have_count_and_seeds_are_collapsed() -> None:
     frame = solve_frame(
         [
