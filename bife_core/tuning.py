@@ -93,7 +93,7 @@ class Tuning(Value):
         tried = f"{counted(len(self.trials) - 1, 'setting')} in {self.cpu_s:.0f} CPU seconds"
         where = f"on {counted(self.instances, 'design instance')}"
         if not self.best.params:
-            return f"No parameters of RPB better than SCIP's were found {where}, by trying {tried}."
+            return f"Tuned RPB is RPB: no better parameters were found {where}, by trying {tried}."
         words = METRICS[self.cost].words
         return f"Tuned, RPB takes {self.best.ratio:.3f} of its {words} {where}, the best of {tried}."
 

@@ -11,8 +11,10 @@ from pydantic.json_schema import SkipJsonSchema
 from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.evaluation.choosing import Choice
+from bife_core.evaluation.comparing import known_as
 from bife_core.methods.base import Method
 from bife_core.methods.loading import BUDGET, load_method, with_budget
+from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.report import Story
 from bife_core.values import digest_of
 from bife_core.wording import counted
@@ -78,6 +80,11 @@ def evaluation(
     known = [(one, registered(one)) for one in references if one.startswith("models:")]
     elsewhere = [
         f"{said}." for one, rule_of in known if (said := other_settings(rule_of, config.solver, one))
+    ]
+    elsewhere += [
+        f"{known_as(one.name)} has no row of its own: it is RPB, for no better parameters were found."
+        for one in methods
+        if isinstance(one, TunedRpb) and not one.params
     ]
     searches = [record for record in map(search_behind, references) if record is not None]
     if searches and choice is not None:

@@ -225,6 +225,6 @@ FAMILY = Family(
     ),
     settings={
         "quick": QUICK,
-        "paper": {"high.cost": "gap", "high.time_limit_s": 300.0, "evaluation.metric": "gap"},
+        "paper": {"high.cost": "gap", "high.time_limit_s": 300.0},
     },
 )

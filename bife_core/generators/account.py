@@ -110,12 +110,13 @@ class BudgetReachedError(NoDraftError):
     """A limit of the budget ends the search."""
 
 
-def reached(budget: BudgetConfig, spent: Spending) -> str | None:
-    """Return the sentence that says which limit on calls, tokens or money is reached, or None."""
+def reached(budget: BudgetConfig, spent: Spending, solver_s: float = 0.0) -> str | None:
+    """Return the sentence that says which limit on calls, tokens, money or solves is reached, or None."""
     for name, limit, used, what in (
         ("calls", budget.calls, spent.calls, "calls were made"),
         ("tokens", budget.tokens, spent.tokens, "tokens were used"),
         ("usd", budget.usd, spent.cost_usd or Decimal(0), "US dollars were spent"),
+        ("solver_s", budget.solver_s, Decimal(f"{solver_s:.3f}"), "CPU seconds went into solves"),
     ):
         # The shortest text of a float is the number that was typed; its binary value may lie beside it.
         if limit is not None and used >= Decimal(str(limit)):
@@ -161,7 +162,7 @@ class Account:
         sent = call.model_copy(update={"status": "sent", "started_unix_s": time.time()})
         with self._lock:
             # Reading all calls takes a while, so that it is left out where no limit needs it.
-            limited = any(limit is not None for name, limit in self.budget if name != "hours")
+            limited = {self.budget.calls, self.budget.tokens, self.budget.usd} != {None}
             reason = reached(self.budget, self.spending(price)) if limited else None
             if reason is not None:
                 raise BudgetReachedError(reason)

@@ -67,3 +67,9 @@ class BudgetConfig(Value):
     hours: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="Wall-clock hours the search runs, over all its starts."
     )
+    solver_s: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="CPU seconds of solves, those of expert samples included.",
+    )

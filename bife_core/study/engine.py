@@ -14,7 +14,7 @@ from bife_core.agreement import contradictions
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError, NoDraftError, Spending
-from bife_core.generators.account import out_of_time
+from bife_core.generators.account import out_of_time, reached
 from bife_core.scip.solving import SolveResult
 from bife_core.search import (
     Answer,
@@ -284,6 +284,8 @@ class Engine:
                 self._ended_by = (
                     self._ended_by or f"The run was asked for no more than {self._limit:,} samples in all."
                 )
+            budget = self._evaluator.account.budget
+            self._ended_by = self._ended_by or reached(budget, Spending(), self._cost.solver_s)
             if self._ended_by is not None:
                 return None
         return self._threads.submit(self._answer, request)

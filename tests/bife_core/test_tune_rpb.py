@@ -84,7 +84,7 @@ def test_where_nothing_is_better_it_is_rpb() -> None:
     none = Tuning(trials=(*tried, Trial(params=LEAN, ratio=1.0, cpu_s=1.0)), instances=2, cost="time")
     assert none.method.identity == RPB
     assert none.sentence == (
-        "No parameters of RPB better than SCIP's were found on 2 design instances, by trying 2 settings in 4 CPU "
+        "Tuned RPB is RPB: no better parameters were found on 2 design instances, by trying 2 settings in 4 CPU "
         "seconds."
     )
 

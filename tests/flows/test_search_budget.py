@@ -69,11 +69,25 @@ def test_fewer_calls_than_the_initial_population_still_give_a_rule(search):
     assert 2 <= len(api.requests) == len(result.samples) <= 4
 
 
-@pytest.mark.parametrize("method", ["bife", "symbolic"])
-def test_no_time_left_ends_the_search_before_it_begins(search, method):
-    result = search(25, method=method, hours=1e-9)
+@pytest.mark.parametrize(
+    ("method", "limit"), [("bife", "hours"), ("symbolic", "hours"), ("bife", "solver_s")]
+)
+def test_no_time_left_ends_the_search_before_it_begins(search, method, limit):
+    result = search(25, method=method, **{limit: 1e-9})
     assert (len(result.samples), result.best) == (0, None)
-    assert "budget.hours" in result.ended_by
+    assert f"budget.{limit}" in result.ended_by
+
+
+def test_a_limit_on_solver_seconds_ends_a_search_between_generations(search):
+    whole = search(27)
+    spent = whole.cost.collection_s + whole.cost.f_hf_s / 10
+    first = search(28, solver_s=spent)
+    assert "CPU seconds went into solves" in first.ended_by
+    assert len(first.samples) == first.generations[0].samples == 4, "the generation was completed"
+    assert first.cost.solver_s > spent
+    assert search(28, solver_s=spent).samples == first.samples
+    again = search(28)
+    assert (len(again.samples), again.samples[:4], again.ended_by) == (8, first.samples, None)
 
 
 def test_money_without_prices_is_refused_before_anything_is_done(smoke, monkeypatch):

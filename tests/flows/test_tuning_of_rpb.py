@@ -2,12 +2,23 @@
 
 import tasks.tuning
 from bife_core.methods.loading import load_method
+from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.presets import with_overrides
 from bife_core.tuning import LEAN, Trial, Tuning
+from flows.evaluation import evaluation
 from flows.operate.running import run
 from flows.pipeline import pipeline
 from tasks.tracking import store
 from tests.flows.test_pipeline import artifacts, tracked
+
+
+def test_tuned_rpb_without_parameters_is_rpb_and_the_report_says_so(smoke, tmp_path):
+    (none := tmp_path / "tuned_rpb.set").write_text(TunedRpb().text)
+    result = run(None, evaluation, smoke.config, "pscost", False, (str(none),))
+    assert list(result.summary.methods) == ["pscost", "relpscost"]
+    said = "tuned RPB has no row of its own: it is RPB"
+    assert any(said in note for note in result.notes)
+    assert said in (result.directory / "report.html").read_text()
 
 
 def test_a_pipeline_compares_the_rule_with_rpb_tuned_for_a_share_of_its_search(smoke, monkeypatch):
