@@ -45,12 +45,19 @@ class InstancesConfig(Value):
     folder: Annotated[Path, AfterValidator(Path.absolute)] | None = Field(
         None, description="Directory of .mps/.lp/.cip instances when benchmark='folder'."
     )
+    groups: str | None = Field(
+        None,
+        description="Which instances of the folder depend on each other, by their paths: those with the same match of "
+        "this regular expression, or of its first capture group.",
+    )
     seed: int = Field(0, ge=0, description="Seed all instances and the split of a folder are derived from.")
 
     @model_validator(mode="after")
     def _folder_goes_with_folder(self) -> InstancesConfig:
         if (self.benchmark == "folder") != (self.folder is not None):
             raise ValueError("'folder' and benchmark='folder' go together: give both or neither")
+        if self.groups is not None and self.folder is None:
+            raise ValueError("'groups' are those of a folder's instances; a family knows its own")
         return self
 
     @property

@@ -8,7 +8,7 @@ import json
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from numpy.random import MT19937, RandomState, SeedSequence
@@ -33,7 +33,7 @@ from bife_core.values import digest_of
 
 _SUFFIX = ".mps.gz"
 
-_REVISION = 1
+_REVISION = 2
 """Raise this when a family or the writer changes what it gives: files kept before are then not used."""
 
 
@@ -68,6 +68,12 @@ def instance_stream(place: Place) -> RandomState:
     """
     words = json.dumps([place.family, place.size, place.split, place.index, place.seed]).encode()
     return RandomState(MT19937(SeedSequence(int.from_bytes(hashlib.sha256(words).digest(), "big"))))
+
+
+def in_turn(place: Place, groups: int) -> int:
+    """Return which of so many groups, from 0, an instance is of: all take turns, in an order drawn from the seed."""
+    order = instance_stream(replace(place, index=-1)).permutation(groups)
+    return int(order[place.index % groups])
 
 
 @dataclass(frozen=True)
@@ -140,12 +146,12 @@ def open_benchmark(
     Raises
     ------
     ConfigError
-        If there is no such family or size.
+        If there is no such family or size, or the groups of a folder are no regular expression.
     InstanceError
         If a folder holds no usable instance.
     """
     if config.folder is not None:
-        return open_folder(config.folder, Path(cache_dir).absolute(), config.seed, progress)
+        return open_folder(config.folder, Path(cache_dir).absolute(), config.seed, progress, config.groups)
     family = FAMILIES.find(config.benchmark)
     if config.size not in family.sizes:
         known = ", ".join(family.sizes)

@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import DATA, QUICK, Family, Place, Split
-from bife_core.benchmarks.generated import instance_stream
+from bife_core.benchmarks.generated import in_turn, instance_stream
 from bife_core.benchmarks.milp import Assembly, MilpData
 
 GRIDS: Final = {
@@ -101,26 +101,33 @@ _DAILY_RISK: Final = 600.0
 _MILLIONS_A_MILE: Final = 7.0
 _BIG_ANGLE: Final = 2 * np.pi
 
-_SHARES: Final[dict[Split, tuple[float, float]]] = {
-    "collection": (0.0, 0.4),
-    "design": (0.0, 0.4),
-    "validation": (0.4, 2 / 3),
-    "test": (2 / 3, 1.0),
-}
-"""Which part of the days on record each split takes its days from."""
+_ENDS: Final = {"wecc240": (8, 14, 30), "rts_gmlc": (17, 29, 62)}
+"""After how many days on record those of design, of validation and of test end: half of all are for judging."""
+
+
+def _windows(split: Split, network: str, days: int) -> tuple[int, int]:
+    """Return where a split's days begin, and how many windows of `days` they hold that share none."""
+    design, validation, test = _ENDS[network]
+    begin, end = {"validation": (design, validation), "test": (validation, test)}.get(split, (0, design))
+    # Beside those for judging, WECC-240 has one window of eight days: validation takes it too.
+    return (begin, many) if (many := (end - begin) // days) else (0, design // days)
+
+
+def _first_day(place: Place, network: str, days: int) -> int:
+    begin, many = _windows(place.split, network, days)
+    return begin + days * in_turn(place, many)
 
 
 def transmission_switching(place: Place, *, network: str, days: int, budget: float) -> MilpData:
-    """Draw an instance: consecutive days of a split that share the lines underground, and loads.
+    """Make an instance of consecutive days of a split that share the lines underground, and draw its loads.
 
-    The split says which part of the days on record may be drawn, and `budget` is millions of dollars for
-    undergrounding. Minimise the load that is shed, per unit. Columns are ``y_l`` (line underground), and for each day
-    ``shed``, ``angle``, ``gen``, ``flow`` and ``z_l`` (line energised).
+    A split's part of the days on record is cut into windows that share no day, and its instances take them in turn.
+    `budget` is millions of dollars for undergrounding. Minimise the load that is shed, per unit. Columns are ``y_l``
+    (line underground), and for each day ``shed``, ``angle``, ``gen``, ``flow`` and ``z_l`` (line energised).
     """
     rng = instance_stream(place)
     known = grid(network)
-    begin, end = (round(share * len(known.risk)) for share in _SHARES[place.split])
-    first_day = int(rng.randint(begin, end - days + 1))
+    first_day = _first_day(place, network, days)
     chosen = np.arange(first_day, first_day + days)
     recorded = known.load_factors
     factors = rng.uniform(0.9, 1.0, size=days) if recorded is None else recorded[chosen]
@@ -207,21 +214,36 @@ def _add_day(
         )
 
 
+_SIZES: Final[dict[str, dict[str, Any]]] = {
+    "tiny": {"network": "rts_gmlc", "days": 1, "budget": 1000.0},
+    "small": {"network": "rts_gmlc", "days": 3, "budget": 1000.0},
+    "test": {"network": "wecc240", "days": 4, "budget": 1000.0},
+    "transfer": {"network": "wecc240", "days": 8, "budget": 1000.0},
+}
+
+
+def _group(place: Place) -> str:
+    network, days, _ = _SIZES[place.size].values()
+    return f"{network} from day {_first_day(place, network, days) + 1}"
+
+
+_TESTED: Final = ", ".join(
+    f"{_windows('test', size['network'], size['days'])[1]} in size {name}" for name, size in _SIZES.items()
+)
+
 FAMILY = Family(
     name="transmission_switching",
     label="OTS",
     generate=transmission_switching,
     source=lambda place: place,
-    sizes={
-        "tiny": {"network": "rts_gmlc", "days": 1, "budget": 1000.0},
-        "small": {"network": "rts_gmlc", "days": 3, "budget": 1000.0},
-        "test": {"network": "wecc240", "days": 4, "budget": 1000.0},
-        "transfer": {"network": "wecc240", "days": 8, "budget": 1000.0},
-    },
+    group=_group,
+    sizes=_SIZES,
     data=tuple(path for name in GRIDS for path in tables(name).values()),
     notes=(
         "transmission_switching has Distributional MIPLIB's formulation and its small grid, with public fire risks of "
         "June 2020 and loads of June 2019; the sizes tiny and small are on RTS-GMLC, with risks of 2021.",
+        "Instances of transmission_switching on the same days are one group and count once. Public data give so many "
+        f"groups of test days, however many instances are drawn: {_TESTED}.",
     ),
     settings={
         "quick": QUICK,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import DATA, QUICK, Family, Place, Split
-from bife_core.benchmarks.generated import instance_stream
+from bife_core.benchmarks.generated import in_turn, instance_stream
 from bife_core.benchmarks.milp import Assembly, MilpData
 
 UNITS: Final = "rts_gmlc_units.csv"
@@ -28,12 +28,12 @@ STARTS: Final = 3
 """Start-up categories a unit has at most, from hot to cold."""
 
 _DAYS: Final[Mapping[Split, tuple[int, ...]]] = {
-    "collection": (0, 2, 4, 6, 8, 10),
-    "design": (0, 2, 4, 6, 8, 10),
-    "validation": (1, 7),
-    "test": (3, 5, 9, 11),
+    "collection": (0, 4, 6, 10),
+    "design": (0, 4, 6, 10),
+    "validation": (2, 8),
+    "test": (1, 3, 5, 7, 9, 11),
 }
-"""Which of the twelve days, one a month, each split draws from."""
+"""Which of the twelve days, one a month, each split has."""
 
 _Columns = NDArray[np.int64]
 
@@ -74,17 +74,22 @@ def _days() -> Mapping[str, list[dict[str, float]]]:
     return days
 
 
-def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first_hour: int = 0) -> MilpData:
-    """Draw an instance: a day of a split, one of the three areas unless `areas` are given, and demand.
+def _date(place: Place) -> str:
+    days = _DAYS[place.split]
+    return list(_days())[days[in_turn(place, len(days))]]
 
-    An area by itself has a third of demand and reserve. The plan has `hours`, from `first_hour` of the day on.
+
+def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first_hour: int = 0) -> MilpData:
+    """Make an instance of a day, and draw one of the three areas unless `areas` are given, and demand.
+
+    The days of a split take turns. An area by itself has a third of demand and reserve. The plan has `hours`, from
+    `first_hour` of the day on.
     Minimise the cost of running and starting. For each unit and hour: ``u`` (runs), ``v`` (is started), ``w`` (is
     stopped), ``p`` (megawatts above its least), ``r`` (reserve), ``l`` (place between cost points), ``d`` (start-up
     category); and ``q`` (sun, wind and water).
     """
     rng = instance_stream(place)
-    names = list(_days())
-    date = names[int(rng.choice(_DAYS[place.split]))]
+    date = _date(place)
     chosen = areas or AREAS[int(rng.randint(len(AREAS)))]
     rows = _days()[date][first_hour : first_hour + hours]
     demand = np.array([row["demand"] for row in rows]) * rng.uniform(0.95, 1.05)
@@ -202,6 +207,7 @@ FAMILY = Family(
     label="UC",
     generate=unit_commitment,
     source=lambda place: place,
+    group=_date,
     sizes={
         "tiny": {"hours": 6, "areas": "1", "first_hour": 6},
         "small": {"hours": 12, "first_hour": 4},
@@ -212,6 +218,8 @@ FAMILY = Family(
     notes=(
         "unit_commitment has the twelve days of RTS-GMLC in pglib-uc with demand varied by 5 % a day; an area by "
         "itself is of BiFE's making. Nearly all the work is done at the root, so a rule can save little.",
+        "Instances of unit_commitment on the same day are one group and count once: there are "
+        f"{len(_DAYS['test'])} groups of test instances, however many are drawn.",
     ),
     settings={
         # Instances solved at the root give no decision, so few are asked for, and not of all instances.

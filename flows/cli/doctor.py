@@ -46,10 +46,18 @@ def doctor(
             "general rule saves without a search. Solves up to 3 instances twice, 15 CPU seconds each.",
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Which of them depend on each other, by their paths: those with the same match of this regular "
+            "expression, or of its first capture group.",
+        ),
+    ] = None,
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     console = standard_output()
-    checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances)}
+    checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances, groups)}
     with console.status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
     rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in findings.items()]
@@ -172,16 +180,17 @@ CHECKS: dict[str, Check] = {
 """All checks by name, in the order they are made and shown."""
 
 
-def _instances(folder: Path) -> Finding:
+def _instances(folder: Path, groups: str | None = None) -> Finding:
     from bife_core.benchmarks.folder import fewest_usable, open_folder
     from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
     from tasks.collection import PRECHECKED, first_look
     from tasks.home import project_home
 
-    opened = open_folder(folder, project_home().instances)
-    usable, tested = len(opened.usable), fewest_instances(confidence_of(1, CONFIDENCE))
+    opened = open_folder(folder, project_home().instances, groups=groups)
+    usable, tested = len({one.group for one in opened.usable}), fewest_instances(confidence_of(1, CONFIDENCE))
     needed = fewest_usable(tested)
-    enough = f"A champion needs {needed} instances or more, for {tested} of them to be held out"
+    units = "instances" if groups is None else "groups"
+    enough = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
     if usable < needed:
         enough += (
             ": with fewer, no difference is significant. Add instances of this kind, or solve them by `bife solve`, "
@@ -192,7 +201,7 @@ def _instances(folder: Path) -> Finding:
     found, gained = first_look(looked_at)
     poor = opened.left_out or found.little or found.share is None or usable < needed
     sentences = [
-        " ".join([f"{usable} can be used.", *opened.notes]),
+        " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),
         f"{enough}.",
         found.sentence,
         gained,

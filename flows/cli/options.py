@@ -33,6 +33,14 @@ def resolve(
             metavar="DIR", help="Folder of your own .mps, .lp, .cip or .opb instances, instead of a family."
         ),
     ] = None,
+    groups: Annotated[
+        Text,
+        Option(
+            metavar="REGEX",
+            help="Which of them depend on each other, by their paths: those with the same match of this regular "
+            "expression, or of its first capture group.",
+        ),
+    ] = None,
     search: Annotated[
         Text,
         Option(
@@ -96,8 +104,9 @@ def resolve(
             raise typer.BadParameter("Give --instances, or --benchmark and --size, but not both.")
         overrides |= {"instances.benchmark": "folder", "instances.folder": instances}
     elif benchmark is not None:
-        overrides |= {"instances.benchmark": benchmark, "instances.folder": None}
+        overrides |= {"instances.benchmark": benchmark, "instances.folder": None, "instances.groups": None}
     options = {
+        "instances.groups": groups,
         "instances.size": size,
         "search.method": search,
         "search.seed": seed,

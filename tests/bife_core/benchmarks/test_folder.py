@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 
-from bife_core.benchmarks.base import SPLITS
-from bife_core.benchmarks.folder import FolderBenchmark, fewest_usable, open_folder
-from bife_core.errors import InstanceError
+from bife_core.benchmarks.base import SPLITS, Instance
+from bife_core.benchmarks.folder import FolderBenchmark, _split, fewest_usable, open_folder
+from bife_core.errors import ConfigError, InstanceError
 from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
@@ -69,6 +70,44 @@ def test_so_many_instances_give_enough_to_test_on_and_documents_say_how_many_a_c
     assert len(opened(folder).instances("test", 99)) < tests
     for page in ("README.md", "docs/getting-started.md", "docs/faq.md"):
         assert f"fewer than {fewest}" in (Path(__file__).parents[3] / page).read_text(encoding="utf-8")
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=60), st.integers(0, 3))
+def test_no_split_cuts_through_a_group_and_each_begins_with_one_instance_of_every_group(numbers, seed):
+    instances = [
+        Instance(f"m{k}", Path(f"m{k}"), f"d{k}", f"g{n}" if n else "") for k, n in enumerate(numbers)
+    ]
+    parts, _ = _split(instances, seed)
+    places = {}
+    for split, part in parts.items():
+        groups = [one.group for one in part]
+        assert len(set(groups[: len(set(groups))])) == len(set(groups)) > 0
+        for group in groups:
+            places.setdefault(group, set()).add(split)
+    shared = {frozenset(splits) for splits in places.values()}
+    assert sum(map(len, shared)) == len(frozenset.union(*shared)) == len(SPLITS), (
+        "a group is in another split too"
+    )
+    assert {one for part in parts.values() for one in part} == set(instances)
+
+
+def test_what_an_expression_matches_in_a_path_makes_a_group(folder):
+    for day in range(6):
+        (folder / f"plan-{day}").mkdir()
+        for number in range(3):
+            (folder / f"plan-{day}" / f"m{number}.lp").write_text(KNAPSACK.format(10 * day + number + 2))
+    (folder / "alone.lp").write_text(KNAPSACK.format(500))
+    benchmark = open_folder(folder, folder.parent / "cache", groups=r"(plan-\d)/|never")
+    assert "19 usable instances in 7 groups." in benchmark.notes
+    assert "With fewer than 12 groups of usable instances (7 here)" in benchmark.notes[-1]
+    groups = {one.name: one.group for one in benchmark.usable}
+    assert groups.pop("alone.lp") == next(one.digest for one in benchmark.usable if one.name == "alone.lp")
+    assert all(name.startswith(f"{group}/") for name, group in groups.items())
+    assert len({one.group for one in benchmark.instances("test", 2)}) == 2
+    by_number = open_folder(folder, folder.parent / "cache", groups=r"m\d")
+    assert len({one.group for one in by_number.usable}) == 4
+    with pytest.raises(ConfigError, match=r"instances.groups is no regular expression: '\(', missing \)"):
+        open_folder(folder, folder.parent / "cache", groups="(")
 
 
 def test_the_split_does_not_depend_on_place_name_time_or_compression(folder, tmp_path):

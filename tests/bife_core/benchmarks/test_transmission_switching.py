@@ -39,26 +39,60 @@ def tiny():
 
 
 def test_an_instance_is_the_same_on_every_machine(tiny):
-    assert content_digest(mps_text(tiny).encode()) == "a4662ec2aa5166a9"
+    assert content_digest(mps_text(tiny).encode()) == "9d0d984f6008fd70"
 
 
-def test_no_day_is_in_two_splits_but_those_of_collection_and_design(monkeypatch):
-    # The days stand in a model's name; its rows and columns take a hundred times as long.
+@pytest.fixture
+def days_of(monkeypatch, tmp_path):
+    """Days of each instance, and its group; the days stand in a model's name, and rows take a hundred times as long."""
     monkeypatch.setattr(drawn, "_model", lambda name, *_: name)
-    days = {}
-    for split in SPLITS:
-        for size in ("test", "transfer", "small"):
-            for k in range(12):
-                name = transmission_switching(place(split, k), **SIZES[size])
-                network, first, count = re.match(r"(\w+)-day(\d+)-(\d+)x", name).groups()
-                held = days.setdefault((network, split), set())
-                held.update(range(int(first), int(first) + int(count)))
-    for network, whole in (("wecc240", 30), ("rts_gmlc", 62)):
-        of = {split: days[network, split] for split in SPLITS}
-        assert max(of["test"]) <= whole
-        assert min(of["design"]) >= 1
-        assert not (of["design"] | of["collection"]) & (of["validation"] | of["test"])
-        assert not of["validation"] & of["test"]
+
+    def days(size, split, seed=0, count=40):
+        for k in range(count):
+            at = place(split, k, seed, size)
+            name = transmission_switching(at, **SIZES[size])
+            network, first, many = re.match(r"(\w+)-day(\d+)-(\d+)x", name).groups()
+            days = frozenset((network, int(first) + day) for day in range(int(many)))
+            yield days, drawn.FAMILY.group(at)
+
+    return days
+
+
+@pytest.mark.parametrize(
+    ("size", "windows"),
+    [("tiny", (17, 12, 33)), ("small", (5, 4, 11)), ("test", (2, 1, 4)), ("transfer", (1, 1, 2))],
+)
+def test_instances_share_all_their_days_or_none_and_so_many_windows_are_told(days_of, size, windows):
+    for split, many in zip(SPLITS[1:], windows, strict=True):
+        drawn_days = dict(days_of(size, split))
+        assert len(drawn_days) == len(set(drawn_days.values())) == many
+        assert sum(map(len, drawn_days)) == len(frozenset.union(*drawn_days)), "two windows share a day"
+        assert len(dict(days_of(size, split, count=many))) == many, (
+            "a window is taken twice before the last one"
+        )
+    assert f" {windows[-1]} in size {size}" in " ".join(drawn.FAMILY.notes)
+
+
+def test_no_day_is_in_two_splits_but_those_of_collection_and_design(days_of):
+    held = {split: set() for split in SPLITS}
+    for size in SIZES:
+        for split in SPLITS:
+            if (size, split) != ("transfer", "validation"):  # there are too few days
+                held[split] |= frozenset.union(*dict(days_of(size, split)))
+    assert held["collection"] == held["design"]
+    apart = [held[split] for split in SPLITS[1:]]
+    assert sum(map(len, apart)) == len(set.union(*apart))
+    for network in drawn.GRIDS:
+        on_record = len(grid(network).risk)
+        tested = [day for name, day in held["test"] if name == network]
+        assert (max(tested), len(tested)) == (on_record, pytest.approx(on_record / 2, rel=0.1))
+
+
+def test_another_seed_takes_the_days_in_another_order(days_of):
+    first, second = (list(days_of("small", "test", seed, count=22)) for seed in (0, 1))
+    assert first != second
+    assert set(first) == set(second)
+    assert first[:11] == first[11:], "and round again"
 
 
 def test_a_line_that_must_go_is_underground_or_off(tiny):

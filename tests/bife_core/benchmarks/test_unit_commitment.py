@@ -55,22 +55,29 @@ def test_every_integer_is_a_unit_s_hour_and_only_those_of_the_unit_that_must_run
 
 def test_an_instance_is_the_same_on_every_machine():
     model = unit_commitment(place(), **SIZES["tiny"])
-    assert model.name == "uc-2020-04-03-area1-6h"
-    assert content_digest(mps_text(model).encode()) == "851ba3f20845d420"
+    assert model.name == "uc-2020-02-09-area1-6h"
+    assert content_digest(mps_text(model).encode()) == "7263dc6a3b31d665"
 
 
-def test_no_day_is_in_two_splits_but_those_of_collection_and_design():
+def test_days_take_turns_and_none_is_in_two_splits_but_those_of_collection_and_design():
     days = {
-        split: {
-            re.search(r"\d{4}-\d\d-\d\d", unit_commitment(place(split, k), hours=1, areas="1").name)[0]
-            for k in range(30)
-        }
+        (split, seed): [
+            re.search(r"\d{4}-\d\d-\d\d", unit_commitment(place(split, k, seed), hours=1, areas="1").name)[0]
+            for k in range(12)
+        ]
         for split in SPLITS
+        for seed in (0, 1)
     }
-    assert days["collection"] == days["design"]
-    assert not days["design"] & (days["validation"] | days["test"])
-    assert not days["validation"] & days["test"]
-    assert len(days["design"] | days["validation"] | days["test"]) == 12
+    for split, many in (("design", 4), ("validation", 2), ("test", 6)):
+        own = days[split, 0]
+        assert own[:many] == own[many : 2 * many]
+        assert len(set(own)) == many
+        assert set(days[split, 1]) == set(own)
+        assert [FAMILIES["unit_commitment"].group(place(split, k)) for k in range(12)] == own
+    assert days["test", 0] != days["test", 1]
+    assert set(days["collection", 0]) == set(days["design", 0])
+    assert len({day for held in days.values() for day in held}) == 12
+    assert "6 groups of test instances" in FAMILIES["unit_commitment"].notes[1]
 
 
 def test_every_area_is_drawn_and_asked_for_a_third():

@@ -43,8 +43,9 @@ def test_options_change_what_they_say(bife, tmp_path):
     config = resolved(bife, "--benchmark", "set_covering", "--size", "tiny", "--workers", 3, "--seed", 7)
     assert (config.instances.benchmark, config.instances.size) == ("set_covering", "tiny")
     assert (config.runner.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
-    config = resolved(bife, "--instances", tmp_path, "--generator", "openai")
+    config = resolved(bife, "--instances", tmp_path, "--groups", "day[0-9]+", "--generator", "openai")
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
+    assert config.instances.groups == "day[0-9]+"
     assert (config.generator.kind, config.search.method) == ("openai", "bife")
     config = resolved(bife, "--search", "reevo", "--set", "search.options.mutation_rate=0.25")
     assert (config.search.method, config.search.options) == ("reevo", {"mutation_rate": 0.25})
@@ -57,9 +58,12 @@ def test_later_sources_win_over_earlier_ones(bife, tmp_path):
     assert (config.search.samples, config.search.seed, config.search.population) == (30, 6, 4)
     assert config.runner.workers == 2
     assert config.instances == preset("smoke").instances
-    file.write_text(json.dumps({"instances": {"benchmark": "folder", "folder": str(tmp_path)}}))
+    file.write_text(
+        json.dumps({"instances": {"benchmark": "folder", "folder": str(tmp_path), "groups": "day"}})
+    )
     config = resolved(bife, "--config", file, "--benchmark", "set_covering")
     assert (config.instances.benchmark, config.instances.folder) == ("set_covering", None)
+    assert "a family knows its own" in sentence(bife("config", "--groups", "day").stderr)
 
 
 @pytest.mark.parametrize(
