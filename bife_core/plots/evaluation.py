@@ -64,7 +64,9 @@ def instance_costs(
     axes.set_yticks(rows if few else [], names.tolist() if few else [], fontsize=8)
     if not few:
         axes.set_ylabel(f"{len(names)} instances")
-    axes.set_title(f"{rule_label} / {baseline_label} = {np.exp(logs.mean()):.2f} (geometric mean)")
+    axes.set_title(
+        f"{rule_label} / {baseline_label} = {np.exp(logs.mean()):.2f} (geometric mean over instances)"
+    )
     tidy(axes)
     axes.legend(frameon=False, fontsize=9, loc="best")
     return figure
