@@ -1,79 +1,161 @@
-"""How often the champion gate promotes a rule that is no better than RPB.
+"""How often the champion gate promotes a rule that is no better than RPB, and one that is.
 
-In a null experiment the times of rule and RPB on each held-out instance differ by noise alone: the logarithms of their
-ratios are drawn from a symmetric distribution, with light tails (normal) or heavy ones (Student's t of 3 degrees of
-freedom). Each goes through the comparison of an evaluation and the product's own gate. One JSON object a line:
-{instances, tails, experiments, promoted, by_interval_alone}, where by_interval_alone is the share whose whole interval
-lies below 1, which is what a gate without the exact test would promote.
+In an experiment the times of a rule and of RPB are drawn for each held-out instance, with a geometric mean of their
+ratios of `--ratio` over all instances there could be: 1 is a null experiment. The logarithms of the ratios are
+
+- normal (standard deviation 0.3), heavy (Student's t of 3 degrees of freedom, scale 0.3);
+- rare: on 10 % of instances the rule takes many times as long as on the others (0.85 and 4.3 at ratio 1); often: the
+  same with 20 % (0.8 and 2.4);
+- clustered: four instances a group, which share 60 % of the variance;
+- censored: a fifth of all solves reach the time limit;
+- seeds: two solves an instance, standard deviations 0.25 (instance) and 0.2 (each solve).
+
+Each goes through the comparison of an evaluation and the product's own gate, after all instances, and sequentially,
+that is at each of the evaluation's looks. One JSON object a line: {ratio, kind, instances, experiments, promoted,
+sequentially, mean_instances}, where mean_instances are those that a sequential evaluation solved, without its stop for
+futility.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench import emit, parser_of
-from bife_core.evaluation.comparing import Comparison, compare
+from bife_core.evaluation.comparing import Tail, compare
 from bife_core.evaluation.metrics import solve_frame
-from bife_core.stats import CONFIDENCE, confidence_of
+from bife_core.evaluation.summary import looks
+from bife_core.stats import CONFIDENCE, UpperBound, confidence_of
 from tasks.registry import Evidence, gate
 
 LEVEL = confidence_of(1, CONFIDENCE)
 """Level of the first use of a test set."""
-
-SPREAD = 0.3
-"""Standard deviation, or scale, of the logarithm of a ratio."""
-
-
-def null_comparison(instances: int, rng: np.random.Generator, *, heavy: bool = False) -> Comparison:
-    """Return the comparison of a rule that is as fast as RPB but for noise."""
-    logs = SPREAD * (rng.standard_t(3, instances) if heavy else rng.standard_normal(instances))
-    rows: list[dict[str, Any]] = []
-    for number, log in enumerate(logs):
-        for method, cpu_s in (("rule", 10.0 * math.exp(log)), ("relpscost", 10.0)):
-            rows.append(
-                {
-                    "instance": f"i{number}", "digest": f"i{number}", "seed": 0, "method": method,
-                    "status": "optimal", "cpu_s": cpu_s, "wall_s": cpu_s, "nodes": 10, "fair_nodes": 10,
-                    "lp_iterations": 10, "gap": 0.0, "primal_dual_integral": 1.0,
-                }
-            )  # fmt: skip
-    (found,) = compare(solve_frame(rows), ("rule",), "relpscost", confidence=LEVEL)
-    return found
+RPB_S = 10.0
+_Logs = NDArray[np.float64]
 
 
-def promoted(found: Comparison) -> bool:
-    """Whether the gate makes the rule of a comparison champion where there is none."""
+def _mixed(share: float, good: float) -> Callable[[int, float, np.random.Generator], _Logs]:
+    def draw(count: int, log: float, rng: np.random.Generator) -> _Logs:
+        bad = rng.random((count, 1)) < share
+        disaster = -(1 - share) * math.log(good) / share
+        return log + np.where(bad, disaster, math.log(good)) + rng.normal(0, 0.05, (count, 1))
+
+    return draw
+
+
+def _clustered(count: int, log: float, rng: np.random.Generator) -> _Logs:
+    of_group = np.repeat(rng.normal(0, 0.3 * math.sqrt(0.6), (count + 3) // 4), 4)[:count, None]
+    return log + of_group + rng.normal(0, 0.3 * math.sqrt(0.4), (count, 1))
+
+
+KINDS: Final[Mapping[str, Callable[[int, float, np.random.Generator], _Logs]]] = {
+    "normal": lambda count, log, rng: log + rng.normal(0, 0.3, (count, 1)),
+    "heavy": lambda count, log, rng: log + 0.3 * rng.standard_t(3, (count, 1)),
+    "rare": _mixed(0.1, 0.85),
+    "often": _mixed(0.2, 0.8),
+    "clustered": _clustered,
+    "censored": lambda count, log, rng: log + rng.normal(0, 0.212, (count, 1)),
+    "seeds": lambda count, log, rng: log + rng.normal(0, 0.25, (count, 1)) + rng.normal(0, 0.2, (count, 2)),
+}
+"""How the logarithms of the rule's times are drawn, by instance and seed, where RPB takes 1 s on all instances."""
+
+
+def drawn(
+    kind: str, count: int, ratio: float, rng: np.random.Generator
+) -> tuple[list[dict[str, Any]], float]:
+    """Return the rows of an evaluation and its time limit."""
+    rule = KINDS[kind](count, math.log(ratio), rng)
+    rpb = np.zeros_like(rule)
+    limit = math.inf
+    if kind == "censored":
+        rpb += rng.normal(0, 0.212, rpb.shape)
+        hardness = rng.normal(0, 1, (count, 1))
+        rule, rpb, limit = rule + hardness, rpb + hardness, 0.86
+    elif kind == "seeds":
+        rpb += rng.normal(0, 0.2, rpb.shape)
+    rows = []
+    for number in range(count):
+        group = f"g{number // 4}" if kind == "clustered" else f"i{number}"
+        for seed in range(rule.shape[1]):
+            for method, logs in (("rule", rule), ("relpscost", rpb)):
+                cpu_s = RPB_S * math.exp(min(logs[number, seed], limit))
+                rows.append(
+                    {
+                        "instance": f"i{number}", "digest": f"i{number}", "group": group, "seed": seed,
+                        "method": method, "status": "timelimit" if logs[number, seed] > limit else "optimal",
+                        "cpu_s": cpu_s, "wall_s": cpu_s, "nodes": 10, "fair_nodes": 10, "lp_iterations": 10,
+                        "gap": 0.0, "primal_dual_integral": 1.0,
+                    }
+                )  # fmt: skip
+    return rows, RPB_S * math.exp(limit)
+
+
+def promoted(rows: list[dict[str, Any]], limit_s: float) -> bool:
+    """Whether the gate makes the rule champion where there is none."""
+    if not may_pass(rows):
+        return False
+    frame = solve_frame(rows, limit_s if math.isfinite(limit_s) else 1000.0)
+    (found,) = compare(frame, ("rule",), "relpscost", confidence=LEVEL)
+    fields = {
+        "ratio",
+        "ci_low",
+        "ci_high",
+        "confidence",
+        "baseline",
+        "groups",
+        "instances",
+        "solves",
+        "missing",
+    }
     evidence = Evidence(
-        sha="a", benchmark="null", size="test", ratio=found.ratio, ci_low=found.ci_low, ci_high=found.ci_high,
-        p_value=found.p_adjusted, confidence=found.confidence, baseline=found.baseline, instances=found.instances,
-        groups=found.groups, seeds=1, solves=found.solves, missing=found.missing, proofs=found.proofs,
-        baseline_proofs=found.baseline_proofs, evaluation_run="", test_digest="",
+        **found.model_dump(include=fields | {"proofs", "baseline_proofs", *Tail.model_fields}),
+        sha="a", benchmark="null", size="test", p_value=found.p_adjusted, seeds=1, evaluation_run="", test_digest="",
     )  # fmt: skip
     return gate(evidence, None).promote
+
+
+def may_pass(rows: list[dict[str, Any]]) -> bool:
+    """Whether the bound of the ratio is below 1: the gate asks for it too, and it takes less time than the rest."""
+    logs: dict[str, list[float]] = {}
+    for rule, rpb in zip(rows[::2], rows[1::2], strict=True):
+        logs.setdefault(rule["group"], []).append(math.log(rule["cpu_s"] / rpb["cpu_s"]))
+    return UpperBound.of([float(np.mean(one)) for one in logs.values()], LEVEL).missing(0.0) == 0.0
 
 
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--experiments", type=int, default=2000)
-    parser.add_argument("--instances", type=int, nargs="+", default=[6, 8, 20])
+    parser.add_argument("--instances", type=int, nargs="+", default=[6, 8, 12, 20, 40, 60])
+    parser.add_argument("--ratio", type=float, default=1.0, help="geometric mean of the ratios")
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    for instances in options.instances:
-        for heavy in (False, True):
+    for kind in options.kinds:
+        for instances in options.instances:
             rng = np.random.default_rng(options.seed)
-            found = [null_comparison(instances, rng, heavy=heavy) for _ in range(options.experiments)]
-            alone = sum(one.ci_high is not None and one.ci_high < 1 for one in found)
-            line = {
-                "instances": instances,
-                "tails": "heavy" if heavy else "normal",
-                "experiments": options.experiments,
-                "promoted": sum(map(promoted, found)) / options.experiments,
-                "by_interval_alone": alone / options.experiments,
-            }
-            emit(line)
+            at_end = sequentially = solved = 0
+            for _ in range(options.experiments):
+                rows, limit_s = drawn(kind, instances, options.ratio, rng)
+                each = len(rows) // instances
+                sizes = [size for size in looks(instances) if promoted(rows[: size * each], limit_s)]
+                at_end += instances in sizes
+                sequentially += bool(sizes)
+                solved += min(sizes, default=instances)
+            emit(
+                {
+                    "ratio": options.ratio,
+                    "kind": kind,
+                    "instances": instances,
+                    "experiments": options.experiments,
+                    "promoted": at_end / options.experiments,
+                    "sequentially": sequentially / options.experiments,
+                    "mean_instances": round(solved / options.experiments, 1),
+                }
+            )
 
 
 if __name__ == "__main__":

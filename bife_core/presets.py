@@ -56,6 +56,7 @@ def _budget(name: PresetName) -> PipelineConfig:
             search=SearchConfig(elite_cap=None, threshold_share=None),
             high=HighFidelityConfig(load_correction=False, race=False),
             validation=ValidationConfig(budgets=()),
+            evaluation=EvaluationConfig(most_instances=20),
         )
     if name == "quick":
         return PipelineConfig(
@@ -64,7 +65,7 @@ def _budget(name: PresetName) -> PipelineConfig:
             low=LowFidelityConfig(tune=200),
             high=HighFidelityConfig(instances=6),
             validation=ValidationConfig(finalists=3, instances=6),
-            evaluation=EvaluationConfig(instances=16, seeds=(0,), tuned_rpb=0.15),
+            evaluation=EvaluationConfig(instances=16, most_instances=40, seeds=(0, 1), tuned_rpb=0.15),
         )
     if name == "smoke":
         return PipelineConfig(
@@ -74,7 +75,9 @@ def _budget(name: PresetName) -> PipelineConfig:
             high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
             # On tiny instances RPB begins within no smaller budget.
             validation=ValidationConfig(finalists=2, instances=1, budgets=(0.9,)),
-            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10, tuned_rpb=0),
+            evaluation=EvaluationConfig(
+                instances=2, most_instances=2, seeds=(0,), time_limit_s=10, tuned_rpb=0
+            ),
         )
     raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
 

@@ -27,7 +27,7 @@ from flows.results import EvaluationResult, TrackedRun
 from tasks.collection import prepare_instances
 from tasks.evaluation import evaluate, evaluation_folder, track_evaluation
 from tasks.evaluation_files import search_behind
-from tasks.registry import origin_of, other_settings, registered, sample_name
+from tasks.registry import CHAMPION, origin_of, other_settings, registered, sample_name
 from tasks.states import with_message
 from tasks.stores import home_store
 from tasks.tracking.store import EVALUATION
@@ -93,11 +93,13 @@ def evaluation(
     identity = evaluation_identity(config, methods[0])
     if promoting:
         config = config.model_copy(update={"instances": own_test_instances(config.instances, identity)})
-    held_out = prepare_instances(config.instances, "test", settings.instances)
-    seeds = counted(len(settings.seeds), "seed")
-    observer().stage("evaluation", f"{len(held_out.instances)} held-out instances, {seeds}")
+    most = max(settings.instances, settings.most_instances) if promoting else settings.instances
+    held_out = prepare_instances(config.instances, "test", most)
+    upto, seeds = "up to " if promoting else "", counted(len(settings.seeds), "seed")
+    observer().stage("evaluation", f"{upto}{len(held_out.instances)} held-out instances, {seeds}")
     use = home_store().count_use(held_out.content, identity) if promoting else 0
-    summary = evaluate(methods, held_out, config, use)
+    beat = [rule_of.sha for _, rule_of in known if CHAMPION in rule_of.aliases] if promoting else None
+    summary = evaluate(methods, held_out, config, use, beat)
     story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere))
     run_id = track_evaluation(config, methods, held_out, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)

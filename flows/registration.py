@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 from bife_core.config import PipelineConfig
+from bife_core.evaluation.comparing import Tail
 from flows.reporting.conduct import CHALLENGER_REGISTERED, announce, tried_again
 from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult
@@ -24,10 +25,10 @@ from tasks.registry import (
 )
 from tasks.tracking.store import TrackingError
 
-_MEASURED: Final = (
+_MEASURED: Final = {
     "metric", "ratio", "ci_low", "ci_high", "confidence", "instances", "groups", "solves", "missing", "proofs",
-    "baseline_proofs",
-)  # fmt: skip
+    "baseline_proofs", "baseline_missing", *Tail.model_fields,
+}  # fmt: skip
 """Fields that evidence takes from a comparison."""
 
 
@@ -95,11 +96,11 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
             "champion_ci_low": beside.ci_low,
             "champion_ci_high": beside.ci_high,
             "champion_p_value": beside.p_value,
-            "champion_obstacle": beside.obstacle,
+            "champion_obstacle": beside.obstacle or beside.doubt,
         }
     return Evidence(
         **origin.model_dump(),
-        **lead.model_dump(include=set(_MEASURED)),
+        **lead.model_dump(include=_MEASURED),
         **measured_beside,
         sha=evaluated.sha,
         benchmark=config.instances.label,

@@ -58,12 +58,14 @@ def evaluate(
     instances: InstanceSet,
     config: PipelineConfig,
     use: int = 0,
+    beat: Sequence[str] | None = None,
 ) -> EvaluationSummary:
     """Solve instances with all methods; solves that are stored are reused.
 
-    `use` says which use of its test set it is, if it may promote a rule; it is 0 otherwise. Of an evaluation that was
-    made before the record of then is returned, with its day and duration. A `SolverError` says that the baseline has
-    no solve at all.
+    `use` says which use of its test set it is, if it may promote a rule; it is 0 otherwise. With `beat`, identities of
+    methods, it stops once it is decided whether the first is better than these and the baseline. Of an evaluation that
+    was made before the record of then is returned, with its day and duration. A `SolverError` says that the baseline
+    has no solve at all.
     """
     with alone_at(
         f"evaluation {methods[0].identity} {instances.content}", f"the evaluation of {methods[0].name}"
@@ -79,6 +81,7 @@ def evaluate(
             setting=setting_name(config.instances),
             use=use,
             solver=config.solver,
+            beat=beat,
         )
     folder = evaluation_folder(methods, instances, summary)
     if (folder / evaluation_files.RECORD).is_file():

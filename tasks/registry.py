@@ -29,7 +29,7 @@ from pyscipopt import Model
 from bife_core.benchmarks.formulation import Likeness, shape
 from bife_core.config import InstancesConfig
 from bife_core.errors import BifeError, RuleError
-from bife_core.evaluation.comparing import finding, known_as, obstacle, p_text
+from bife_core.evaluation.comparing import Tail, finding, known_as, obstacle, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import RPB, Method
@@ -40,7 +40,6 @@ from bife_core.rules import complexity
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import versions
-from bife_core.stats import fewest_instances
 from bife_core.values import Value
 from bife_core.wording import counted, interval_text
 from tasks.states import TRIED_AGAIN
@@ -84,7 +83,7 @@ class Origin(Value):
     lineage: str = ""
 
 
-class Evidence(Origin):
+class Evidence(Origin, Tail):
     """What is known of a rule when it is registered; each field becomes a tag of its version.
 
     `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, with its interval at the level
@@ -106,11 +105,10 @@ class Evidence(Origin):
     confidence: float
     time_ratio: float | None = None
     baseline: str
-    instances: int
-    groups: int
     seeds: int
     solves: int
     missing: int = 0
+    baseline_missing: int = 0
     unfinished: int = 0
     proofs: int
     baseline_proofs: int
@@ -211,13 +209,12 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
-    the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` both times: two ratios to RPB from
-    two evaluations do not show which rule is better. Rules that were judged by different metrics, or under different
-    settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
+    the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` and without `Tail.doubt` both times:
+    two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
+    metrics, or under different settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
     """
     one, words = challenger, METRICS[challenger.metric].words
     better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")
-    fewest = fewest_instances(one.confidence)
     against_rpb = f"{one.ratio:.3f} of RPB's {words}"
     takes = f"It takes {against_rpb}"
     reason = ""
@@ -227,16 +224,15 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
         reason = f"It was compared with {one.baseline}, not with {RPB} (RPB)."
     elif one.mismatches:
         reason = "Its solves and RPB's prove different optima, which is a defect."
-    elif hindered := obstacle(one.missing, one.proofs, one.baseline_proofs, one.solves):
+    elif hindered := obstacle(one.missing, one.proofs, one.baseline_proofs, one.solves, one.baseline_missing):
         reason = f"It cannot count as {better} than RPB: {hindered}."
-    elif one.groups < fewest:
-        uses = f" at use {one.use} of the same test set" if one.use > 1 else ""
-        tested = counted(one.instances, "held-out instance", one.groups)
-        needed = fewest if one.groups == one.instances else f"{fewest} groups"
-        reason = f"{tested} {'is' if one.instances == 1 else 'are'} too few, {needed} are needed{uses}."
-    elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better":
+    elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better" and not one.further:
         within = f"{interval_text(one.ci_low, one.ci_high)}, {p_text(one.p_value)}"
         reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
+    elif one.doubt:
+        tested = counted(one.instances, "held-out instance", one.groups)
+        uses = f" at use {one.use} of these" if one.use > 1 else ""
+        reason = f"{takes} on {tested}, but {one.doubt}{uses}."
     elif champion is None:
         return GateDecision(True, f"{takes}; there is no champion yet.")
     elif champion.solver_digest != one.solver_digest:

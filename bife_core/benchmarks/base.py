@@ -26,6 +26,7 @@ QUICK: Final[Mapping[str, Any]] = {
     "instances.size": "small",
     "high.time_limit_s": 30.0,
     "evaluation.instances": 12,
+    "evaluation.most_instances": 40,
     "evaluation.time_limit_s": 60.0,
 }
 """`Family.settings` of the preset `quick` for real instances whose size `test` takes more than minutes."""

@@ -19,13 +19,25 @@ from bife_core.wording import counted
 _WEIGHTS: dict[Split, int] = {"collection": 3, "design": 3, "validation": 2, "test": 4}
 """Shares of the splits, in twelfths of the groups."""
 
-_PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...]], ...] = (
-    (12, (("collection",), ("design",), ("validation",), ("test",))),
-    (3, (("collection", "design"), ("validation",), ("test",))),
-    (2, (("collection", "design", "validation"), ("test",))),
-    (1, (SPLITS,)),
+_PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
+    (12, (("collection",), ("design",), ("validation",), ("test",)), ""),
+    (
+        3,
+        (("collection", "design"), ("validation",), ("test",)),
+        "With fewer than 12 {units} ({n} here), decisions are recorded on design instances.",
+    ),
+    (
+        2,
+        (("collection", "design", "validation"), ("test",)),
+        "With two {units}, one is collection, design and validation, and the other is the only test.",
+    ),
+    (
+        1,
+        (SPLITS,),
+        "With a single {unit}, the test result is measured on what was used for design, and says nothing about others.",
+    ),
 )
-"""From how many groups on a plan holds, and which splits share files under it."""
+"""From how many groups on a plan holds, which splits share files under it, and what the user must know."""
 
 _MOST_NAMED = 20
 """Files left out that are named each; further ones are counted."""
@@ -68,17 +80,15 @@ def open_folder(
     """Screen the instances of a directory and split them.
 
     Sub-directories are searched too; names that start with a dot and files that are no instances by their name are
-    passed over, and files of equal content count once. Those with the same match of the regular expression `groups` in
-    their path below the folder, or of its first capture group, are one group; all others are groups of their own. Of
-    every 12 groups, 3 go to collection, 3 to design, 2 to validation and 4 to test; with fewer some splits share
-    files. Their order comes from a hash of `seed` and the match, or the content where there is none: neither renaming
-    nor moving nor touching files changes the split then. An `InstanceError` says that `folder` is not a directory or
-    holds no usable instance, a `ConfigError` that `groups` is no regular expression.
+    passed over, and files of equal content count once. The regular expression `groups` is searched in the path of each
+    instance below the folder; those with the same match, or the same first capture group of it, are one group, and no
+    split cuts through a group. Others are groups of their own. The order in which groups are split comes from a hash of
+    `seed` and what was matched, or the content: without `groups`, neither renaming nor moving nor touching the files
+    changes the split. Of every 12 groups, 3 go to collection, 3 to design, 2 to validation and 4 to test; with fewer
+    some splits share files. An `InstanceError` says that `folder` is not a directory or holds no usable instance, a
+    `ConfigError` that `groups` is no regular expression.
     """
-    try:
-        pattern = re.compile(groups or "")
-    except re.error as error:
-        raise ConfigError(f"instances.groups is no regular expression: {groups!r}, {error}.") from error
+    group_of = _matcher(groups)
     folder = folder.absolute()
     files = _instance_files(folder)
     kept = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
@@ -87,28 +97,36 @@ def open_folder(
     for path, found in zip(files, screen_all(files, kept, progress), strict=True):
         if "digest" in found:
             name = path.relative_to(folder).as_posix()
-            match = pattern.search(name)
-            group = match and match[min(1, pattern.groups)]
-            usable.setdefault(found["digest"], Instance(name, path, found["digest"], group or ""))
+            usable.setdefault(found["digest"], Instance(name, path, found["digest"], group_of(name)))
         else:
             left_out.append(found["failure"])
     named = left_out[:_MOST_NAMED]
     more = [f"{len(left_out) - len(named)} more files are left out."] if len(left_out) > len(named) else []
     if not usable:
         raise InstanceError(f"No instance file in {folder} can be used: {' '.join(named + more)}")
+    parts, sharing = _split(list(usable.values()), seed)
     many = len({one.group for one in usable.values()})
-    about = counted(len(usable), "usable instance", many)
-    if len(shared := max(_shares(many)[0], key=len)) > 1:
-        lost = ", so the test result says nothing about others" if "test" in shared else ""
-        more.append(f"With {about}, fewer than 12, the same ones are in {', '.join(shared)}{lost}.")
-    elif groups is not None:
-        more.append(f"{about}.")
+    grouped = [f"{counted(len(usable), 'usable instance', many)}."] if groups is not None else []
     return FolderBenchmark(
         name=folder.resolve().name,
-        parts=_split(list(usable.values()), seed),
-        notes=(*(f"Left out: {reason}" for reason in named), *more),
+        parts=parts,
+        notes=(*(f"Left out: {reason}" for reason in named), *more, *grouped, *filter(None, [sharing])),
         left_out=tuple(left_out),
     )
+
+
+def _matcher(groups: str | None) -> Callable[[str], str]:
+    """Return what tells the group of a path, "" for one of its own."""
+    try:
+        pattern = re.compile(groups or "")
+    except re.error as error:
+        raise ConfigError(f"instances.groups is no regular expression: {groups!r}, {error}.") from error
+
+    def group_of(path: str) -> str:
+        found = pattern.search(path)
+        return (found[min(1, pattern.groups)] or "") if found is not None else ""
+
+    return group_of
 
 
 def fewest_usable(tests: int) -> int:
@@ -143,8 +161,8 @@ def _instance_files(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def _split(instances: Sequence[Instance], seed: int) -> dict[Split, tuple[Instance, ...]]:
-    """Split at least one instance, by groups."""
+def _split(instances: Sequence[Instance], seed: int) -> tuple[dict[Split, tuple[Instance, ...]], str]:
+    """Split at least one instance; return the splits and the sentence about those that share files."""
 
     def place(text: str) -> str:
         return hashlib.sha256(f"{seed}:{text}".encode()).hexdigest()
@@ -152,20 +170,24 @@ def _split(instances: Sequence[Instance], seed: int) -> dict[Split, tuple[Instan
     members: dict[str, list[Instance]] = {}
     for one in sorted(instances, key=lambda one: (place(one.group), place(one.digest))):
         members.setdefault(one.group, []).append(one)
-    ordered = iter(members.values())
+    ordered = list(members.values())
+    plans, counts, sharing = _shares(len(ordered))
     parts: dict[Split, tuple[Instance, ...]] = {}
-    for splits, count in zip(*_shares(len(members)), strict=True):
-        rounds = itertools.chain(*itertools.zip_longest(*itertools.islice(ordered, count)))
-        parts |= dict.fromkeys(splits, tuple(filter(None, rounds)))
-    return parts
+    begin = 0
+    for splits, count in zip(plans, counts, strict=True):
+        rounds = itertools.zip_longest(*ordered[begin : begin + count])
+        parts |= dict.fromkeys(splits, tuple(one for turn in rounds for one in turn if one is not None))
+        begin += count
+    unit = "usable instance{}" if len(ordered) == len(instances) else "group{} of usable instances"
+    return parts, sharing.format(n=len(ordered), unit=unit.format(""), units=unit.format("s"))
 
 
-def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[int]]:
-    """Return which splits share files among n groups, and how many groups each of these gets."""
-    plan = next(plan for least, plan in _PLANS if n >= least)
-    shares = [n * sum(_WEIGHTS[split] for split in splits) / sum(_WEIGHTS.values()) for splits in plan]
+def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[int], str]:
+    """Return which splits share files among n groups, how many each of these plans gets, and the sentence about it."""
+    plans, sharing = next((plans, note) for least, plans, note in _PLANS if n >= least)
+    shares = [n * sum(_WEIGHTS[split] for split in splits) / sum(_WEIGHTS.values()) for splits in plans]
     counts = [max(1, int(share)) for share in shares]
     for _ in range(n - sum(counts)):
-        neediest = max(range(len(plan)), key=lambda k: shares[k] - counts[k])
+        neediest = max(range(len(plans)), key=lambda k: shares[k] - counts[k])
         counts[neediest] += 1
-    return plan, counts
+    return plans, counts, sharing

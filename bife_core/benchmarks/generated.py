@@ -108,8 +108,8 @@ class GeneratedBenchmark:
         directory = self.cache_dir / self.family.name / f"{self.size}-{self._recipe()}"
         stem = f"s{self.seed}-{split}-{index:05d}"
         path, digest = fetch(directory, stem, lambda: mps_text(self.model(split, index)))
-        group_of, place = self.family.group, self._place(split, index)
-        group = f"{self.name}: {group_of(place)}" if group_of is not None else ""
+        group_of = self.family.group
+        group = f"{self.name}: {group_of(self._place(split, index))}" if group_of is not None else ""
         return Instance(f"{self.family.label}-{self.size}-{split}-{index:04d}", path, digest, group)
 
     def model(self, split: Split, index: int) -> MilpData:

@@ -122,6 +122,7 @@ FAMILY = Family(
             "high.instances": 4,
             "evaluation.metric": "primal_dual_integral",
             "evaluation.instances": 12,
+            "evaluation.most_instances": 24,
             "evaluation.time_limit_s": 30.0,
         },
         "paper": {

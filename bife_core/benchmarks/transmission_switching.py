@@ -227,6 +227,10 @@ def _group(place: Place) -> str:
     return f"{network} from day {_first_day(place, network, days) + 1}"
 
 
+_TESTED: Final = ", ".join(
+    f"{_windows('test', size['network'], size['days'])[1]} in size {name}" for name, size in _SIZES.items()
+)
+
 FAMILY = Family(
     name="transmission_switching",
     label="OTS",
@@ -238,8 +242,8 @@ FAMILY = Family(
     notes=(
         "transmission_switching has Distributional MIPLIB's formulation and its small grid, with public fire risks of "
         "June 2020 and loads of June 2019; the sizes tiny and small are on RTS-GMLC, with risks of 2021.",
-        "Instances of transmission_switching on the same days are one group and count once. However many are drawn, "
-        "public data give 33 groups of test days in size tiny, 11 in size small, 4 in size test, 2 in size transfer.",
+        "Instances of transmission_switching on the same days are one group and count once. Public data give so many "
+        f"groups of test days, however many instances are drawn: {_TESTED}.",
     ),
     settings={
         "quick": QUICK,

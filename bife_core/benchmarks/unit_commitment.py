@@ -218,7 +218,8 @@ FAMILY = Family(
     notes=(
         "unit_commitment has the twelve days of RTS-GMLC in pglib-uc with demand varied by 5 % a day; an area by "
         "itself is of BiFE's making. Nearly all the work is done at the root, so a rule can save little.",
-        "Instances of unit_commitment on the same day are one group and count once: there are 6 groups of test days.",
+        "Instances of unit_commitment on the same day are one group and count once: there are "
+        f"{len(_DAYS['test'])} groups of test instances, however many are drawn.",
     ),
     settings={
         # Instances solved at the root give no decision, so few are asked for, and not of all instances.

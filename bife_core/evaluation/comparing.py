@@ -5,14 +5,27 @@ Here alone it is decided whether a method is better than another; the report and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import numpy as np
 import pandas as pd
 
 from bife_core.evaluation.metrics import METRICS, Metric
 from bife_core.scip.cost import Cost
-from bife_core.stats import CONFIDENCE, holm, ratio, ratio_interval, signed_rank_test, win_tie_loss
+from bife_core.stats import (
+    CAP,
+    CONFIDENCE,
+    UpperBound,
+    holm,
+    log_ratios,
+    ratio,
+    ratio_interval,
+    share_bound,
+    signed_rank_test,
+    win_tie_loss,
+)
 from bife_core.values import Value
 from bife_core.wording import counted, interval_text
 
@@ -37,8 +50,11 @@ def finding(ci_low: float | None, ci_high: float | None, p_value: float, confide
     return "worse" if ci_low > 1 else "undecided"
 
 
-def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int) -> str:
+def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int, baseline_missing: int = 0) -> str:
     """Return why a method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
+    if baseline_missing:
+        is_or_are = "is" if baseline_missing == 1 else "are"
+        return f"{baseline_missing} of the baseline's {solves} solves {is_or_are} missing"
     if missing:
         return f"{missing} of its {solves} solves {'is' if missing == 1 else 'are'} missing"
     if proofs < baseline_proofs:
@@ -46,7 +62,66 @@ def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int) -> st
     return ""
 
 
-class Comparison(Value):
+SLOW: Final = 1.25
+"""On an instance with a larger ratio of costs a method counts as slower."""
+MOST_SLOW: Final = 1 / 3
+"""Share of instances on which a champion may be slower, by its upper 95 % limit."""
+
+
+class Tail(Value):
+    """How bad a method may be on instances that were not seen.
+
+    It is about `instances` in `groups`. `bound` is an upper confidence bound of the ratio that holds whenever an
+    evaluation stops and whatever the distribution of ratios up to `bife_core.stats.CAP`; `further` is how many more
+    groups it takes at least until it is below 1, None if no number is likely to do. In `slower` groups the ratio
+    exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst` is the largest ratio, that of
+    `worst_instance`.
+    """
+
+    instances: int = 0
+    groups: int = 0
+    bound: float | None = None
+    further: int | None = None
+    slower: int = 0
+    slower_share: float = 1.0
+    worst: float = 1.0
+    worst_instance: str = ""
+
+    @property
+    def unit(self) -> str:
+        """What is compared: an instance, or a group where some are not independent of each other."""
+        return "instance" if self.groups == self.instances else "group"
+
+    @property
+    def doubt(self) -> str:
+        """Why the method may still be no better on other instances, as half a sentence; empty if that is excluded."""
+        if self.bound is None or self.bound >= 1:
+            more = (
+                f"{self.further} more {self.unit}s at least" if self.further else f"no number of {self.unit}s"
+            )
+            upper = "unknown" if self.bound is None else f"{self.bound:.3f}"
+            return (
+                f"its ratio may be up to {upper} if {self.unit}s not seen are up to {CAP:g} times slower, and "
+                f"{more} would exclude that"
+            )
+        if self.slower_share > MOST_SLOW:
+            return (
+                f"up to {100 * self.slower_share:.0f} % of {self.unit}s may be more than {SLOW:g} times slower "
+                f"({self.slower} of these are), and a champion may be so on {100 * MOST_SLOW:.0f} %"
+            )
+        return ""
+
+    @property
+    def worst_case(self) -> str:
+        """The worst instance in a sentence."""
+        most = f"at most {100 * self.slower_share:.0f} % of such {self.unit}s do (95 %)"
+        return (
+            f"The worst {self.unit}, {self.worst_instance}, takes {self.worst:.2f} times as much; {self.slower} of "
+            f"{self.groups} took more than {SLOW:g} times as much, {most}."
+        )
+
+
+class Comparison(Tail):
     """One method against the baseline on the same instances, by the metric of the evaluation.
 
     Costs are collapsed to geometric means over each of the `groups` that the `instances` form, seeds with them.
@@ -71,8 +146,6 @@ class Comparison(Value):
     ci_high: float | None = None
     node_ratio: float = 1.0
     per_node_ratio: float = 1.0
-    instances: int = 0
-    groups: int = 0
     solves: int = 0
     missing: int = 0
     baseline_missing: int = 0
@@ -88,11 +161,6 @@ class Comparison(Value):
     note: str = ""
 
     @property
-    def unit(self) -> str:
-        """What is compared: an instance, or a group where some are not independent of each other."""
-        return "instance" if self.groups == self.instances else "group"
-
-    @property
     def finding(self) -> Finding:
         """Better or worse only if interval and adjusted test agree; never better with an `obstacle`."""
         found = finding(self.ci_low, self.ci_high, self.p_adjusted, self.confidence)
@@ -101,7 +169,7 @@ class Comparison(Value):
     @property
     def obstacle(self) -> str:
         """Why the method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
-        return obstacle(self.missing, self.proofs, self.baseline_proofs, self.solves)
+        return obstacle(self.missing, self.proofs, self.baseline_proofs, self.solves, self.baseline_missing)
 
 
 def branched(frame: pd.DataFrame) -> pd.DataFrame:
@@ -207,7 +275,30 @@ def compare_pair(
         ties=ties,
         losses=losses,
         note=interval.note,
+        **_tail(frame, ours, theirs, confidence, interval.low),
     )
+
+
+def _tail(
+    frame: pd.DataFrame,
+    ours: dict[str, list[float]],
+    theirs: dict[str, list[float]],
+    confidence: float,
+    low: float | None,
+) -> dict[str, Any]:
+    """Return the fields of `Tail`; costs are by group, in the order in which groups were solved."""
+    logs = log_ratios(list(ours.values()), list(theirs.values()))
+    bound = UpperBound.of(logs, confidence)
+    further = bound.further(math.log(low) if low else float(logs.mean()))
+    slower, worst = int((logs > math.log(SLOW)).sum()), list(ours)[int(logs.argmax())]
+    return {
+        "bound": math.exp(bound.value),
+        "further": int(further) if math.isfinite(further) else None,
+        "slower": slower,
+        "slower_share": share_bound(slower, len(logs)),
+        "worst": float(np.exp(logs.max())),
+        "worst_instance": dict(zip(frame["digest"], frame["instance"], strict=True)).get(worst, worst),
+    }
 
 
 _NAMES: Final = {"relpscost": "RPB", "tuned_rpb": "tuned RPB"}

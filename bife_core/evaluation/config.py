@@ -45,6 +45,12 @@ class EvaluationConfig(Value):
     """How methods are compared with a baseline on instances they never saw."""
 
     instances: int = Field(20, ge=1, description="Held-out test instances.")
+    most_instances: int = Field(
+        60,
+        ge=1,
+        description="Test instances at most where a rule may become champion: more are drawn until that is decided. "
+        "Not above `instances`: there are no more than those.",
+    )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_all_different)] = Field(
         (0, 1, 2, 3, 4), description="SCIP seeds per instance."
     )

@@ -38,8 +38,8 @@ def compare(
     """Solve instances under several methods and compare each with a baseline.
 
     All methods solve one instance and seed one right after the other on one core. Ratios are geometric means over
-    groups of instances with bootstrap intervals; tests are exact and adjusted over all methods. An instance is a group
-    of its own unless it names one (`Instance.group`). Where no method branches, it counts in no ratio and no test.
+    instances with bootstrap intervals; tests are exact and adjusted over all methods. Instances on which no method
+    branches count in no ratio and no test.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +43,9 @@ from bife_core.wording import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_FIRST_LOOK: Final = 12
+"""Instances after which an evaluation that may stop early is first looked at."""
+
 MISSING: Final = "missing"
 """Status of a solve without a result."""
 
@@ -57,8 +61,9 @@ class EvaluationSummary(Value):
 
     `protocol` and `solver` say how it was measured and under which settings of SCIP, `machine` where, and `workers` how
     many solver processes ran at once, one pinned per core. `use` is which use of its test set it was, if it may promote
-    a rule; 0 for one that may not. `reused` solves had been stored by an earlier run of it; `measured_at` is the day
-    and minute (UTC) it ended, and `seconds` are wall seconds of the run that ended it.
+    a rule; 0 for one that may not. It stopped early if more instances were `planned` than solved. `reused` solves had
+    been stored by an earlier run of it; `measured_at` is the day and minute (UTC) it ended, and `seconds` are wall
+    seconds of the run that ended it.
     """
 
     setting: str
@@ -71,6 +76,7 @@ class EvaluationSummary(Value):
     protocol: EvaluationConfig = EvaluationConfig()
     solver: SolverConfig = SolverConfig()
     use: int = 0
+    planned: int = 0
     machine: Machine | None = None
     workers: int = 1
     reused: int = 0
@@ -94,7 +100,8 @@ class EvaluationSummary(Value):
     @property
     def conclusion(self) -> str:
         """Each method against the baseline in a sentence, SCIP's settings, and which nodes SCIP branched on."""
-        of_scip = [*self.better_parameters, self.solver.sentence, *self.branched_by_scip]
+        worst = [self.lead.worst_case] if self.lead.worst_instance else []
+        of_scip = [*worst, *self.better_parameters, self.solver.sentence, *self.branched_by_scip]
         return " ".join([*map(statement, self.comparisons), *of_scip])
 
     @property
@@ -163,6 +170,17 @@ class EvaluationSummary(Value):
         """The comparison that a promotion depends on, see `judged_by`."""
         return self.by(judged_by(self.protocol.metric))
 
+    def decided(self, instances: int, beat: Sequence[str]) -> bool:
+        """Whether the leading rule is known to be better, or will hardly be after so many instances.
+
+        That is against the baseline and against the methods of the identities `beat`.
+        """
+        rivals = [label for sha in beat if (label := self.label_of(sha)) and label != self.rule]
+        pairs = [self.judged, *filter(None, map(self.versus, rivals))]
+        if any(one.further is None or one.groups + one.further > instances for one in pairs):
+            return True
+        return all(one.finding == "better" and not one.doubt for one in pairs)
+
     def versus(self, other: str) -> Comparison | None:
         """Return the leading method against another than the baseline, as it is judged."""
         metric = judged_by(self.protocol.metric)
@@ -182,13 +200,16 @@ def evaluate(
     use: int = 0,
     baseline: Method | None = None,
     solver: SolverConfig | None = None,
+    beat: Sequence[str] | None = None,
 ) -> EvaluationSummary:
     """Measure all methods, the leading one first, and the baseline on all instances, and compare them.
 
     Solves of an earlier run of the same evaluation are reused; see `bife_core.evaluation.measuring` for the order.
     `use` is which use of the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests
-    are the stricter for it, see `bife_core.stats.alpha_share`. It is 0 where nothing depends on it. A `SolverError`
-    says that the baseline has no solve at all, with the reasons, or is the only method.
+    are the stricter for it, see `bife_core.stats.alpha_share`. It is 0 where nothing depends on it. `beat` are the
+    identities of the methods that the leading one must be better than, beside the baseline: the evaluation then stops
+    at the first of `looks` at which that is decided. A `SolverError` says
+    that the baseline has no solve at all, with the reasons, or is the only method.
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()
@@ -197,24 +218,45 @@ def evaluate(
         raise SolverError(
             f"There is nothing to compare with {baseline.name} but itself; name another method."
         )
-    measured = measure(
-        interleaved(every, instances, config, solver),
-        pool,
-        solves,
-        warm_up_s=config.warm_up_s,
-        progress=progress,
-        note=note,
-        machine_may_fail=True,
-    )
     label = next(label for label, method in every.items() if method.identity == baseline.identity)
-    return summarise(
-        measured, every, label, config, setting, use,
-        solver=solver,
-        machine=this_machine(),
-        workers=pool.workers,
-        measured_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        seconds=time.monotonic() - began_s,
-    )  # fmt: skip
+    sizes = looks(len(instances)) if beat is not None else [len(instances)]
+    measured: list[Cell] = []
+    for begin, end in pairwise([0, *sizes]):
+        measured += measure(
+            interleaved(every, instances[begin:end], config, solver),
+            pool,
+            solves,
+            warm_up_s=config.warm_up_s,
+            progress=progress,
+            note=note,
+            machine_may_fail=True,
+        )
+        found = summarise(
+            measured, every, label, config, setting, use,
+            solver=solver,
+            machine=this_machine(),
+            workers=pool.workers,
+            planned=len(instances),
+            measured_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            seconds=time.monotonic() - began_s,
+        )  # fmt: skip
+        if end < len(instances) and found.decided(len(instances), beat or ()):
+            break
+    return found
+
+
+def looks(instances: int) -> list[int]:
+    """Return after how many instances an evaluation that may stop early is looked at.
+
+    Examples
+    --------
+    >>> looks(60), looks(10)
+    ([12, 15, 18, 22, 27, 33, 41, 51, 60], [10])
+    """
+    sizes = [_FIRST_LOOK]
+    while sizes[-1] < instances:
+        sizes.append(sizes[-1] * 5 // 4)
+    return [*sizes[:-1], instances]
 
 
 def summarise(

@@ -64,9 +64,7 @@ def instance_costs(
     axes.set_yticks(rows if few else [], names.tolist() if few else [], fontsize=8)
     if not few:
         axes.set_ylabel(f"{len(names)} instances")
-    axes.set_title(
-        f"{rule_label} / {baseline_label} = {np.exp(logs.mean()):.2f} (geometric mean over instances)"
-    )
+    axes.set_title(f"{rule_label} / {baseline_label} = {np.exp(logs.mean()):.2f} (geometric mean)")
     tidy(axes)
     axes.legend(frameon=False, fontsize=9, loc="best")
     return figure

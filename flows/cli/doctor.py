@@ -19,7 +19,6 @@ from rich.text import Text
 
 from bife_core.errors import BifeError
 from flows.cli.consoles import show_table, standard_output
-from flows.cli.options import Groups
 from flows.cli.outcome import CommandEnd
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -47,7 +46,14 @@ def doctor(
             "general rule saves without a search. Solves up to 3 instances twice, 15 CPU seconds each.",
         ),
     ] = None,
-    groups: Groups = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Which of them depend on each other, by their paths: those with the same match of this regular "
+            "expression, or of its first capture group.",
+        ),
+    ] = None,
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     console = standard_output()

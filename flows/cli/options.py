@@ -17,14 +17,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Text = str | None
-Groups = Annotated[
-    Text,
-    Option(
-        metavar="REGEX",
-        help="Which of the folder's instances depend on each other, by their paths: those with the same match of this "
-        "regular expression, or of its first capture group.",
-    ),
-]
 
 
 def resolve(
@@ -41,7 +33,14 @@ def resolve(
             metavar="DIR", help="Folder of your own .mps, .lp, .cip or .opb instances, instead of a family."
         ),
     ] = None,
-    groups: Groups = None,
+    groups: Annotated[
+        Text,
+        Option(
+            metavar="REGEX",
+            help="Which of them depend on each other, by their paths: those with the same match of this regular "
+            "expression, or of its first capture group.",
+        ),
+    ] = None,
     search: Annotated[
         Text,
         Option(

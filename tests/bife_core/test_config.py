@@ -83,6 +83,7 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
         "high.load_correction": False,
         "high.race": False,
         "validation.budgets": (),
+        "evaluation.most_instances": 20,
     }
     assert preset("paper") == with_overrides(PipelineConfig(), published)
 

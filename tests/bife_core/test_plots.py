@@ -110,7 +110,7 @@ def test_instance_costs_are_ordered_by_their_ratio() -> None:
     assert labels(axes) == ["RPB", "mine"]
     assert axes.get_xscale() == "log"
     assert axes.get_xlabel() == "nodes"
-    assert axes.get_title() == "mine / RPB = 0.63 (geometric mean over instances)"
+    assert axes.get_title() == "mine / RPB = 0.63 (geometric mean)"
     theirs, ours = (np.asarray(collection.get_offsets()) for collection in axes.collections[1:])
     assert ours[:, 0] == pytest.approx([2.0, 1.0, 2.0])
     assert theirs[:, 0] == pytest.approx([1.0, 2.0, 8.0])

@@ -12,11 +12,14 @@ import scipy.stats
 from hypothesis import given, settings, strategies as st
 
 from bife_core.stats import (
+    CAP,
+    UpperBound,
     geometric_mean,
     geometric_std,
     holm,
     log_ratios,
     ratio_interval,
+    share_bound,
     shifted_geometric_mean,
     signed_rank_test,
     win_tie_loss,
@@ -215,3 +218,36 @@ def test_wins_ties_and_losses() -> None:
     a = [1.0, 1.995, 3.0, 4.02, 5.0]
     b = [1.5, 2.0, 3.0, 4.0, 2.6]
     assert win_tie_loss(a, b) == win_tie_loss(b, a) == (2, 1, 2)
+
+
+def test_the_bound_falls_as_instances_are_added_and_below_one_at_once_when_nothing_is_missing() -> None:
+    bounds = [UpperBound.of([math.log(0.6)] * n) for n in range(1, 40)]
+    values = [bound.value for bound in bounds]
+    assert values == sorted(values, reverse=True)
+    assert [bound.missing(0.0) == 0.0 for bound in bounds] == [value < 0 for value in values]
+    needed = next(n for n, value in enumerate(values, start=1) if value < 0)
+    assert bounds[4].further(math.log(0.6)) == pytest.approx(needed - 5, abs=1)
+
+
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=30), st.floats(0.8, 0.99))
+@settings(max_examples=50, deadline=None)
+def test_a_bound_lies_between_the_smallest_ratio_and_the_cap(logs: list[float], confidence: float) -> None:
+    bound = UpperBound.of(logs, confidence)
+    assert min(min(logs), math.log(CAP) - 1e-8) <= bound.value <= math.log(CAP)
+    assert UpperBound.of(logs, 0.999).value >= bound.value - 1e-5
+
+
+def test_one_disaster_is_not_outweighed_by_a_few_good_instances() -> None:
+    good = [math.log(0.7)] * 30
+    assert UpperBound.of(good).value < 0 < UpperBound.of([math.log(20.0), *good]).value
+    assert UpperBound.of([math.log(20.0)]).logs == UpperBound.of([math.log(5.0)]).logs == (math.log(CAP),)
+
+
+def test_no_number_of_instances_helps_a_rule_that_is_not_better() -> None:
+    assert UpperBound.of([0.1, -0.1]).further(0.0) == math.inf
+    assert UpperBound.of([math.log(0.3)] * 30).further(0.0) == 0.0
+
+
+@pytest.mark.parametrize(("count", "of"), [(0, 5), (2, 20), (7, 60)])
+def test_the_limit_of_a_share_is_the_exact_one(count: int, of: int) -> None:
+    assert scipy.stats.binom.cdf(count, of, share_bound(count, of, 0.9)) == pytest.approx(0.1)

@@ -136,7 +136,17 @@ def test_there_must_be_a_challenger(name, approval):
     [
         ({"baseline": "pscost"}, "compared with pscost"),
         ({"mismatches": 1}, "which is a defect"),
-        ({"groups": 5}, "20 held-out instances in 5 groups are too few, 6 groups are needed."),
+        (
+            {"bound": 1.1, "further": 7, "groups": 5},
+            "on 20 held-out instances in 5 groups, but its ratio may be up to 1.100 if groups not seen are up to 4.4 "
+            "times slower, and 7 more groups at least would exclude that.",
+        ),
+        ({"bound": 1.1, "further": 7, "use": 2}, "would exclude that at use 2 of these."),
+        (
+            {"slower": 4, "slower_share": 0.4},
+            "up to 40 % of instances may be more than 1.25 times slower (4 of",
+        ),
+        ({"baseline_missing": 1}, "1 of the baseline's 20 solves is missing"),
         ({"ci_low": None, "ci_high": None}, "no interval"),
         ({"ci_high": 1.0}, "not known to be faster"),
         ({"p_value": 0.06}, "not known to be faster"),

@@ -46,20 +46,26 @@ def test_half_the_nodes_in_twice_the_time_make_no_champion(smoke, config):
 
 
 def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
-    limited: list[float | None] = [100.0] * 8
-    lower = summary(limited, limited, "primal_dual_integral", integrals=([50.0 + k for k in range(8)], 100.0))
+    limited: list[float | None] = [100.0] * 12
+    lower = summary(
+        limited, limited, "primal_dual_integral", integrals=([50.0 + k for k in range(12)], 100.0)
+    )
     known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lower}), Origin())
-    assert (known.metric, known.unfinished, known.time_ratio) == ("primal_dual_integral", 8, pytest.approx(1))
+    assert (known.metric, known.unfinished, known.time_ratio) == (
+        "primal_dual_integral",
+        12,
+        pytest.approx(1),
+    )
     weighed = gate(known, None)
     assert weighed.promote
-    assert weighed.reason == "It takes 0.535 of RPB's primal-dual integral; there is no champion yet."
+    assert weighed.reason == "It takes 0.554 of RPB's primal-dual integral; there is no champion yet."
     assert "less primal-dual integral" in lower.conclusion
     higher = summary(
-        limited, limited, "primal_dual_integral", integrals=([120.0 + k for k in range(8)], 100.0)
+        limited, limited, "primal_dual_integral", integrals=([120.0 + k for k in range(12)], 100.0)
     )
     known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": higher}), Origin())
     assert gate(known, None).reason.startswith(
-        "It is not known to be better than RPB: 1.235 of RPB's primal-dual integral"
+        "It is not known to be better than RPB: 1.255 of RPB's primal-dual integral"
     )
 
 

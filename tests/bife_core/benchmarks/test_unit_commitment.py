@@ -77,7 +77,7 @@ def test_days_take_turns_and_none_is_in_two_splits_but_those_of_collection_and_d
     assert days["test", 0] != days["test", 1]
     assert set(days["collection", 0]) == set(days["design", 0])
     assert len({day for held in days.values() for day in held}) == 12
-    assert "6 groups of test days" in FAMILIES["unit_commitment"].notes[1]
+    assert "6 groups of test instances" in FAMILIES["unit_commitment"].notes[1]
 
 
 def test_every_area_is_drawn_and_asked_for_a_third():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.measuring import interleaved, labelled
-from bife_core.evaluation.summary import evaluate
+from bife_core.evaluation.summary import evaluate, looks
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
@@ -23,6 +24,7 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, jobs
 from bife_core.store import Store
+from tests.support import measured
 
 CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60)
 
@@ -156,3 +158,42 @@ def test_contradictions_are_named_once_per_instance() -> None:
     (sentence,) = contradictions(results)
     assert sentence == "x: first ended optimal with 3.0, second ended optimal with 4.0."
     assert contradictions([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("factors", "solved", "finding"),
+    [
+        ([0.5], 12, "better"),
+        ([0.6, 0.8], 18, "better"),
+        ([1.1, 0.95], 12, "undecided"),
+        ([0.2, 3.0], 51, "undecided"),
+    ],
+)
+def test_an_evaluation_that_may_promote_stops_once_that_is_decided(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, factors: list[float], solved: int, finding: str
+) -> None:
+    """A rule that is a little slower is given up early, one that is now fast and now slow when it is hopeless."""
+    solving: list[int] = []
+
+    def invented(cells: list[Any], *_args: Any, **_options: Any) -> list[Any]:
+        found = []
+        for number, group in enumerate(cells, start=sum(solving)):
+            factor = factors[number % len(factors)]
+            found += [
+                measured.solved(
+                    one.method, number, 10.0 * (factor if one.method == measured.RULE.name else 1.0)
+                )
+                for one in group
+            ]
+        solving.append(len(cells))
+        return found
+
+    monkeypatch.setattr("bife_core.evaluation.summary.measure", invented)
+    instances = [Instance(f"m{k}", Path(f"m{k}.mps"), f"{k:016d}") for k in range(60)]
+    config = EvaluationConfig(seeds=(0,), time_limit_s=100)
+    pool: Any = type("Pool", (), {"workers": 1})
+    summary = evaluate([measured.RULE], instances, config, pool, Store(tmp_path), use=1, beat=())
+    assert (sum(solving), summary.lead.finding, summary.planned) == (solved, finding, 60)
+    assert solving == [end - begin for begin, end in pairwise([0, *looks(60)])][: len(solving)]
+    evaluate([measured.RULE], instances, config, pool, Store(tmp_path))
+    assert solving[-1] == 60, "one that promotes nothing solves all"
