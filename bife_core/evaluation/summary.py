@@ -101,8 +101,20 @@ class EvaluationSummary(Value):
     def conclusion(self) -> str:
         """Each method against the baseline in a sentence, SCIP's settings, and which nodes SCIP branched on."""
         worst = [self.lead.worst_case] if self.lead.worst_instance else []
-        of_scip = [*worst, *self.better_parameters, self.solver.sentence, *self.branched_by_scip]
-        return " ".join([*map(statement, self.comparisons), *of_scip])
+        of_lead = [*worst, *self.stopped_early, *self.better_parameters]
+        of_scip = [self.solver.sentence, *self.branched_by_scip]
+        return " ".join([*map(statement, self.comparisons), *of_lead, *of_scip])
+
+    @property
+    def stopped_early(self) -> list[str]:
+        """A sentence on an evaluation that stopped before its last instance, and on what holds all the same."""
+        solved = len({row["digest"] for row in self.rows})
+        if solved >= self.planned or self.lead.bound is None:
+            return []
+        return [
+            f"After {solved} of up to {self.planned} instances it was decided: the ratio is at most "
+            f"{self.lead.bound:.3f}, whenever one stops; the interval is one for a fixed number of instances."
+        ]
 
     @property
     def settings_files(self) -> dict[str, str]:
