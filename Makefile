@@ -82,21 +82,18 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.features
 	$(BIN)/python -m bench.low_fidelity
 	$(BIN)/python -m bench.overhead
-	$(BIN)/python -m bench.results --searches --instances 20
+	$(BIN)/python -m bench.claims --searches --instances 20
 
 STORE ?= results
-RESULTS = $(BIN)/python -m bench.results --store $(STORE)
+CLAIMS = $(BIN)/python -m bench.claims --store $(STORE) --solvers default paper
 REAL := transmission_switching network_verification unit_commitment item_placement
 
-# A stopped run continues: a comparison is measured once, and all comparisons share one search.
+# A stopped run continues: what was measured is in the store, and all comparisons share one set of searches.
 results: $(STAMP)
 	mkdir -p $(STORE)
-	{ set -e; $(RESULTS) --instances 20 --seeds 0 1 2 3 4 --searches symbolic bife random; \
-	  $(RESULTS) --instances 20 --seeds 0 1 --searches symbolic bife random --rules general --solvers default paper; \
-	  $(RESULTS) --families $(REAL) --instances 20 --seeds 0 1 --searches symbolic bife random --rules general \
-	    --solvers default paper; \
-	  $(RESULTS) --instances 8 --searches symbolic --oracle; \
-	  $(RESULTS) --size transfer --instances 20 --seeds 0 1 --time-limit 1000 --searches symbolic --rules general; \
+	{ set -e; $(CLAIMS); $(CLAIMS) --families $(REAL); \
+	  $(CLAIMS) --instances 8 --searches symbolic --search-seeds 1 --oracle; \
+	  $(CLAIMS) --instances 20 --size transfer --time-limit 1000 --searches symbolic --search-seeds 1; \
 	} > $(STORE)/results.jsonl
 	$(BIN)/python -m bench.tables $(STORE)/results.jsonl
 

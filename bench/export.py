@@ -150,14 +150,8 @@ def main() -> None:
                 native, cpu_s = solved(path, settings, partial(attach, rule=rule))
                 other, exported_cpu_s = solved(path, settings, put_in_charge)
                 line = {"family": family, "model": path.name, "rule": rule.name, "same": native == other}
-                emit(
-                    {
-                        **line,
-                        "nodes": native[0],
-                        "cpu_s": round(cpu_s, 3),
-                        "exported_cpu_s": round(exported_cpu_s, 3),
-                    }
-                )
+                seconds = {"cpu_s": round(cpu_s, 3), "exported_cpu_s": round(exported_cpu_s, 3)}
+                emit(line | {"nodes": native[0]} | seconds)
 
 
 if __name__ == "__main__":

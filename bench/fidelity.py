@@ -8,15 +8,13 @@ and F_HF, its 95 % bootstrap interval over rules, and `top5`, the share of the f
 the five best by F_LF; all are means over the measurements. The variant `ceiling` is the same between two measurements:
 how well F_HF predicts itself.
 
-Decisions and solves are kept in the directory of `--store`, and all costs in its folder `costs`, a row for each rule
-and a column for each instance, for `bench.racing`; the same command goes on where it was stopped. F_HF by
+Decisions and solves are kept in the directory of `--store`; the same command goes on where it was stopped. F_HF by
 `--cost time` is controlled, by `--cost nodes` it needs no control. Rules are scored in this process and without
 a limit: read what `--rules` holds.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from itertools import combinations
@@ -35,7 +33,6 @@ from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.solving import Solving, measure_reference
-from bife_core.files import write_whole
 from bife_core.methods.rule import RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
@@ -81,7 +78,6 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
             instances=len(instances), cost=options.cost, time_limit_s=options.time_limit, seed=seed
         )
         found: list[float] = []
-        costs: list[Sequence[float | None]] = []
         store = Store(home)
         solving = Solving(high, SolverConfig.model_validate(options.solver), pool, store)
         reference = measure_reference(instances, solving)
@@ -91,8 +87,6 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
                 RuleMethod(name=f"rule-{number}", source=source), instances, solving, reference=reference
             )
             found.append(np.nan if score.f_hf is None else score.f_hf)
-            costs.append(score.costs)
-        write_whole(home / "costs" / f"{family}-{seed}.json", json.dumps(costs))
         measurements.append(np.array(found))
     sound = np.flatnonzero(np.isfinite(measurements).all(axis=0))
     f_hf = [values[sound] for values in measurements]

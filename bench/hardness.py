@@ -25,26 +25,17 @@ def main() -> None:
                 "integers": model.getNBinVars() + model.getNIntVars(),
             }
             for method in options.methods:
-                given = {
-                    "time_limit_s": options.time_limit,
-                    "seed": options.seeds[0],
-                    "solver": options.solver,
-                }
-                result = solve(instance.path, method, **given)
-                integral, spent = result.primal_dual_integral, result.branching_s
-                emit(
-                    {"instance": instance.name}
-                    | counts
-                    | {
-                        "method": method,
-                        "status": result.status,
-                        "cpu_s": round(result.cpu_s, 1),
-                        "nodes": result.nodes,
-                        "gap": round(result.gap, 5),
-                        "integral": round(integral),
-                        "share": spent and round(spent / result.cpu_s, 2),
-                    }
+                result = solve(
+                    instance.path,
+                    method,
+                    time_limit_s=options.time_limit,
+                    seed=options.seeds[0],
+                    solver=options.solver,
                 )
+                line = {"instance": instance.name} | counts | {"method": method, "status": result.status}
+                line |= {"cpu_s": round(result.cpu_s, 1), "nodes": result.nodes, "gap": round(result.gap, 5)}
+                spent = result.branching_s and round(result.branching_s / result.cpu_s, 2)
+                emit(line | {"integral": round(result.primal_dual_integral), "share": spent})
 
 
 if __name__ == "__main__":

@@ -82,16 +82,10 @@ def main() -> None:
                 quiet = score(rule, instances, solving, reference)
                 with busy(options.loops, options.memory_mb):
                     loaded = score(rule, instances, solving, reference)
-                line = {
-                    "family": family,
-                    "rule": rule.name,
-                    "loops": options.loops,
-                    "memory_mb": options.memory_mb,
-                    "round": number,
-                    "raw": round((loaded.raw_f_hf or 0.0) / (quiet.raw_f_hf or 1.0), 4),
-                    "controlled": round((loaded.f_hf or 0.0) / (quiet.f_hf or 1.0), 4),
-                }
-                emit(line)
+                line = {"family": family, "rule": rule.name, "loops": options.loops}
+                line |= {"memory_mb": options.memory_mb, "round": number}
+                found = {"raw": (loaded.raw_f_hf, quiet.raw_f_hf), "controlled": (loaded.f_hf, quiet.f_hf)}
+                emit(line | {name: round((a or 0.0) / (b or 1.0), 4) for name, (a, b) in found.items()})
 
 
 if __name__ == "__main__":

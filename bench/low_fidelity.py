@@ -2,7 +2,9 @@
 
 Decisions are made up to scale: the given number of decisions with the given number of candidates each, features
 drawn at random (the time does not depend on their values). One JSON object a line, one for each measure of F_LF:
-{measure, decisions, candidates, ms, compile_ms, ...}: medians over the reference rules of CPU milliseconds.
+{measure, decisions, candidates, ms, compile_ms, ...}: medians over the reference rules of CPU milliseconds. With
+`--file` it is a file of recorded decisions, and each reference rule has a line {rule, any_best, first_best}: its top-1
+accuracy where every candidate of the best expert score is right, as F_LF has it, and where the first of them alone is.
 """
 
 from __future__ import annotations
@@ -50,6 +52,13 @@ def main() -> None:
         compile_ms.append(1e3 * (time.process_time() - started))
         assert not isinstance(rule, Rejection), rule
         rules.append(rule)
+    if options.file:
+        first = np.zeros(data.n_candidates)
+        first[chosen_rows(data.scores, data.offsets)] = 1.0
+        for rule in rules:
+            chosen = chosen_rows(scores_of(rule, data), data.offsets)
+            right = {"any_best": Yardstick(data).f_lf(chosen), "first_best": float(first[chosen].mean())}
+            emit({"rule": rule.name} | {what: round(share, 3) for what, share in right.items()})
     for measure in MEASURES:
         yardstick = Yardstick(data, measure)
         score_ms = []

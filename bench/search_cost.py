@@ -17,24 +17,28 @@ caps and controlled seconds.
 from __future__ import annotations
 
 import json
-import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from bench import emit, home_of, parse
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import collect_decisions
+from bife_core.decisions.recorded import Decisions
+from bife_core.evaluation.comparing import Comparison
+from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.files import write_whole
+from bife_core.generators import Generator
+from bife_core.methods.base import Method
+from bife_core.methods.rule import RuleMethod
 from bife_core.presets import preset, with_overrides
-from bife_core.search import SEARCHES
+from bife_core.sandbox import WorkerPool
+from bife_core.search import SEARCHES, open_search
+from bife_core.store import Store
+from bife_core.study import Evolution, create_study
 from bife_core.study.study import VERSION
-
-if TYPE_CHECKING:
-    from bife_core.study import EvolutionState
-    from flows.reporting.observer import Observer
-    from flows.results import EvolutionResult
 
 ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
 DEFAULT, UNRACED = "bife_default", "bife_unraced"
@@ -56,26 +60,25 @@ def main() -> None:
     )
     wanted = options.searches.split()
     with home_of(options.home) as home:
-        # Before anything imports `tasks`, which reads them.
-        os.environ["BIFE_HOME"] = str(home)
-        os.environ.pop("MLFLOW_TRACKING_URI", None)
         for family in options.families:
             configs = {method: configured(family, method, options) for method in SEARCHES}
             configs[DEFAULT] = with_overrides(configs[PAPER], defaults())
             configs[UNRACED] = with_overrides(
                 configs[DEFAULT], {"high.race": False, "high.load_correction": False}
             )
-            configs = {method: configs[method] for method in wanted}
             spent: dict[str, dict[str, Any]] = {}
-            for method, config in configs.items():
-                spent[method] = searched_once(home, config, searched)
+            for method in wanted:
+                spent[method] = once(method, configs[method], home, cost_of)
                 emit({"family": family, "search": method} | spent[method])
                 for base in (PAPER, DEFAULT):
                     if base in spent and method != base:
                         emit({"family": family, f"{method}_over_{base}": over(spent[method], spent[base])})
-            rules = {method: row["rule"] for method, row in spent.items() if row["rule"] is not None}
-            for row in compared(configured(family, PAPER, options), rules) if rules else ():
-                emit({"family": family} | row)
+            rules = [RuleMethod(name=name, source=row["rule"]) for name, row in spent.items() if row["rule"]]
+            if rules:
+                summary = side_by_side(rules, configured(family, PAPER, options), home)
+                found = {summary.methods[one.method].identity: one for one in summary.comparisons}
+                for rule in rules:
+                    emit({"family": family, "search": rule.name} | beside_rpb(found[rule.identity]))
 
 
 def configured(family: str, method: str, options: Any) -> PipelineConfig:
@@ -111,26 +114,52 @@ def defaults() -> dict[str, Any]:
     }
 
 
-def searched_once(
-    home: Path, config: PipelineConfig, search: Callable[[PipelineConfig], dict[str, Any]]
-) -> dict[str, Any]:
+Search = Callable[[str, PipelineConfig, Path], dict[str, Any]]
+
+
+def once(name: str, config: PipelineConfig, home: Path, search: Search) -> dict[str, Any]:
     """Return what an earlier run wrote down of a search, or run it and write that down."""
-    known = home / search.__name__ / f"{config.fingerprint()}-{VERSION}.json"
+    known = home / "searches" / f"{name.partition(',')[0]}-{config.fingerprint()}-{VERSION}.json"
     if not known.exists():
-        write_whole(known, json.dumps(search(config)))
+        write_whole(known, json.dumps(search(name, config, home)))
     row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
     return row
 
 
-def searched(config: PipelineConfig) -> dict[str, Any]:
+def cost_of(name: str, config: PipelineConfig, home: Path) -> dict[str, Any]:
     """Run a search and return what it cost and found."""
-    from flows.evolution import evolution
-    from flows.operate.running import run
-
-    return row_of(run(cast("Observer", Progress(config)), evolution, config))
+    return row_of(searched(config, home))
 
 
-def row_of(found: EvolutionResult) -> dict[str, Any]:
+def searched(
+    config: PipelineConfig, home: Path, generator: Callable[[Decisions], Generator] | None = None
+) -> Evolution:
+    """Run a search, by a generator made from its decisions if one is given; one that was stopped goes on."""
+    benchmark, search = open_benchmark(config.instances, home / "instances"), open_search(config.search)
+    count = config.high.instances
+    design = benchmark.instances("design", count + search.training_instances)
+    with WorkerPool(config.runner.workers) as pool:
+        decisions, folder, writing = None, home / "decisions" / benchmark.name, None
+        if search.low_fidelity:
+            decisions = collect_decisions(benchmark, config.collection, folder, pool, solver=config.solver)
+            writing = generator and generator(Decisions.load(decisions.path))
+        study = create_study(
+            config,
+            design[:count],
+            decisions,
+            store=Store(home),
+            benchmark=config.instances.label,
+            training=(*design[count:], *design),
+            generator=writing,
+            workers=pool,
+        )
+        name = f"{config.instances.label}, {study!r}"
+        return study.run(
+            callbacks=[lambda study, _: print(f"{name}: {study!r}", file=sys.stderr)], progress=False
+        )
+
+
+def row_of(found: Evolution) -> dict[str, Any]:
     """Return what a search cost and found."""
     cost, best = found.cost, found.best
     return {
@@ -143,10 +172,10 @@ def row_of(found: EvolutionResult) -> dict[str, Any]:
         "design_s": round(cost.design_s, 1),
         "solver_s": round(cost.solver_s, 1),
         "wall_s": round(cost.wall_s, 1),
-        "best": best.id if best is not None else None,
-        "f_lf": best.f_lf if best is not None else None,
-        "f_hf": best.f_hf if best is not None else None,
-        "rule": str(found.best_rule) if best is not None else None,
+        "best": best and best.id,
+        "f_lf": best and best.f_lf,
+        "f_hf": best and best.f_hf,
+        "rule": best and best.source,
     }
 
 
@@ -155,64 +184,33 @@ def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
     return {name: round(one[name] / other[name], 2) for name in ("design_s", "solver_s")}
 
 
-def compared(config: PipelineConfig, rules: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Compare the rules of all searches with RPB in one evaluation, and yield a row each."""
-    from bife_core.methods.loading import load_method
-    from flows.evaluation import evaluation
-    from flows.operate.running import run
-
-    files = tuple(dict.fromkeys(rules.values()))
-    summary = run(cast("Observer", Progress(config)), evaluation, config, files[0], False, files[1:]).summary
-    by_label = {comparison.method: comparison for comparison in summary.comparisons}
-    for method, file in rules.items():
-        label = summary.label_of(load_method(file).identity)
-        found = by_label.get(label or "")
-        if found is not None:
-            yield {
-                "search": method,
-                "ratio_to_rpb": round(found.ratio, 3),
-                "ci_low": found.ci_low and round(found.ci_low, 3),
-                "ci_high": found.ci_high and round(found.ci_high, 3),
-                "p_adjusted": round(found.p_adjusted, 4),
-                "held_out": found.instances,
-            }
+def side_by_side(methods: Sequence[Method], config: PipelineConfig, home: Path) -> EvaluationSummary:
+    """Compare methods with RPB in one evaluation, all interleaved."""
+    instances = open_benchmark(config.instances, home / "instances").instances(
+        "test", config.evaluation.instances
+    )
+    protocol, setting = config.evaluation, config.instances.benchmark
+    with WorkerPool(config.runner.workers) as pool:
+        return evaluate(
+            methods, instances, protocol, pool, Store(home), setting=setting, solver=config.solver
+        )
 
 
-class Progress:
-    """Says on the standard error how far a search is, every few seconds at most."""
-
-    EVERY_S = 15.0
-
-    def __init__(self, config: PipelineConfig) -> None:
-        self._name = f"{config.instances.label}, {config.search.method}"
-        self._began_s = time.monotonic()
-        self._said_s = 0.0
-        self._doing = ""
-
-    def stage(self, name: str, about: str) -> None:
-        """Say which stage begins."""
-        self._say(f"{name}: {about}")
-
-    def activity(self, text: str) -> None:
-        """Keep what is being done, for the next line."""
-        self._doing = text
-
-    def progress(self, done: int, total: int) -> None:
-        """Say how far it is, unless something was said just now."""
-        if time.monotonic() - self._said_s > self.EVERY_S:
-            self._say(f"{self._doing}, {done} of {total}")
-
-    def generation(self, state: EvolutionState) -> None:
-        """Say which generation is complete."""
-        self._say(f"generation {state.generation}, {state.samples_total} of {state.budget} samples")
-
-    def note(self, text: str) -> None:
-        """Say it."""
-        self._say(text)
-
-    def _say(self, text: str) -> None:
-        self._said_s = time.monotonic()
-        print(f"{self._said_s - self._began_s:6.0f} s  {self._name}: {text}", file=sys.stderr, flush=True)
+def beside_rpb(one: Comparison) -> dict[str, Any]:
+    """Return how a method compares with RPB."""
+    return {
+        "metric": one.metric,
+        "ratio": round(one.ratio, 3),
+        "ci_low": one.ci_low and round(one.ci_low, 3),
+        "ci_high": one.ci_high and round(one.ci_high, 3),
+        "p_adjusted": round(one.p_adjusted, 4),
+        "finding": one.finding,
+        "wins": one.wins,
+        "instances": one.instances,
+        "groups": one.groups,
+        "proofs": one.proofs,
+        "proofs_rpb": one.baseline_proofs,
+    }
 
 
 if __name__ == "__main__":

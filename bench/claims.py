@@ -1,0 +1,298 @@
+"""What README says, rerun on fresh instances: rules of many searches beside RPB, tuned RPB, pscost and reference rules.
+
+    python -m bench.claims --families FAMILY --solvers default --instances-seed S --store DIR > rows.jsonl
+    python -m bench.tables rows.jsonl
+
+Each of `--searches` runs without reference rules, once for each of `--search-seeds` seeds, with the settings of the
+family's preset `quick`, and SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other
+settings, such as `bife,low.tune=0`, and `screened` is `random` with as much F_LF screening as `symbolic` has: each of
+its rules is the one of highest F_LF of as many formulas drawn as `symbolic` breeds for a rule. The first of the
+searches has the preset's budget of samples. All others, and the tuning of RPB, are stopped at equal cost instead: when
+their solves, expert samples included, have taken as many CPU seconds as those of the first did in the median over its
+seeds; a generation that is under way is completed. Of the best that a search found validation chooses one, as in
+`bife run`.
+
+All final rules are evaluated in one interleaved run with RPB, tuned RPB, pscost, the family's published rule,
+`general` without and with its budget, and `--rules` (names or files), on `--instances` held-out instances drawn by
+`--instances-seed` with each of the SCIP seeds `--seeds`, by the preset's limit and metric, at its size or at `--size`,
+under each of `--solvers`. A search that found no rule counts with RPB's costs, ratio 1, and its line says so. With
+`--oracle` SCIP's full strong branching solves too: a method's `share` is the fraction of the gap between RPB and
+strong branching without its own time that it closes, in logarithms, over the solves that strong branching finished.
+
+One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
+search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
+instances, proofs, proofs_rpb, share}; for each pair of searches {searches, mean_ratios, ranges, counts, p_value}, a
+two-sided permutation test of the difference between their mean log ratios over searches, exact up to 10 seeds each,
+which speaks of other seeds on these instances. `version` is the commit, of the store's earlier runs too where it
+differs. Everything is kept in `--store`, and the same command goes on where it was stopped; `--only-search` ends after
+the searches, so that families can be done in pieces.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import subprocess
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.stats import permutation_test
+
+from bench import emit, home_of, parse
+from bench.search_cost import beside_rpb, once, row_of, searched, side_by_side
+from bife_core.benchmarks.generated import open_benchmark
+from bife_core.config import PipelineConfig
+from bife_core.decisions.recorded import Decisions
+from bife_core.evaluation.choosing import choose
+from bife_core.evaluation.metrics import method_table
+from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.fidelity.measures import Yardstick, chosen_rows
+from bife_core.fidelity.solving import Solving
+from bife_core.files import write_whole
+from bife_core.generators import Draft, PromptContext
+from bife_core.generators.offline import OfflineGenerator
+from bife_core.generators.offline.expression import Node
+from bife_core.generators.offline.operators import sample_rule
+from bife_core.generators.offline.source import write
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.loading import load_method, method_of, with_budget
+from bife_core.methods.rule import RuleMethod
+from bife_core.presets import preset, with_overrides
+from bife_core.rules import BENCHMARK_RULES
+from bife_core.sandbox import WorkerPool
+from bife_core.search.population import by_high_fidelity
+from bife_core.search.symbolic import SymbolicOptions
+from bife_core.search.types import WrittenRequest
+from bife_core.store import Store
+from bife_core.symbolic.columns import Columns
+from bife_core.tuning import tune_rpb
+from tasks.registry import GENERAL
+
+OTHERS: Final = ("general", GENERAL, "pscost")
+ORACLE: Final = "vanillafullstrong"
+SCREENED: Final = "screened"
+MOST_SAMPLES: Final = 100_000
+"""Of a search that CPU seconds bound."""
+MOST_PERMUTATIONS: Final = 200_000
+
+
+class Measured(NamedTuple):
+    """What is compared: a search's rule, None where it found none, or a method that none found."""
+
+    name: str
+    method: Method | None
+    seed: int | None = None
+
+
+def main() -> None:
+    options = parse(
+        __doc__,
+        instances=20,
+        seeds=[0, 1],
+        searches=["symbolic", "bife", "random", SCREENED],
+        search_seeds=10,
+        rules=[],
+        solvers=["default"],
+        size="",
+        instances_seed=0,
+        time_limit=0.0,
+        only_search=False,
+        oracle=False,
+        store=None,
+        workers=1,
+    )
+    with home_of(options.store) as home:
+        version = version_of(home)
+        for family in options.families:
+            config = configured(family, options)
+            found, budget_s = list[Measured](), None
+            for search in options.searches:
+                costs = []
+                for seed in range(options.search_seeds):
+                    asked = searched_by(search, config, seed, budget_s)
+                    row = once(search, asked, home, found_and_chosen)
+                    emit({"family": family, "search": search, "search_seed": seed, "version": version} | row)
+                    method = method_of(row["rule"]) if row["rule"] else None
+                    found.append(Measured(search, method, seed))
+                    costs.append(row["solver_s"])
+                budget_s = budget_s or statistics.median(costs)
+            if options.only_search:
+                continue
+            if budget_s:
+                found.append(Measured("tuned_rpb", tuned(config, budget_s, home)))
+            published = [name for name in (BENCHMARK_RULES.get(family),) if name]
+            names = [*options.rules, *published, *OTHERS, *([ORACLE] if options.oracle else [])]
+            found += [Measured(name, load_method(name)) for name in dict.fromkeys([*names, RPB])]
+            for solver in options.solvers:
+                sized = {"instances.size": options.size} if options.size else {}
+                compared = with_overrides(config, {"solver": solver, **sized})
+                summary = side_by_side([one.method for one in found if one.method], compared, home)
+                about = {"family": family, "size": compared.instances.size, "solver": solver}
+                for line in lines(summary, found):
+                    emit(about | {"version": version} | line)
+
+
+def version_of(home: Path) -> str:
+    """Return the commits that a store was filled at, the present one last."""
+    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    here = subprocess.run(asked, capture_output=True, text=True).stdout.strip() or "unknown"
+    known = (home / "versions").read_text().split() if (home / "versions").exists() else []
+    every = [*(one for one in known if one != here), here]
+    write_whole(home / "versions", "\n".join(every))
+    return " ".join(every)
+
+
+def configured(family: str, options: Any) -> PipelineConfig:
+    """Return the settings of a family's searches and of the comparison."""
+    settings: dict[str, object] = {
+        "instances.benchmark": family,
+        "instances.seed": options.instances_seed,
+        "solver": options.solvers[0],
+        "evaluation.instances": options.instances,
+        "evaluation.seeds": tuple(options.seeds),
+        "runner.workers": options.workers,
+    }
+    if options.time_limit:
+        settings["evaluation.time_limit_s"] = options.time_limit
+    return with_overrides(preset("quick", family), settings)
+
+
+def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float | None) -> PipelineConfig:
+    """Return the settings of one of `--searches`, bounded by CPU seconds of solves if they are given."""
+    from flows.cli.options import assignment
+
+    name, *settings = search.split(",")
+    bound = {"search.samples": MOST_SAMPLES, "budget.solver_s": budget_s} if budget_s else {}
+    own = {"search.method": "random" if name == SCREENED else name, "search.seed": seed}
+    return with_overrides(config, own | bound | dict(map(assignment, settings)))
+
+
+def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str, Any]:
+    """Run a search and let validation choose; the text of what it chose is the line's `rule`."""
+    screened = name.startswith(SCREENED)
+    found = searched(config, home, Screened if screened else None)
+    row = row_of(found) | ({"screened": SymbolicOptions().children * found.cost.samples} if screened else {})
+    distinct = {sample.sha: sample for sample in reversed(by_high_fidelity(found.samples))}
+    best = list(reversed(distinct.values()))[: config.validation.finalists]
+    few = list[Method](RuleMethod(name=sample.id, source=sample.source or "") for sample in best)
+    if few:
+        few += [with_budget(few[0], share) for share in config.validation.budgets]
+        instances = open_benchmark(config.instances, home / "instances").instances(
+            "validation", config.validation.instances
+        )
+        with WorkerPool(config.runner.workers) as pool:
+            choice = choose(few, instances, Solving(config.high, config.solver, pool, Store(home)))
+        (chosen,) = (method for method in few if method.name == choice.chosen)
+        row |= {"best": choice.chosen, "rule": chosen.text}
+    return row
+
+
+class Screened(OfflineGenerator):
+    """The grammar, where every rule is the best by F_LF of as many drawn as `symbolic` breeds for one of its rules."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self.drawn = SymbolicOptions().children
+        self.name = f"best of {self.drawn} drawn"
+        self._columns, self._offsets = Columns(decisions), decisions.offsets
+        self._yardstick, self._lock = Yardstick(decisions), Lock()
+
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+        """Write the rule."""
+        rng = np.random.default_rng(request.seed)
+        with self._lock:  # the columns keep values for one thread
+            root = max((sample_rule(rng) for _ in range(self.drawn)), key=self._f_lf)
+        return Draft(key=request.id, generator=self.name, model=self.model, source=write(root))
+
+    def _f_lf(self, root: Node) -> float:
+        return self._yardstick.f_lf(chosen_rows(self._columns.value(root), self._offsets))
+
+
+def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
+    """Return RPB as tuned on the searches' design instances for as many CPU seconds of solves as a search had."""
+    design = open_benchmark(config.instances, home / "instances").instances("design", config.high.instances)
+    with WorkerPool(config.runner.workers) as pool:
+        found = tune_rpb(design, Solving(config.high, config.solver, pool, Store(home)), budget_s)
+    emit({"family": config.instances.benchmark, "tuned_rpb": found.method.params, "found": found.sentence})
+    return found.method
+
+
+def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+    """Yield a line for all that was measured, and one for each pair of searches."""
+    shares = oracle_shares(summary)
+    table = method_table(summary.frame, summary.protocol.metric).to_dict("index")
+    rows: dict[str, dict[str, Any]] = {
+        method.identity: {
+            "cpu_s": round(float(table[label]["time"]), 3),
+            "nodes": round(float(table[label]["nodes"]), 1),
+            "branching": round(float(table[label]["inference_share"]), 4),
+            "solved": int(table[label]["solved"]),
+            "solves": int(table[label]["solves"]),
+            "share": shares.get(label),
+        }
+        for label, method in summary.methods.items()
+    }
+    for one in summary.comparisons:
+        rows[summary.methods[one.method].identity] |= beside_rpb(one)
+    logs: dict[str, list[float]] = {}
+    for name, method, seed in measured:
+        line: dict[str, Any] = {"method": name} | ({} if seed is None else {"search_seed": seed})
+        line |= rows[RPB if method is None else method.identity]
+        if method is None or (method.identity == RPB and name != RPB):
+            why = (
+                "found no rule and counts as RPB"
+                if method is None
+                else "is RPB: no better parameters were found"
+            )
+            line |= {"ratio": 1.0, "finding": "undecided", "note": f"{name} {why}"}
+        if seed is not None and "ratio" in line:
+            logs.setdefault(name, []).append(math.log(line["ratio"]))
+        yield line
+    yield {"reused": summary.reused, "failures": summary.failures, "mismatches": summary.mismatches}
+    for pair in combinations(logs, 2):
+        yield {"searches": pair} | between(*(logs[name] for name in pair))
+
+
+def between(one: Sequence[float], other: Sequence[float]) -> dict[str, Any]:
+    """Return how two searches compare, from the log ratio of the rule of each of their seeds."""
+    both, p_value = (one, other), None
+    if min(len(one), len(other)) > 1:
+        ways = math.comb(len(one) + len(other), len(one))
+        found = permutation_test(
+            both,
+            lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
+            n_resamples=np.inf if ways <= MOST_PERMUTATIONS else MOST_PERMUTATIONS,
+            vectorized=True,
+            rng=0,
+        )
+        p_value = round(float(found.pvalue), 5)
+    return {
+        "mean_ratios": [round(math.exp(statistics.fmean(logs)), 3) for logs in both],
+        "ranges": [[round(math.exp(end), 3) for end in (min(logs), max(logs))] for logs in both],
+        "counts": [len(logs) for logs in both],
+        "p_value": p_value,
+    }
+
+
+def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
+    """Return which part of strong branching's gain without its own time each method wins; nothing where it is not."""
+    frame = summary.frame
+    of_oracle = frame["method"] == ORACLE
+    # What an oracle stopped at a limit would have needed is not known.
+    cost = (frame["cpu_s"] - frame["branching_s"].where(of_oracle, 0.0)).where(~of_oracle | frame["solved"])
+    costs = frame.assign(cost=cost).pivot_table("cost", ["group", "instance", "seed"], "method").dropna()
+    if ORACLE not in costs or costs.empty:
+        return {}
+    logs = costs.map(math.log).groupby("group").mean()
+    gains = logs.sub(logs[RPB], axis="index").mean().to_dict()
+    limit = gains[ORACLE]
+    line = {"method": "free oracle", "ratio": round(math.exp(limit), 3), "solves": len(costs)}
+    emit({"family": summary.setting} | line)
+    return {str(method): round(gain / limit, 2) for method, gain in gains.items()} if limit < 0.0 else {}
+
+
+if __name__ == "__main__":
+    main()

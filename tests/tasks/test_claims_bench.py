@@ -1,0 +1,120 @@
+"""What README says is measured by a command that goes on where it stopped: its numbers on paper, and a small run."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench import claims, tables
+from bench.claims import Measured, between, lines
+from bife_core.config import PipelineConfig
+from bife_core.fidelity.low import low_fidelity
+from bife_core.generators.offline import OfflineGenerator
+from bife_core.generators.offline.operators import sample_rule
+from bife_core.generators.prompt_context import PromptContext
+from bife_core.methods.base import RPB
+from bife_core.methods.rule import RuleMethod
+from bife_core.methods.tuned_rpb import TunedRpb
+from bife_core.presets import preset
+from bife_core.search import SampleRequest
+from tests.support.measured import BASELINE, RULE, summary
+from tests.support.recorded import planted
+
+SHIFT = math.log(0.5)
+
+
+def test_searches_are_compared_by_all_ways_to_share_out_their_seeds() -> None:
+    apart = between([SHIFT, SHIFT + 0.01], [0.0, 0.01, 0.02])
+    assert (apart["p_value"], apart["counts"]) == (0.2, [2, 3]), "the most extreme of ten ways, on both sides"
+    assert apart["mean_ratios"] == [0.503, 1.01]
+    assert apart["ranges"][0] == [0.5, 0.505]
+    assert between([0.1] * 3, [0.1] * 3)["p_value"] == 1.0
+    ten = between([SHIFT + k / 1e3 for k in range(10)], [k / 1e3 for k in range(10)])
+    assert ten["p_value"] == pytest.approx(2 / math.comb(20, 10), abs=1e-5)
+    assert between([0.1], [0.2, 0.3])["p_value"] is None, "one seed says nothing of others"
+
+
+def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb() -> None:
+    two = [Measured("a", RULE, 0), Measured("a", RULE, 1), Measured("b", None, 0), Measured("b", RULE, 1)]
+    measured = [*two, Measured("tuned_rpb", TunedRpb()), Measured("relpscost", BASELINE)]
+    *rows, facts, pair = lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), measured)
+    assert [(row["method"], row.get("search_seed"), row.get("ratio")) for row in rows] == [
+        ("a", 0, 0.5), ("a", 1, 0.5), ("b", 0, 1.0), ("b", 1, 0.5), ("tuned_rpb", None, 1.0), ("relpscost", None, None),
+    ]  # fmt: skip
+    assert [row.get("note") for row in rows[2:5]] == [
+        "b found no rule and counts as RPB", None, "tuned_rpb is RPB: no better parameters were found",
+    ]  # fmt: skip
+    assert (rows[0]["groups"], rows[0]["proofs"], rows[0]["proofs_rpb"], rows[0]["wins"]) == (3, 3, 3, 3)
+    assert (facts["failures"], pair["searches"]) == ((), ("a", "b"))
+    assert pair["mean_ratios"] == [0.5, round(math.sqrt(0.5), 3)]
+
+
+def test_the_head_table_has_the_median_of_the_seeds_with_their_range(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = [
+        Measured("symbolic", RULE, 0),
+        Measured("symbolic", None, 1),
+        Measured("tuned_rpb", TunedRpb()),
+    ]
+    rows = [*lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), [*measured, Measured(RPB, BASELINE)])]
+    about = {"family": "set_covering", "size": "test", "solver": "default", "version": "abc"}
+    (printed := tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(about | row) for row in rows))
+    monkeypatch.setattr(sys, "argv", ["tables", str(printed)])
+    tables.main()
+    shown = capsys.readouterr().out
+    assert shown.startswith(
+        "| family | SCIP | groups | RPB_s | branching | tuned_RPB | found | interval | proofs | version |"
+    )
+    assert "| set_covering | default | 3 | 4.0 |" in shown
+    assert "| is RPB | 0.5 (0.5 to 1.0), 1 without a rule | 0.5 to 0.5 | 3, RPB 3 | abc |" in shown
+
+
+def test_screened_rules_are_the_best_of_as_many_as_are_bred_for_a_fitted_one() -> None:
+    decisions = planted(60, sample_rule(np.random.default_rng(9)), doubt=0.1)
+    requests = [SampleRequest(id=f"g00-c{seed}", generation=0, operator="i1", seed=seed) for seed in range(3)]
+    context = PromptContext(benchmark="auctions")
+
+    def f_lf(generator: OfflineGenerator) -> list[float]:
+        drafts = [generator.generate(request, context) for request in requests]
+        return [
+            low_fidelity(RuleMethod(name="drawn", source=d.source or "").compiled, decisions) for d in drafts
+        ]
+
+    screened = claims.Screened(decisions)
+    assert screened.drawn == 300
+    assert f_lf(screened) == f_lf(claims.Screened(decisions))
+    assert min(f_lf(screened)) > max(f_lf(OfflineGenerator()))
+
+
+@pytest.mark.slow
+def test_a_small_run_stops_all_at_equal_cost_and_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def small(name: str, family: str) -> PipelineConfig:
+        return preset("smoke", family)
+
+    monkeypatch.setattr(claims, "preset", small)
+    options = (
+        "--families combinatorial_auction --searches bife screened --search-seeds 1 --instances 2 --seeds 0"
+    )
+    argv = ["claims", *options.split(), "--store", str(tmp_path / "store")]
+    monkeypatch.setattr(sys, "argv", [*argv, "--only-search"])
+    claims.main()
+    bife, screened = searches = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (bife["search"], bife["samples"], screened["search"]) == ("bife", 8, "screened")
+    assert screened["solver_s"] >= bife["solver_s"]
+    assert screened["screened"] == 300 * screened["samples"]
+    monkeypatch.setattr(sys, "argv", argv)
+    claims.main()
+    again = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert again[:2] == searches
+    rows = {(row["method"], row.get("search_seed")): row for row in again if "cpu_s" in row}
+    assert {("bife", 0), ("screened", 0), ("paper_ca", None), ("general", None), (RPB, None)} <= rows.keys()
+    assert again[-1]["searches"] == ["bife", "screened"]
+    assert all(row["version"] for row in rows.values())
