@@ -16,15 +16,15 @@ from bife_core.errors import ConfigError, InstanceError
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 from bife_core.wording import counted
 
-_WEIGHTS: dict[Split, int] = {"collection": 3, "design": 3, "validation": 2, "test": 4}
+_WEIGHTS: dict[Split, int] = {"collection": 2, "design": 2, "validation": 2, "test": 6}
 """Shares of the splits, in twelfths of the groups."""
 
 _PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
-    (12, (("collection",), ("design",), ("validation",), ("test",)), ""),
+    (24, (("collection",), ("design",), ("validation",), ("test",)), ""),
     (
         3,
         (("collection", "design"), ("validation",), ("test",)),
-        "With fewer than 12 {units} ({n} here), decisions are recorded on design instances.",
+        "With fewer than 24 {units} ({n} here), decisions are recorded on design instances.",
     ),
     (
         2,
@@ -84,7 +84,7 @@ def open_folder(
     instance below the folder; those with the same match, or the same first capture group of it, are one group, and no
     split cuts through a group. Others are groups of their own. The order in which groups are split comes from a hash of
     `seed` and what was matched, or the content: without `groups`, neither renaming nor moving nor touching the files
-    changes the split. Of every 12 groups, 3 go to collection, 3 to design, 2 to validation and 4 to test; with fewer
+    changes the split. Of every 12 groups, 2 go to collection, 2 to design, 2 to validation and 6 to test; with few
     some splits share files. An `InstanceError` says that `folder` is not a directory or holds no usable instance, a
     `ConfigError` that `groups` is no regular expression.
     """
@@ -135,7 +135,7 @@ def fewest_usable(tests: int) -> int:
     Examples
     --------
     >>> fewest_usable(4), fewest_usable(6)
-    (11, 17)
+    (7, 12)
     """
     return next(n for n in itertools.count(1) if _shares(n)[1][-1] >= tests)
 

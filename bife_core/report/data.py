@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from itertools import islice
 
@@ -65,7 +66,9 @@ class Report(Value):
         settings = list(dict.fromkeys(one.solver.sentence for one in self.evaluations))
         if len(settings) > 1:
             settings = [f"{one.setting}: {one.solver.sentence}" for one in self.evaluations]
-        return " ".join([*(statement(compared[0]) for compared in self.comparisons), *settings])
+        leads = [compared[0] for compared in self.comparisons]
+        said = [(statement(one), one.worst_case if one.worst_instance else "") for one in leads]
+        return " ".join([*filter(None, itertools.chain(*said)), *settings])
 
     @property
     def searches(self) -> tuple[SearchRecord, ...]:

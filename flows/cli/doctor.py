@@ -193,7 +193,7 @@ def _instances(folder: Path, groups: str | None = None) -> Finding:
     enough = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
     if usable < needed:
         enough += (
-            ": with fewer, no difference is significant. Add instances of this kind, or solve them by `bife solve`, "
+            ": with fewer, chance is not excluded. Add instances of this kind, or solve them by `bife solve`, "
             "which branches by the general rule where there is no champion"
         )
     # Folders below the threshold have a single design instance.

@@ -109,7 +109,7 @@ def refuse_zero_samples(page: Page) -> None:
 
 
 VIEWS: Final = (
-    View("report", _report, ("paper_ca", "RPB", "96.7 % interval"), calm_ms=500),
+    View("report", _report, ("paper_ca", "RPB", "95.5 % interval"), calm_ms=500),
     View("prefect-deployments", _prefect("deployments"), ("collection", "evolution", "pipeline", "rollback")),
     View(
         "prefect-form",

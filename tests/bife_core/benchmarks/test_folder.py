@@ -40,9 +40,9 @@ def parts_of(benchmark):
 @pytest.mark.parametrize(
     ("count", "sizes", "shared"),
     [
-        (12, [3, 3, 2, 4], ()),
-        (25, [6, 6, 4, 9], ()),
-        (11, [5, 5, 2, 4], ("collection", "design")),
+        (24, [4, 4, 4, 12], ()),
+        (37, [6, 6, 6, 19], ()),
+        (11, [4, 4, 2, 5], ("collection", "design")),
         (3, [1, 1, 1, 1], ("collection", "design")),
         (2, [1, 1, 1, 1], ("collection", "design", "validation")),
         (1, [1, 1, 1, 1], SPLITS),
@@ -99,7 +99,7 @@ def test_what_an_expression_matches_in_a_path_makes_a_group(folder):
     (folder / "alone.lp").write_text(KNAPSACK.format(500))
     benchmark = open_folder(folder, folder.parent / "cache", groups=r"(plan-\d)/|never")
     assert "19 usable instances in 7 groups." in benchmark.notes
-    assert "With fewer than 12 groups of usable instances (7 here)" in benchmark.notes[-1]
+    assert "With fewer than 24 groups of usable instances (7 here)" in benchmark.notes[-1]
     groups = {one.name: one.group for one in benchmark.usable}
     assert groups.pop("alone.lp") == next(one.digest for one in benchmark.usable if one.name == "alone.lp")
     assert all(name.startswith(f"{group}/") for name, group in groups.items())

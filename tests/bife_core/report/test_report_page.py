@@ -139,10 +139,10 @@ def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: Evaluati
     report = Report(evaluations=(summary.model_copy(update={"comparisons": (strict,), "use": 9}),))
     page = render_page(report)
     assert not re.search(r"\b100 % (bootstrap )?interval", page)
-    assert "99.977 % bootstrap interval" in page
-    assert "99.977 % interval" in report.conclusion
+    assert "99.9931 % bootstrap interval" in page
+    assert "99.9931 % interval" in report.conclusion
     assert (
-        "Intervals and tests are at 99.977 %, so that all uses together keep to 95 %." in report.cautions[-1]
+        "Intervals and tests are at 99.9931 %, so that all uses together keep to 95 %." in report.cautions[-1]
     )
 
 

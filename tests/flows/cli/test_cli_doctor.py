@@ -62,7 +62,7 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
     assert result.exit_code == 0, result.output
     found = " ".join(result.stdout.split())
     assert "1 can be used. Left out: cut.mps is cut off" in found
-    assert "A champion needs 17 instances or more, for 6 of them to be held out: with fewer," in found
+    assert "A champion needs 22 instances or more, for 11 of them to be held out: with fewer," in found
     assert "of its CPU time in branching (1 of 1 instance" in found
     assert f"Without a search, {GENERAL} takes " in found
     assert "of RPB's CPU time (lseu.mps: " in found
@@ -136,7 +136,7 @@ def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_pa
         "tasks.collection.first_look",
         lambda some: looked_at.append(len(some)) or (Precheck(asked=3, solved=3, share=0.5), "G."),
     )
-    for number in range(17):
+    for number in range(22):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
         (tmp_path / f"m{number}.lp").write_text(text)
         if number == 3:
@@ -145,10 +145,10 @@ def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_pa
     finding = doctor._instances(tmp_path)
     lines = finding.text.split("\n")
     assert (finding.state, len(lines), lines[3]) == ("ok", 4, "G.")
-    assert lines[1] == "A champion needs 17 instances or more, for 6 of them to be held out."
+    assert lines[1] == "A champion needs 22 instances or more, for 11 of them to be held out."
     paired = doctor._instances(tmp_path, r"^m\d")
-    assert (paired.state, paired.text.startswith("17 can be used. 17 usable instances in 10 groups.")) == (
+    assert (paired.state, paired.text.startswith("22 can be used. 22 usable instances in 10 groups.")) == (
         "warn",
         True,
     )
-    assert "A champion needs 17 groups or more, for 6 of them to be held out: with fewer," in paired.text
+    assert "A champion needs 22 groups or more, for 11 of them to be held out: with fewer," in paired.text

@@ -32,7 +32,7 @@ def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
         "F_LF  0.",
         "F_HF  -",
         "time ratio",
-        "96.7 % interval",
+        "95.5 % interval",
         "registered  ",
         "bife-combinatorial_auction-tiny version 1 (challenger)",
         "run `bife up`, then append",
