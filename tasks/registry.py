@@ -595,7 +595,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
         **{key.replace("_", " "): value for key, value in one.model_dump(exclude=_NOT_IN_CARD).items()},
     }
     if isinstance(method, RuleMethod):
-        facts |= {key.replace("_", " "): value for key, value in complexity(method.source).to_dict().items()}
+        facts |= {key.replace("_", " "): value for key, value in complexity(method.source)._asdict().items()}
     lines = [f"- **{key}**: {value}" for key, value in facts.items() if value not in (None, "")]
     language = "python" if isinstance(method, RuleMethod) else method.file_name.rpartition(".")[2]
     return "\n".join([f"## {name}", "", *lines, "", f"```{language}", method.text.rstrip(), "```", ""])

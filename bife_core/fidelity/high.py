@@ -24,22 +24,11 @@ from bife_core.values import Value
 class HighScore(Value):
     """F_HF of a rule with the solves behind it, or the reason there is none.
 
-    Attributes
-    ----------
-    f_hf, raw_f_hf : float or None
-        Minus the mean cost, in the cost's unit: corrected for load where that is on, and as the clock showed it.
-    failure, eliminated : str or None
-        What the rule did wrong, or why racing eliminated it.
-    costs : tuple of (float or None)
-        Cost of each design instance, in order; None where it was set aside or not solved to the end any more.
-    load_factor : float or None
-        How many times slower the machine was than in the reference, in the geometric mean; None without correction.
-    results : tuple of SolveResult
-        One per design instance that was solved to its end or to the limit, in order.
-    cpu_s : float
-        CPU seconds of all solves, reused ones included.
-    notes : tuple of str
-        Sentences on what the score leaves out, such as an instance on which SCIP fails under every method.
+    `f_hf` is minus the mean cost, corrected for load where that is on, `raw_f_hf` as the clock showed it. `failure` is
+    what the rule did wrong, `eliminated` why racing eliminated it. `costs` are those of all design instances in order,
+    None where one was set aside or not solved to the end any more; `results` those that were, or ran into the limit.
+    `load_factor` is how many times slower the machine was than in the reference, in the geometric mean, None without
+    correction; `cpu_s` are of all solves, reused ones included. `notes` are sentences on what the score leaves out.
     """
 
     f_hf: float | None = None

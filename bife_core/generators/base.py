@@ -22,9 +22,9 @@ class Attempt(Value):
     """What one call for a draft took and brought.
 
     `status` is "sent" until something came back; `answer` is the text of the model's message, None where the call
-    failed. `cost_usd` is what the call cost and `prompt_cost_usd` its prompt alone, exactly, or None where no prices
-    were set. `asked` says how many of the draft's messages it sent, None for all: a second answer is asked for in a
-    longer conversation. A `recorded` one was read from the store, and neither sent nor billed again.
+    failed. `cost_usd` is what it cost, exactly, or None where no prices were set. `asked` says how many of the draft's
+    messages it sent, None for all: a second answer is asked for in a longer conversation. A `recorded` one was read
+    from the store, and neither sent nor billed again.
     """
 
     started_unix_s: float
@@ -36,7 +36,6 @@ class Attempt(Value):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: Decimal | None = None
-    prompt_cost_usd: Decimal | None = None
     asked: int | None = None
     recorded: bool = False
 

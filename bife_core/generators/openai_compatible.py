@@ -262,7 +262,6 @@ def _bill(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
         "completion_tokens": completion,
         "tokens_estimated": estimated,
         "cost_usd": settings.cost_usd(prompt, completion),
-        "prompt_cost_usd": settings.cost_usd(prompt, 0),
     }
 
 

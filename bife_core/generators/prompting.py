@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
@@ -23,6 +22,7 @@ from bife_core.generators.config import Prompts
 from bife_core.generators.parsing import without_reasoning
 from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
+from bife_core.values import digest_of
 
 OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
 _INFORMED: Final = ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
@@ -66,8 +66,7 @@ def prompt_version() -> str:
 
 def prompt_digest(messages: tuple[Message, ...]) -> str:
     """Return a hash of `messages`, equal exactly when roles and contents are."""
-    text = json.dumps([message.model_dump() for message in messages], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest_of([message.model_dump() for message in messages])[:16]
 
 
 def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +71,7 @@ def no_number(reason: str, where: ast.AST | None = None) -> RejectionError:
     return RejectionError("type", reason, where)
 
 
-@dataclass(frozen=True, slots=True)
-class Complexity:
+class Complexity(NamedTuple):
     """Size and shape of a rule: the five metrics of the paper's appendix (`bife_core.rules.complexity`)."""
 
     ast_nodes: int
@@ -80,10 +79,6 @@ class Complexity:
     nonlinear_calls: int
     branches: int
     intermediate_variables: int
-
-    def to_dict(self) -> dict[str, int]:
-        """Return the fields as plain JSON."""
-        return asdict(self)
 
 
 class CompiledRule:

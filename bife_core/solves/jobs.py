@@ -8,7 +8,6 @@ and the caller must try again later; if not, the rule is tried once more, and th
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -27,7 +26,7 @@ from bife_core.methods.using import solve
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
 from bife_core.store import Store
-from bife_core.values import Value
+from bife_core.values import Value, digest_of
 
 Cause = Literal["rule", "machine"]
 
@@ -71,7 +70,7 @@ class SolveJob(Value):
             "scip": versions()["scip"],
             "code": "" if isinstance(self.method, ScipMethod | TunedRpb) else code_digest(),
         }
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        return digest_of(facts)
 
     @property
     def limit_s(self) -> float:

@@ -301,15 +301,8 @@ class Engine:
                 low = self._once(
                     Scored, name, lambda: Scored(id=name, score=evaluator.score(request, draft))
                 ).score
-                return Answer(
-                    id=name,
-                    sha=low.sha,
-                    source=low.source or draft.source,
-                    thought=draft.thought,
-                    behaviour=low.behaviour,
-                    f_lf=low.f_lf,
-                    failure=low.failure,
-                )
+                known = low.model_dump(include={"sha", "behaviour", "f_lf", "failure"})
+                return Answer(id=name, source=low.source or draft.source, thought=draft.thought, **known)
             case TrialRequest():
                 trial = self._once(
                     Tried, name, lambda: Tried(request=request, score=evaluator.try_out(request))
@@ -321,13 +314,7 @@ class Engine:
                     name,
                     lambda: HighScored(id=name, score=evaluator.solve(request, self._reference())),
                 ).score
-                return Answer(
-                    id=name,
-                    f_hf=high.f_hf,
-                    eliminated=high.eliminated,
-                    failure=high.failure,
-                    costs=high.costs,
-                )
+                return Answer(id=name, **high.model_dump(include={"f_hf", "eliminated", "failure", "costs"}))
 
     def _draft(self, request: WrittenRequest) -> Draft:
         """Return what was written for a request, or have it written."""

@@ -7,8 +7,9 @@ for a subscriber, such as MLflow, to learn what happened. They are rows of the s
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, Final, Literal, TypeVar, cast
@@ -291,10 +292,8 @@ class Journal:
             if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
                 count = len(entry.draft.attempts)
                 reported[entry.subject] = max(reported.get(entry.subject, 0), count)
-        calls: defaultdict[str, list[Call]] = defaultdict(list)
-        for call in Account(self.store, self.key).calls():
-            calls[call.key].append(call)
-        for key, made in calls.items():
+        for key, calls in groupby(Account(self.store, self.key).calls(), key=attrgetter("key")):
+            made = list(calls)
             if len(made) > reported.get(key, 0) and made[-1].operator:
                 self.add(_unanswered(made, samples))
         self.add(Stopped(reason=reason, by_person=by_person))

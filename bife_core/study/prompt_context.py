@@ -15,6 +15,7 @@ from bife_core.benchmarks.formulation import formulation
 from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import BifeError
+from bife_core.evaluation.metrics import METRICS
 from bife_core.features import feature_index
 from bife_core.fidelity.config import LowMeasure
 from bife_core.fidelity.failings import failings
@@ -25,7 +26,6 @@ from bife_core.generators import PromptContext
 from bife_core.generators.prompt_context import FeatureRange
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Workers
-from bife_core.scip.cost import Cost
 from bife_core.search import Sample, WrittenRequest
 
 _INSTANCES: Final = 3
@@ -43,13 +43,6 @@ _LOW: Final[Mapping[LowMeasure, str]] = {
     "accuracy": "the share of recorded decisions in which the rule chooses as strong branching did",
     "depth_regret": "the strong-branching score of the rule's choice over the best one, on average over recorded "
     "decisions, those near the root counting more",
-}
-_HIGH: Final[Mapping[Cost, str]] = {
-    "time": "CPU seconds",
-    "nodes": "nodes",
-    "lp_iterations": "LP iterations",
-    "gap": "gap at the end",
-    "primal_dual_integral": "primal-dual integral",
 }
 
 
@@ -120,11 +113,12 @@ class ContextBuilder:
             "measure": self._low.measure,
         }
         goal = f" to {self._solver.goal}" if self._solver.gap else ""
+        cost = METRICS[self._high.cost].words
         return PromptContext(
             benchmark=self.benchmark,
             fitting=self._low.tune > 0 and self._decisions is not None,
             low=_LOW[self._low.measure],
-            high=f"minus the mean of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the rule",
+            high=f"minus the mean of the {cost} of solving whole instances{goal} with the rule",
             **self._in_worker(pool, "work", arguments, self._instances),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +33,7 @@ from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
 from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened
 from bife_core.study.prompt_context import ContextBuilder
+from bife_core.values import digest_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,6 @@ VERSION: Final = 6
 """Raise this when the same configuration would no longer give the same search."""
 
 _BAR: Final = 20
-_HOUR_S: Final = 3600.0
 _BENCHMARK: Final = "instances of one kind"
 
 Given = str | Path | Instance
@@ -212,7 +211,7 @@ class Study:
             workers = WorkerPool(workers)
             opened.callback(workers.close)
         hours = config.budget.hours
-        until = None if hours is None else time.time() + _HOUR_S * hours - journal.elapsed_s
+        until = None if hours is None else time.time() + 3600.0 * hours - journal.elapsed_s
         account = Account(journal.store, journal.key, config.budget, until)
         return Evaluator(
             config=config,
@@ -344,11 +343,8 @@ def evolve(
     decisions: CollectionSummary | Path | str | None = None,
     *,
     folder: Path | str,
-    benchmark: str = _BENCHMARK,
-    search: str | Search | MakeSearch | None = None,
-    generator: Generator | None = None,
-    workers: Workers | int | None = None,
     on_generation: Callable[[EvolutionState], object] | None = None,
+    **options: Any,
 ) -> Evolution:
     """Run a search for a branching rule; call it again with the same arguments to go on where it stopped.
 
@@ -358,23 +354,15 @@ def evolve(
     ----------
     on_generation : callable, optional
         Called with an `EvolutionState` after each generation.
+    **options
+        Further arguments of `create_study`, such as ``generator=`` or ``workers=``.
 
     Returns
     -------
     Evolution
         The best rule, all samples, and what they cost.
     """
-    study = create_study(
-        config,
-        instances,
-        decisions,
-        folder=folder,
-        benchmark=benchmark,
-        search=search,
-        generator=generator,
-        workers=workers,
-    )
-    called = on_generation
+    study, called = create_study(config, instances, decisions, folder=folder, **options), on_generation
     return study.run(callbacks=() if called is None else (lambda _, state: called(state),), progress=False)
 
 
@@ -477,5 +465,4 @@ def evolution_facts(
 
 def evolution_key(facts: dict[str, Any]) -> str:
     """Return the key of an evolution, from its facts."""
-    text = json.dumps({"version": VERSION, **facts}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest_of({"version": VERSION, **facts})[:16]

@@ -6,7 +6,6 @@ import importlib.metadata
 import os
 import platform
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from rich.text import Text
 
 from bife_core.errors import BifeError
 from flows.cli.consoles import show_table, standard_output
+from flows.cli.options import Groups
 from flows.cli.outcome import CommandEnd
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -46,14 +46,7 @@ def doctor(
             "general rule saves without a search. Solves up to 3 instances twice, 15 CPU seconds each.",
         ),
     ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REGEX",
-            help="Which of them depend on each other, by their paths: those with the same match of this regular "
-            "expression, or of its first capture group.",
-        ),
-    ] = None,
+    groups: Groups = None,
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     console = standard_output()
@@ -85,7 +78,7 @@ def _home() -> Finding:
 
     home = project_home()
     home.require_room()
-    free = shutil.disk_usage(home.root).free / 1e9
+    free = home.free_mb / 1000
     return Finding("ok" if free >= _LEAST_FREE_GB else "warn", f"{home.root}, {free:.1f} GB free")
 
 

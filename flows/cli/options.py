@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Text = str | None
+Groups = Annotated[
+    Text,
+    Option(
+        metavar="REGEX",
+        help="Which of them depend on each other, by their paths: those with the same match of this regular "
+        "expression, or of its first capture group.",
+    ),
+]
 
 
 def resolve(
@@ -33,14 +41,7 @@ def resolve(
             metavar="DIR", help="Folder of your own .mps, .lp, .cip or .opb instances, instead of a family."
         ),
     ] = None,
-    groups: Annotated[
-        Text,
-        Option(
-            metavar="REGEX",
-            help="Which of them depend on each other, by their paths: those with the same match of this regular "
-            "expression, or of its first capture group.",
-        ),
-    ] = None,
+    groups: Groups = None,
     search: Annotated[
         Text,
         Option(

@@ -51,7 +51,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
     rule = rule_method(method)
     show_code(console, rule.source)
     console.print()
-    size = complexity(rule.source).to_dict()
+    size = complexity(rule.source)._asdict()
     facts = [
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
         ("hash", rule.identity),

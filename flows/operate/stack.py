@@ -39,14 +39,8 @@ class Up(Value):
 
     @property
     def alive(self) -> bool:
-        """Whether its process is still there."""
-        try:
-            process = psutil.Process(self.pid)
-            return (
-                process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - self.created) < 1.0
-            )
-        except psutil.NoSuchProcess:
-            return False
+        """Whether its process is still there; a younger one has only inherited the number."""
+        return guard.runs(self.pid, self.created + 1.0)
 
     def answering(self) -> dict[str, bool]:
         """Return which programs answer now."""

@@ -209,7 +209,7 @@ class EvolutionWriter:
             "outcome": outcome(sample),
             "mlflow.note.content": reports.abstract(sample)[:_LONGEST_NOTE],
         }
-        size = complexity(sample.source).to_dict() if sample.source and sample.sha else {}
+        size = complexity(sample.source)._asdict() if sample.source and sample.sha else {}
         child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
         child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
         child.status = _ENDED[sample.failure is not None]

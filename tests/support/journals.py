@@ -48,7 +48,7 @@ def call(key: str, **known) -> Call:
     return Call(key=key, messages=(WRITE,), **facts | known)
 
 
-_BILLED = {"cost_usd": Decimal("0.25"), "prompt_cost_usd": Decimal("0.2")}
+_BILLED = {"cost_usd": Decimal("0.25")}
 TRIED_TWICE = (
     attempt("error", error="HTTP 500", http_status=500),
     attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, **_BILLED),
