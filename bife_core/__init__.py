@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,38 +37,12 @@ if TYPE_CHECKING:
         evolve as evolve,
     )
 
+# The imports above are the one list of names; they are read from this file, since they do not run.
 _HOMES = {
-    "BifeError": "bife_core.errors",
-    "BranchingStats": "bife_core.scip.branching",
-    "Budget": "bife_core.scip.branching",
-    "CompiledRule": "bife_core.rules",
-    "Decisions": "bife_core.decisions.recorded",
-    "Evolution": "bife_core.study",
-    "FEATURES": "bife_core.features",
-    "FeatureExtractor": "bife_core.scip.extractor",
-    "Guard": "bife_core.scip.branching",
-    "InProcess": "bife_core.sandbox",
-    "Method": "bife_core.methods.base",
-    "PipelineConfig": "bife_core.config",
-    "Rejection": "bife_core.rules",
-    "SolveResult": "bife_core.scip.solving",
-    "SolveSettings": "bife_core.scip.solving",
-    "Store": "bife_core.store",
-    "Study": "bife_core.study",
-    "WorkerPool": "bife_core.sandbox",
-    "attach": "bife_core.methods.using",
-    "collect_decisions": "bife_core.decisions.collecting",
-    "compare": "bife_core.evaluation.interface",
-    "compile_rule": "bife_core.rules",
-    "create_study": "bife_core.study",
-    "evolve": "bife_core.study",
-    "load_method": "bife_core.methods.loading",
-    "load_rule": "bife_core.methods.loading",
-    "low_fidelity": "bife_core.fidelity.low",
-    "open_benchmark": "bife_core.benchmarks.generated",
-    "preset": "bife_core.presets",
-    "solve": "bife_core.methods.using",
-    "with_overrides": "bife_core.presets",
+    name.name: node.module
+    for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+    if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bife_core.")
+    for name in node.names
 }
 
 __all__ = sorted(_HOMES)
