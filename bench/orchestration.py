@@ -5,12 +5,10 @@ as it does wall time. `work` is the CPU time of the processes that collect, scor
 process that holds the flow with its tasks and MLflow, `figures` and `models` what that process spends on work
 itself: drawing what a reader gets, and instances of its own for an evaluation; `server` that of Prefect's embedded
 API. What flow and server cost before the first flow begins, imports and new databases, is given apart as `start`.
-Then, on the paths alone: the milliseconds of a call to a worker, by runner.
 
-One JSON object: {preset, samples, solves, work_s, models_s, figures_s, flow_s, server_s, start_s, share,
-ms_a_sample, ms_a_solve, flow_s_by_stage} and one {runner, ms_a_call,
-flow_ms_a_call, workers} a runner: wall time, and CPU time of the flow's process. `share` is flow_s and server_s
-together over the work; `ms_a_sample` is the flow's CPU time in the evolution over its samples, figures included.
+One JSON object: {preset, samples, solves, work_s, models_s, figures_s, flow_s, server_s, start_s, share, ms_a_sample,
+ms_a_solve, flow_s_by_stage}. `share` is flow_s and server_s together over the work; `ms_a_sample` is the flow's CPU
+time in the evolution over its samples, figures included.
 """
 
 from __future__ import annotations
@@ -28,18 +26,14 @@ import psutil
 from bench import emit, parser_of
 from bife_core.config import PipelineConfig
 
-CALLS = 100
-
 
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--preset", choices=("smoke", "quick"), default="smoke")
-    parser.add_argument("--address", help="a Dask scheduler; by default workers of this machine")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bife-orchestration-") as home:
         os.environ["BIFE_HOME"] = home
         pipeline_cost(options.preset)
-        call_cost(options.address)
 
 
 def pipeline_cost(preset_name: str) -> None:
@@ -172,31 +166,6 @@ class Children:
             except psutil.NoSuchProcess:
                 continue
             self._seen[child.pid] = (worker, times.user + times.system)
-
-
-def call_cost(address: str | None) -> None:
-    """Print what a call to a worker costs, on this machine or on a cluster."""
-    from bife_core.config import RunnerConfig
-    from tasks.workers import close_workers, worker_pool
-
-    pool = worker_pool(RunnerConfig(address=address, workers=2))
-    echo = "bife_core.sandbox.selftest:echo"
-    for _ in range(2):  # processes start in the first round
-        began, began_cpu = time.perf_counter(), time.process_time()
-        futures = [pool.submit(echo, {"value": number}, limit_s=120) for number in range(CALLS)]
-        for future in futures:
-            future.result()
-        wall_s, flow_s = time.perf_counter() - began, time.process_time() - began_cpu
-    workers = pool.workers
-    close_workers()
-    emit(
-        {
-            "runner": address or "local",
-            "ms_a_call": round(1e3 * wall_s / CALLS, 2),
-            "flow_ms_a_call": round(1e3 * flow_s / CALLS, 2),
-            "workers": workers,
-        }
-    )
 
 
 if __name__ == "__main__":

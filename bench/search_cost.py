@@ -153,30 +153,18 @@ def searched(
             generator=writing,
             workers=pool,
         )
-        name = f"{config.instances.label}, {study!r}"
         return study.run(
-            callbacks=[lambda study, _: print(f"{name}: {study!r}", file=sys.stderr)], progress=False
+            callbacks=[lambda study, _: print(benchmark.name, study, file=sys.stderr)], progress=False
         )
 
 
 def row_of(found: Evolution) -> dict[str, Any]:
     """Return what a search cost and found."""
     cost, best = found.cost, found.best
-    return {
-        "samples": cost.samples,
-        "calls": cost.calls,
-        "failures": found.failures,
-        "trials": cost.trials,
-        "solved": cost.solved,
-        **{f"{part}_s": round(seconds, 1) for part, seconds in cost.parts.items()},
-        "design_s": round(cost.design_s, 1),
-        "solver_s": round(cost.solver_s, 1),
-        "wall_s": round(cost.wall_s, 1),
-        "best": best and best.id,
-        "f_lf": best and best.f_lf,
-        "f_hf": best and best.f_hf,
-        "rule": best and best.source,
-    }
+    counts = {"samples": cost.samples, "calls": cost.calls, "solved": cost.solved, "failures": found.failures}
+    seconds = {name: round(spent, 1) for name, spent in cost.metrics().items()}
+    known = {name: best and getattr(best, name) for name in ("id", "f_lf", "f_hf", "source")}
+    return counts | seconds | {"best": known.pop("id"), "rule": known.pop("source"), **known}
 
 
 def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
@@ -186,29 +174,20 @@ def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
 
 def side_by_side(methods: Sequence[Method], config: PipelineConfig, home: Path) -> EvaluationSummary:
     """Compare methods with RPB in one evaluation, all interleaved."""
-    instances = open_benchmark(config.instances, home / "instances").instances(
-        "test", config.evaluation.instances
-    )
-    protocol, setting = config.evaluation, config.instances.benchmark
+    protocol = config.evaluation
+    about: dict[str, Any] = {"setting": config.instances.benchmark, "solver": config.solver}
+    instances = open_benchmark(config.instances, home / "instances").instances("test", protocol.instances)
     with WorkerPool(config.runner.workers) as pool:
-        return evaluate(
-            methods, instances, protocol, pool, Store(home), setting=setting, solver=config.solver
-        )
+        return evaluate(methods, instances, protocol, pool, Store(home), **about)
 
 
 def beside_rpb(one: Comparison) -> dict[str, Any]:
     """Return how a method compares with RPB."""
+    rounded = {"ratio": one.ratio, "ci_low": one.ci_low, "ci_high": one.ci_high, "p_adjusted": one.p_adjusted}
+    as_it_is = ("metric", "finding", "wins", "instances", "groups", "proofs")
     return {
-        "metric": one.metric,
-        "ratio": round(one.ratio, 3),
-        "ci_low": one.ci_low and round(one.ci_low, 3),
-        "ci_high": one.ci_high and round(one.ci_high, 3),
-        "p_adjusted": round(one.p_adjusted, 4),
-        "finding": one.finding,
-        "wins": one.wins,
-        "instances": one.instances,
-        "groups": one.groups,
-        "proofs": one.proofs,
+        **{name: value and round(value, 4 if name == "p_adjusted" else 3) for name, value in rounded.items()},
+        **{name: getattr(one, name) for name in as_it_is},
         "proofs_rpb": one.baseline_proofs,
     }
 
