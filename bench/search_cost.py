@@ -40,7 +40,7 @@ from bife_core.store import Store
 from bife_core.study import Evolution, create_study
 from bife_core.study.study import VERSION
 
-ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
+TUNER, PAPER = "llm4branch", "bife"
 DEFAULT, UNRACED = "bife_default", "bife_unraced"
 """BiFE as it is by default, and the same search with every rule solved to the end on the clock."""
 
@@ -91,15 +91,16 @@ def configured(family: str, method: str, options: Any) -> PipelineConfig:
         "search.samples": options.samples,
         "search.initial": min(16, options.samples),
         "search.seed": options.seeds[0],
-        "search.options.screening_limit_s": options.time_limit,
-        "search.options.tuning_calls": options.tuning_calls,
-        "search.options.tuning_initial": max(1, min(10, options.tuning_calls // 4)),
         "high.instances": options.instances,
         "high.time_limit_s": options.time_limit,
         "evaluation.instances": options.held_out,
         "evaluation.seeds": tuple(options.seeds),
         "runner.workers": options.workers,
     }
+    if method == TUNER:
+        initial = max(1, min(10, options.tuning_calls // 4))
+        own = {"screening_limit_s": options.time_limit, "tuning_calls": options.tuning_calls}
+        scale["search.options"] = own | {"tuning_initial": initial}
     return with_overrides(preset("paper"), scale)
 
 
