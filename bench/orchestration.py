@@ -45,7 +45,7 @@ def pipeline_cost(preset_name: str) -> None:
     from flows.pipeline import pipeline
     from flows.reporting.observer import Observer
     from tasks import evaluation_files
-    from tasks.tracking.store import require_store
+    from tasks.tracking.store import client
     from tasks.workers import close_workers
 
     class Stages(Observer):
@@ -61,7 +61,7 @@ def pipeline_cost(preset_name: str) -> None:
 
     import_s = time.process_time()
     config = preset(preset_name)  # type: ignore[arg-type]
-    require_store()
+    client()
     start_embedded_api()
     draw_models(config)
     drawing, modelling = Meter(), Meter()

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from bife_core.scip.solving import SolveResult
-
-OBJECTIVE_TOLERANCE: Final = 1e-6
-"""Relative difference within which two proven optima are the same."""
 
 
 def disagree(a: SolveResult, b: SolveResult) -> bool:
@@ -21,7 +17,7 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
     if a.primal_bound is None or b.primal_bound is None:
         return a.primal_bound is not b.primal_bound
     scale = max(1.0, abs(a.primal_bound), abs(b.primal_bound))
-    return abs(a.primal_bound - b.primal_bound) > OBJECTIVE_TOLERANCE * scale
+    return abs(a.primal_bound - b.primal_bound) > 1e-6 * scale
 
 
 def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:

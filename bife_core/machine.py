@@ -7,7 +7,6 @@ import platform
 import re
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 import psutil
 
@@ -15,8 +14,6 @@ from bife_core.sandbox import usable_cores
 from bife_core.scip.libscip import lp_solver
 from bife_core.scip.solving import versions
 from bife_core.values import Value, digest_of
-
-_GOVERNOR: Final = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 
 
 class Machine(Value):
@@ -69,7 +66,7 @@ def this_machine() -> Machine:
         physical_cores=psutil.cpu_count(logical=False) or logical,
         usable_cores=len(usable_cores()),
         memory_gib=psutil.virtual_memory().total / 2**30,
-        governor=_text(_GOVERNOR) or None,
+        governor=_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
         lp_solver=lp_solver(),
         versions=versions(),
     )

@@ -9,12 +9,10 @@ import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
-import pyscipopt
 from pydantic import TypeAdapter
 
 from bife_core.benchmarks.base import SPLITS
@@ -23,6 +21,7 @@ from bife_core.benchmarks.generated import open_benchmark
 from bife_core.generators import Draft, Generator, PromptContext
 from bife_core.generators.prompting import OPERATORS
 from bife_core.methods.base import AnyMethod, Method
+from bife_core.scip.reading import read_model
 from bife_core.search import (
     Answer,
     ReflectionRequest,
@@ -41,8 +40,6 @@ _SOURCE: Final = """
 def candidate_variable_score(variable_features):
     return variable_features[18] + 0.5 * variable_features[20] + {number}.0
 """
-
-Asked = tuple[tuple[Request, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,10 @@ WORLDS: Final = (
 """Worlds that `check_search` runs a search in: none, some, most and all of the answers fail."""
 
 
-def drive(search: Search, answer: Callable[[Request], Answer], steps: int | None = None) -> Asked:
-    """Run a search, to its end or for some steps, and return what it asked."""
+def drive(search: Search, answer: Callable[[Request], Answer]) -> tuple[tuple[Request, ...], ...]:
+    """Run a search to its end, and return what it asked."""
     asked: list[tuple[Request, ...]] = []
-    while len(asked) != steps and (requests := search.ask()):
+    while requests := search.ask():
         asked.append(requests)
         search.tell(tuple(answer(request) for request in requests))
     return tuple(asked)
@@ -190,9 +187,8 @@ def check_family(name: str, size: str = "tiny") -> None:
             benchmark = open_benchmark(config, folder)
             instances = [one for split in SPLITS for one in benchmark.instances(split, 2)]
             digests.append([one.digest for one in instances])
-            assert all(_read(one.path).getNBinVars() + _read(one.path).getNIntVars() for one in instances), (
-                "an instance has no integer variable to branch on"
-            )
+            for model in (read_model(one.path) for one in instances):
+                assert model.getNBinVars() + model.getNIntVars(), "an instance has no integer variable"
     assert digests[0] == digests[1], "the same seed makes other instances the second time"
     assert len(set(digests[0])) == len(digests[0]), "two instances are the same"
 
@@ -230,7 +226,7 @@ def check_method(method: Method) -> None:
         assert (copy, copy.identity) == (method, method.identity), "a copy of it is another method"
     with TemporaryDirectory() as folder:
         benchmark = open_benchmark(InstancesConfig.model_validate({"size": "tiny"}), folder)
-        models = [_read(benchmark.instances("design", 1)[0].path) for _ in range(2)]
+        models = [read_model(benchmark.instances("design", 1)[0].path) for _ in range(2)]
     method.attach(models[0])
     for model in models:
         model.optimize()
@@ -238,10 +234,3 @@ def check_method(method: Method) -> None:
     assert math.isclose(found, optimum, rel_tol=1e-6), (
         f"SCIP ends with {found:g}, not with the optimum {optimum:g}"
     )
-
-
-def _read(path: Path) -> pyscipopt.Model:
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.readProblem(str(path))
-    return model

@@ -28,17 +28,15 @@ def level_text(confidence: float) -> str:
     return f"{100 - error:.10g} %"
 
 
-def interval_text(
-    low: float | None, high: float | None, *, confidence: float | None = None, digits: int = 3
-) -> str:
+def interval_text(low: float | None, high: float | None, *, confidence: float | None = None) -> str:
     """Return an interval in words, with its confidence where that is not given elsewhere.
 
     Examples
     --------
-    >>> interval_text(0.7, 1.1, confidence=0.975), interval_text(0.7, 1.1, digits=2), interval_text(0.7, None)
-    ('97.5 % interval 0.700 to 1.100', 'interval 0.70 to 1.10', 'no interval')
+    >>> interval_text(0.7, 1.1, confidence=0.975), interval_text(0.7, 1.1), interval_text(0.7, None)
+    ('97.5 % interval 0.700 to 1.100', 'interval 0.700 to 1.100', 'no interval')
     """
     if low is None or high is None:
         return "no interval"
     level = "" if confidence is None else f"{level_text(confidence)} "
-    return f"{level}interval {low:.{digits}f} to {high:.{digits}f}"
+    return f"{level}interval {low:.3f} to {high:.3f}"

@@ -15,7 +15,6 @@ from bife_core.config import RunnerConfig
 from bife_core.errors import ConfigError
 from bife_core.sandbox import Allowed, FailureKind, WorkerFailure, WorkerPool, Workers
 
-_CONNECT_LIMIT_S = 60
 _HERE = RunnerConfig()
 _lock = threading.Lock()
 _pools: dict[RunnerConfig, Workers] = {}
@@ -37,7 +36,7 @@ class DaskPool(Workers):
         logging.getLogger("distributed").setLevel(logging.WARNING)
         self._closed = False
         try:
-            self._client = Client(address, timeout=_CONNECT_LIMIT_S, set_as_default=False)
+            self._client = Client(address, timeout=60, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ConfigError(
                 f"No Dask scheduler answers at {address} ({error}); check runner.address."

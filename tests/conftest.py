@@ -115,11 +115,11 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
 def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
     """The session's home with the databases in it and an API of Prefect: for tests that run a flow in this process."""
     from flows.operate.embedded import start
-    from tasks.tracking.store import require_store
+    from tasks.tracking.store import client
 
     made = databases(home)
     start()
-    require_store()  # MLflow's experiments lie in this home, wherever a test moves to later
+    client()  # MLflow's experiments lie in this home, wherever a test moves to later
     return made
 
 

@@ -9,9 +9,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from itertools import islice
-from math import ceil
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
@@ -28,9 +27,6 @@ from bife_core.values import Value, digest_of
 
 _GRACE_S = 60.0
 """Wall seconds beyond twice the CPU limit before a collecting worker is killed."""
-
-_SHOWN: Final = 3
-"""Reasons that an error names at most, where no instance gave a decision."""
 
 
 class CollectionSummary(Value):
@@ -124,7 +120,7 @@ def collect_decisions(
     while total < config.decisions:
         # A solve that turns out not to be needed would hold a worker that others wait for.
         usual = total / len(names) if names else config.decisions_per_instance
-        likely = ceil((config.decisions - total) / usual) if usual else pool.workers
+        likely = math.ceil((config.decisions - total) / usual) if usual else pool.workers
         for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
             path = _part_path(directory, instance, config, solver)
             solve = None if _intact(path, note) else _start(pool, instance, path, config, solver, note)
@@ -154,7 +150,7 @@ def collect_decisions(
     if total == 0:
         raise DecisionsError(
             f"No strong-branching decision came from {len(names)} collection instances. "
-            f"{' '.join([*failures[:_SHOWN], *notes])} What could help: more time for each (collection.time_limit_s, "
+            f"{' '.join([*failures[:3], *notes])} What could help: more time for each (collection.time_limit_s, "
             f"{config.time_limit_s:g} s now), instances that take more branching, or a search that needs no decisions "
             "(--search bife_without_f_lf)."
         )

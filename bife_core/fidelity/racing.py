@@ -23,8 +23,6 @@ CAP: Final = 4.0
 LEAST_CAP_S: Final = 1.0
 """CPU seconds that the best rule counts as at least for `CAP`."""
 
-_LEAST_INSTANCES: Final = 2
-
 _SPREAD: Final = 0.15
 """Standard deviation over instances of the logarithm of two rules' ratio that is expected before any is seen."""
 _SPREAD_WEIGHT: Final = 2
@@ -76,7 +74,7 @@ def lost(
     said = f"it took {more} the worst rule kept on {counted(len(own), 'instance')}"
     if own.sum() > max(total_to_beat, other.sum()):
         return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said
-    if mean_ratio <= 1 or len(own) < _LEAST_INSTANCES:
+    if mean_ratio <= 1 or len(own) < 2:
         return None
     freedom = len(own) - 1 + _SPREAD_WEIGHT
     deviations = float(((logarithms - logarithms.mean()) ** 2).sum())

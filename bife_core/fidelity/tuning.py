@@ -21,7 +21,6 @@ from bife_core.syntax import syntax_tree
 
 _SPREAD: Final = 0.5
 """Standard deviation of the first settings tried, in log units."""
-_DIGITS: Final = 3
 _REMARK: Final = "# Numbers were tuned on F_LF after this was written."
 
 
@@ -68,7 +67,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         for _ in range(search.population_size):
             step = search.ask()
             factors = np.exp(step[: len(places)])
-            numbers = np.array([float(f"{value:.{_DIGITS}g}") for value in author * factors])
+            numbers = np.array([float(f"{value:.3g}") for value in author * factors])
             reached = f_lf(numbers)
             if reached > best:
                 best, best_numbers = reached, numbers

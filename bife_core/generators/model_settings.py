@@ -23,7 +23,6 @@ _held: ContextVar[SecretStr | None] = ContextVar("bife_model_api_key", default=N
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
 _SHORTEST_SECRET: Final = 12
 """Characters of a secret; a shorter key is a placeholder, such as `local`, whose letters stand in good answers too."""
-_MILLION: Final = Decimal(1_000_000)
 
 
 @contextmanager
@@ -105,7 +104,7 @@ class ModelApiSettings(BaseSettings):
         if self.price_in is None and self.price_out is None:
             return None
         price_in, price_out = self.price_in or Decimal(0), self.price_out or Decimal(0)
-        return (prompt_tokens * price_in + completion_tokens * price_out) / _MILLION
+        return (prompt_tokens * price_in + completion_tokens * price_out) / 1_000_000
 
     def redact(self, text: str) -> str:
         """Return `text` with the key blotted out, should a server have echoed it."""

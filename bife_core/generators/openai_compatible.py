@@ -38,7 +38,6 @@ _LASTING: Final = {
 _NOT_ACCEPTED: Final = frozenset(range(400, 500)) - {408, 409, 429}
 _SHOWN: Final = 300
 _MOST_BYTES: Final = 8 * 2**20
-_BYTES_PER_TOKEN: Final = 4
 
 
 class OpenAIGenerator:
@@ -101,24 +100,19 @@ class OpenAIGenerator:
             started_unix_s=0.0,
             status="sent",
         )
+        draft = Draft(key=request.id, generator=self.name, model=self.model, messages=messages)
         try:
             call = self._call_alone(call)
         except BudgetReachedError as error:
-            draft = Draft(
-                key=request.id, generator=self.name, model=self.model, messages=messages, failure=str(error)
-            )
-            raise BudgetReachedError(str(error), draft) from error
+            raise BudgetReachedError(str(error), draft.model_copy(update={"failure": str(error)})) from error
         if call.status == "ok":
             return read_answer(request, self.name, call)
-        draft = Draft(
-            key=request.id,
-            generator=self.name,
-            model=self.model,
-            messages=messages,
-            attempts=() if call.error is None else (call.attempt(recorded=False),),
-            failure=call.error or self._stopped,
-            unanswered="refused" if call.http_status in _NOT_ACCEPTED else "outage",
-        )
+        found = {
+            "attempts": () if call.error is None else (call.attempt(recorded=False),),
+            "failure": call.error or self._stopped,
+            "unanswered": "refused" if call.http_status in _NOT_ACCEPTED else "outage",
+        }
+        draft = draft.model_copy(update=found)
         if self._stopped is not None:
             raise DraftingStoppedError(str(draft.failure), draft)
         return draft
@@ -167,13 +161,13 @@ def _client(settings: ModelApiSettings, *, timeout_s: float | None = None) -> op
     )
 
 
-def offered(settings: ModelApiSettings, *, limit_s: float = 10.0) -> list[str]:
+def offered(settings: ModelApiSettings) -> list[str]:
     """Return the names of the models the API lists, or none where it lists none; asking costs nothing.
 
     A DraftingStoppedError says that the key is refused or nothing answers, a NoDraftError that an error may pass.
     """
     try:
-        listed = _client(settings, timeout_s=limit_s).models.list()
+        listed = _client(settings, timeout_s=10.0).models.list()
         return [settings.redact(str(model.id)) for model in listed.data]
     except (openai.NotFoundError, TypeError, AttributeError):  # no list, or none of OpenAI's form
         return []
@@ -271,7 +265,7 @@ def _count(value: object) -> int | None:
 
 def _guessed(text: str) -> int:
     """Guess how many tokens a text has; four bytes a token is the common rule of thumb for English and code."""
-    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
+    return math.ceil(len(text.encode("utf-8", "replace")) / 4)
 
 
 def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:

@@ -26,12 +26,8 @@ RPB: Final = "relpscost"
 class Method(Value):
     """What chooses the branching variable, as a value: its fields are JSON and describe it completely.
 
-    Attributes
-    ----------
-    kind : str
-        Name of the class in `METHODS`, which rebuilds a method from its JSON; a class gives it as its default.
-    name : str
-        Its name in tables.
+    `kind` names its class in `METHODS`, which rebuilds a method from its JSON; a class gives it as its default. `name`
+    stands in tables.
     """
 
     kind: str

@@ -21,7 +21,6 @@ from bife_core.plots.style import (
     WARM,
     YELLOW,
     new_figure,
-    number,
     tidy,
 )
 from bife_core.search.cost import SearchCost
@@ -39,9 +38,9 @@ def progress(summaries: Sequence[GenerationSummary]) -> Figure:
         (low, "mean_f_lf", YELLOW, "s", "mean of rules alive"),
         (high, "best_f_hf", ORANGE, "D", "best"),
     ):
-        values = [number(getattr(summary, name)) for summary in summaries]
+        values = np.array([getattr(summary, name) for summary in summaries], dtype=float)  # NaN for None
         axes.plot(generations, values, color=color, marker=marker, markersize=4, linewidth=1.6, label=label)
-    tau = [number(s.tau) for s in summaries]
+    tau = np.array([summary.tau for summary in summaries], dtype=float)
     low.step(generations, tau, where="post", color=GREY, linestyle="--", linewidth=1.3, label="threshold tau")
     low.set_ylabel("F_LF")
     high.set_ylabel("F_HF (minus mean cost)")
@@ -63,7 +62,7 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
     both = [c for c in samples if c.failure is None and c.f_lf is not None and c.f_hf is not None]
     figure = new_figure(6.0, 4.5)
     axes = figure.subplots()
-    x, y = [number(c.f_lf) for c in both], [number(c.f_hf) for c in both]
+    x, y = (np.array([getattr(c, name) for c in both], dtype=float) for name in ("f_lf", "f_hf"))
     axes.scatter(x, y, s=34, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.6, label="rule")
     if both:
         top_low, top_high = int(np.argmax(x)), int(np.argmax(y))

@@ -6,7 +6,6 @@ Colours are those of Okabe and Ito, distinguished with any colour vision; each s
 from __future__ import annotations
 
 import io
-import math
 import re
 from pathlib import Path
 from typing import Final
@@ -67,11 +66,6 @@ def readable_log(axes: Axes) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(4, prune=None))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def number(value: float | None) -> float:
-    """Return a number, NaN for None, which figures leave out."""
-    return math.nan if value is None else value
 
 
 def save(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from typing import Final
 
 from bife_core.errors import RuleError
 from bife_core.rules.language import CLAMPS, NONLINEAR
-from bife_core.rules.module import parse
+from bife_core.rules.module import Module, parse
 from bife_core.rules.types import Complexity, RejectionError
 
 _SYMBOLS: Final = {"USub": "Sub", "UAdd": "Add"}
@@ -32,7 +33,11 @@ def complexity(source: str | bytes) -> Complexity:
         tree = parse(source)
     except RejectionError as error:
         raise RuleError(error.rejection.reason) from error
-    names = _names(tree)
+    names = Module()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            with suppress(RejectionError):
+                names.add_import(node)
     operators: set[str] = set()
     assigned: set[str] = set()
     nonlinear = branches = 0
@@ -46,28 +51,9 @@ def complexity(source: str | bytes) -> Complexity:
         elif isinstance(node, ast.If | ast.IfExp):
             branches += 1
         elif isinstance(node, ast.Call):
-            called = _called(node.func, names)
+            called = names.meaning(node.func)
             nonlinear += called in NONLINEAR
             branches += called in CLAMPS
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             assigned.add(node.id)
     return Complexity(sum(1 for _ in ast.walk(tree)), len(operators), nonlinear, branches, len(assigned))
-
-
-def _names(tree: ast.Module) -> dict[str, str]:
-    """Return what imported names stand for, such as ``np.sqrt``."""
-    names = {"np": "np", "numpy": "np", "math": "math"}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {one.asname or one.name: names[one.name] for one in node.names if one.name in names}
-        elif isinstance(node, ast.ImportFrom) and node.module in names:
-            names |= {one.asname or one.name: f"{names[node.module]}.{one.name}" for one in node.names}
-    return names
-
-
-def _called(function: ast.expr, names: dict[str, str]) -> str:
-    if isinstance(function, ast.Name):
-        return names.get(function.id, function.id)
-    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        return f"{names.get(function.value.id, function.value.id)}.{function.attr}"
-    return ""

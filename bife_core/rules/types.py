@@ -33,12 +33,7 @@ number; no usable score, or its worker ended; too slow; already known under anot
 class Rejection:
     """Why a source is no usable rule.
 
-    Attributes
-    ----------
-    kind : str
-        One of `RejectionKind`.
-    reason : str
-        One sentence, with the line where there is one, fit to be shown to a person or to the model that wrote it.
+    `reason` is one sentence, with the line where there is one, fit for a person and for the model that wrote it.
     """
 
     kind: RejectionKind

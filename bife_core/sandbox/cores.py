@@ -9,12 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final
 
 from bife_core.places import core_slots
 from bife_core.sandbox.workers import WorkerFailure
-
-_POLL_S: Final = 0.02
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -62,7 +59,7 @@ class CoreSlots:
             ) is None:
                 if given_up():
                     raise WorkerFailure("closed", "A call waited for a core when its worker pool was closed.")
-                time.sleep(_POLL_S)
+                time.sleep(0.02)
             yield position
         finally:
             for descriptor in descriptors:

@@ -26,8 +26,6 @@ Note = Callable[[str], None]
 
 CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
 _DETAIL_LINES: Final = 12
-_REPEATS: Final = 1
-"""How often a call is repeated whose process was lost: once is an accident, twice is the call's own doing."""
 
 
 class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
@@ -130,7 +128,7 @@ class Workers(ABC):
                 else:
                     promised.set_exception(failure)
 
-        send(self, _REPEATS)
+        send(self, 1)  # losing a process once is an accident, twice is the call's own doing
         return promised
 
     @abstractmethod

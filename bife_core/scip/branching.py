@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyscipopt
 from pydantic import Field
 
@@ -121,8 +120,8 @@ class BranchingStats:
     featureless = _Counter(layout.FEATURELESS)
     within_budget = _Counter(layout.WITHIN_BUDGET)
 
-    def __init__(self, _state: npt.NDArray[np.int64] | None = None) -> None:
-        self._state = layout.new_state() if _state is None else _state
+    def __init__(self) -> None:
+        self._state = layout.new_state()
 
     @property
     def fallbacks(self) -> int:

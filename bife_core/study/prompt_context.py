@@ -37,7 +37,6 @@ _ROOM_PER_BYTE: Final = 24.0
 _ROUNDING: Final = 1e-6
 """Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
 _QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
-_CEIL_DIST: Final = feature_index("ceil_dist")
 
 _LOW: Final[Mapping[LowMeasure, str]] = {
     "accuracy": "the share of recorded decisions in which the rule chooses as strong branching did",
@@ -197,7 +196,7 @@ def _same(one: Floats, other: Floats) -> bool:
 def candidates(decisions: Decisions) -> tuple[str, ...]:
     """Return sentences on how many candidates a node has, and what their fractional parts look like."""
     sizes, depth = np.diff(decisions.offsets), decisions.depth
-    f = 1.0 - decisions.columns[_CEIL_DIST]
+    f = 1.0 - decisions.columns[feature_index("ceil_dist")]
     low, middle, high = np.quantile(f, (0.1, 0.5, 0.9))
     return (
         f"{len(decisions)} recorded decisions, at depths {depth.min()} to {depth.max()} (median "

@@ -13,13 +13,11 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-_WIDTH_WITHOUT_TERMINAL = 120
-
 
 def standard_output() -> Console:
     """Return a console on standard output, as it is at this moment."""
     narrow = sys.stdout.isatty() or os.environ.get("COLUMNS")
-    return Console(highlight=False, width=None if narrow else _WIDTH_WITHOUT_TERMINAL)
+    return Console(highlight=False, width=None if narrow else 120)
 
 
 def duration(seconds: float) -> str:

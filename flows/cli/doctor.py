@@ -22,8 +22,6 @@ from flows.cli.options import Groups
 from flows.cli.outcome import CommandEnd
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-_API_LIMIT_S = 10.0
-_LEAST_FREE_GB = 2.0
 
 
 class Finding(NamedTuple):
@@ -79,7 +77,7 @@ def _home() -> Finding:
     home = project_home()
     home.require_room()
     free = home.free_mb / 1000
-    return Finding("ok" if free >= _LEAST_FREE_GB else "warn", f"{home.root}, {free:.1f} GB free")
+    return Finding("ok" if free >= 2.0 else "warn", f"{home.root}, {free:.1f} GB free")
 
 
 def _cores() -> Finding:
@@ -147,7 +145,7 @@ def _model_api() -> Finding:
         return Finding("ok", "none configured, and none needed: the offline grammar writes rules")
     _, model = settings.require_complete()
     try:
-        names = offered(settings, limit_s=_API_LIMIT_S)
+        names = offered(settings)
     except NoDraftError as error:
         return Finding("fail" if isinstance(error, DraftingStoppedError) else "warn", str(error))
     # Gemini and Ollama list names with a part that may be left out.

@@ -71,9 +71,9 @@ def track(
     with console.status("Starting ..."):
         from tasks.stores import listening
         from tasks.tracking import track as track_all
-        from tasks.tracking.store import require_store, tracking_uri
+        from tasks.tracking.store import client, tracking_uri
 
-        require_store()
+        client()
     done = left = 0
     with listening(lambda *_: None, lambda text: say(console, f"note: {text}")):
         for study, reason in track_all(rebuild=rebuild):

@@ -19,8 +19,6 @@ from flows.operate.servers import LOOPBACK, with_own_code
 if TYPE_CHECKING:
     from tasks.home import Home
 
-_POLL_S = 0.5
-
 _Port = Annotated[int | None, typer.Option(min=1, max=65535, show_default="the usual or the next free one")]
 
 
@@ -89,7 +87,7 @@ def _detached(home: Home) -> None:
             if process.poll() is not None:
                 last = log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
                 raise CommandEnd(last.removeprefix("Error: ") or f"BiFE did not start; see {log}.")
-            time.sleep(_POLL_S)
+            time.sleep(0.5)
     say(console, log.read_text(encoding="utf-8").strip())
 
 

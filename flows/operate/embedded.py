@@ -10,7 +10,7 @@ import atexit
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from prefect.context import refresh_global_settings_context
 from prefect.settings import get_current_settings
@@ -20,13 +20,6 @@ from tasks.home import project_home
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-_NO_EVENT_FEED: Final = {
-    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
-    "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
-    "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
-}
-"""Storing events, streaming them and trying them on automations is half of what a task costs the API."""
 
 
 @cache
@@ -38,7 +31,10 @@ def start() -> None:
         "BIFE_HOME": str(project_home().root),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "PREFECT_UI_ENABLED": "0",
-        **_NO_EVENT_FEED,
+        # Storing events, streaming them and trying them on automations is half of what a task costs the API.
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+        "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
         **get_current_settings().to_environment_variables(exclude_unset=True),
     }
     serve = ["uvicorn", "--factory", "flows.operate.embedded:app", "--host", LOOPBACK, "--port", str(port)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import httpx
 from prefect.client.orchestration import get_client
@@ -24,8 +24,6 @@ from tasks.tracking import synchronise_open
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_API_START_LIMIT_S: Final = 300.0
-
 
 def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a flow such as `flows.pipeline.pipeline` with the other arguments; `watcher` is called as it goes."""
@@ -39,7 +37,7 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
 def start_embedded_api() -> None:
     """Start the embedded API and mark what runs of killed processes left in it."""
     # Two that meet a fresh database would break its migration.
-    with home_store().claim("prefect", _API_START_LIMIT_S):
+    with home_store().claim("prefect", 300.0):
         start()
         with get_client(sync_client=True) as client:
             close_abandoned(client)

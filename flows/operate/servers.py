@@ -140,12 +140,12 @@ class Server:
             self._process.wait()
 
 
-def answers(health: str, limit_s: float = 2.0) -> bool:
+def answers(health: str) -> bool:
     """Whether a server of this machine answers at an address, and well."""
     # A proxy set for the outside world has no business on the loopback.
     opener = build_opener(ProxyHandler({}))
     try:
-        with opener.open(health, timeout=limit_s) as reply:
+        with opener.open(health, timeout=2.0) as reply:
             return bool(reply.status == 200)
     except (URLError, OSError):
         return False

@@ -26,7 +26,7 @@ from bife_core.study import EvolutionState
 from flows.reporting.observer import Observer, observer, observing, watched
 from tasks.home import project_home
 from tasks.tracking import GONE, synchronise
-from tasks.tracking.store import require_store
+from tasks.tracking.store import client
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -123,7 +123,7 @@ def conducted(stage: Callable[P, R]) -> Callable[P, R]:
 def require_room() -> None:
     """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to."""
     project_home().require_room()
-    require_store()
+    client()
 
 
 def _synchronised(result: R) -> R:

@@ -69,11 +69,6 @@ def client() -> MlflowClient:
     return made
 
 
-def require_store() -> None:
-    """Make sure before anything is spent that the store can be used, or raise `TrackingError`."""
-    client()
-
-
 def missing_database(uri: str) -> Path | None:
     """Return the file of an SQLite database that does not exist yet; None for any other address."""
     address = make_url(uri).database if uri.startswith("sqlite:") else None

@@ -42,12 +42,6 @@ from tasks.stores import home_store
 from tasks.tracking import store
 from tasks.tracking.traces import store_traces
 
-UNFINISHED: Final = "unfinished"
-"""Outcome of a sample whose search stopped before all was known of it."""
-
-DESIGN_SOLVES: Final = "design_solves.json"
-"""Artifact: the solves that F_HF is computed from, one row per rule and design instance, RPB's first."""
-
 _ENDED: Final = ("FINISHED", "FAILED")
 _LONGEST_NOTE: Final = 5000
 _FILES: Final = (reports.BEST_RULE, "*.png", "*.csv", reports.COST)
@@ -116,7 +110,7 @@ class EvolutionWriter:
             for name, child in self._children.items():
                 if child.status not in _ENDED:
                     child.status, child.end_ms = "KILLED", _ms(events[-1][0])
-                    child.tags["outcome"] = UNFINISHED
+                    child.tags["outcome"] = "unfinished"
                     news.children.add(name)
         for name in sorted(news.children):
             self._write_child(name, self._children[name])
@@ -263,8 +257,9 @@ class EvolutionWriter:
             client.update_run(run_id, status="RUNNING")
         elif news.status:
             if self._solves:
+                # What F_HF is computed from: one row per rule and design instance, RPB's first.
                 rows = [row for rows in self._solves.values() for row in rows]
-                store.log_table(run_id, rows, DESIGN_SOLVES)
+                store.log_table(run_id, rows, "design_solves.json")
             client.set_terminated(run_id, news.status, time_ms)
 
 

@@ -122,6 +122,6 @@ def test_nothing_begins_where_mlflow_cannot_be_reached(monkeypatch):
     def unreachable():
         raise store.TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("flows.reporting.conduct.require_store", unreachable)
+    monkeypatch.setattr("flows.reporting.conduct.client", unreachable)
     state = plain("a word", return_state=True)
     assert (state.is_failed(), state.message) == (True, "MLflow is away.")
