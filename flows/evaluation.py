@@ -9,14 +9,13 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.benchmarks.formulation import likeness_of
-from bife_core.config import InstancesConfig, PipelineConfig
+from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import known_as
 from bife_core.methods.base import Method
 from bife_core.methods.loading import BUDGET, load_method, with_budget
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.report import Story
-from bife_core.values import digest_of
 from bife_core.wording import counted
 from flows.conclusions import comparison, evaluation_conclusion
 from flows.registration import present_champion, register_rule
@@ -24,12 +23,17 @@ from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import HOOKS, conducted
 from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult, TrackedRun
-from tasks.collection import prepare_instances
-from tasks.evaluation import evaluate, evaluation_folder, track_evaluation
+from tasks.evaluation import (
+    evaluate,
+    evaluation_folder,
+    no_champion_by,
+    own_test_instances,
+    take_test_instances,
+    track_evaluation,
+)  # fmt: skip
 from tasks.evaluation_files import search_behind
 from tasks.registry import CHAMPION, origin_of, other_settings, registered, sample_name
 from tasks.states import with_message
-from tasks.stores import home_store
 from tasks.tracking.store import EVALUATION
 
 RuleReference = Annotated[
@@ -89,17 +93,18 @@ def evaluation(
     searches = [record for record in map(search_behind, references) if record is not None]
     if searches and choice is not None:
         searches[0] = searches[0].model_copy(update={"chosen": choice.sentence})
+    # What a pipeline sets beside its rule are no candidates, nor is the champion.
+    rules = methods[: 1 if promoting else 1 + len(others)]
     promoting = promoting or as_challenger
-    identity = evaluation_identity(config, methods[0])
     if promoting:
-        config = config.model_copy(update={"instances": own_test_instances(config.instances, identity)})
-    most = max(settings.instances, settings.most_instances) if promoting else settings.instances
-    held_out = prepare_instances(config.instances, "test", most)
+        instances = own_test_instances(config.instances, methods[0])
+        config = config.model_copy(update={"instances": instances})
+    held_out = take_test_instances(config, methods, rules, promoting)
     upto, seeds = "up to " if promoting else "", counted(len(settings.seeds), "seed")
     observer().stage("evaluation", f"{upto}{len(held_out.instances)} held-out instances, {seeds}")
-    use = home_store().count_use(held_out.content, identity) if promoting else 0
+    hopeless = noted(no_champion_by(held_out, config.instances)) if promoting else ()
     beat = [rule_of.sha for _, rule_of in known if CHAMPION in rule_of.aliases] if promoting else None
-    summary = evaluate(methods, held_out, config, use, beat)
+    summary = evaluate(methods, held_out, config, beat)
     story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere))
     run_id = track_evaluation(config, methods, held_out, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
@@ -112,7 +117,7 @@ def evaluation(
         likeness=likeness_of([one.path for one in held_out.instances]) if promoting else None,
         directory=evaluation_folder(methods, held_out, summary),
         run=TrackedRun.of(EVALUATION, run_id),
-        notes=noted((*story.notes, *summary.failures, *differing, *further)),
+        notes=(*hopeless, *noted((*story.notes, *summary.failures, *differing, *further))),
     )
     if as_challenger:
         _, notes = register_rule(config, result, origin_of(rule))
@@ -128,19 +133,3 @@ def _method(reference: str) -> Method:
         return with_budget(_method(plain), budget)
     method = load_method(reference)
     return method.model_copy(update={"name": sample_name(reference) or method.name})
-
-
-def evaluation_identity(config: PipelineConfig, rule: Method) -> str:
-    """Return a hash of a rule and of how it is measured."""
-    facts = config.model_dump(mode="json", include={"instances", "solver", "evaluation"})
-    return digest_of([rule.identity, facts])
-
-
-def own_test_instances(instances: InstancesConfig, identity: str) -> InstancesConfig:
-    """Return the test instances of an evaluation that may promote a rule; no other evaluation has used them.
-
-    A folder has one test set, whose uses are counted.
-    """
-    if instances.folder is not None:
-        return instances
-    return instances.model_copy(update={"seed": int(identity[:8], 16)})

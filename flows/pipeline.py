@@ -19,6 +19,7 @@ from flows.results import PipelineResult
 from flows.tuning import tuning
 from flows.validation import choose_final
 from tasks.collection import precheck
+from tasks.evaluation import no_champion_by, unseen_instances
 from tasks.evolution import require_generator
 from tasks.registry import Origin
 from tasks.states import with_message
@@ -40,7 +41,8 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     notes: tuple[str, ...] = ()
     if config.instances.folder is not None:
         observer().stage("precheck", "what branching costs RPB")
-        notes = noted((precheck.submit(config).result().sentence,))
+        hopeless = no_champion_by(unseen_instances(config), config.instances)
+        notes = noted((*hopeless, precheck.submit(config).result().sentence))
     collected = collection(config) if open_search(config.search).low_fidelity else None
     evolved = evolution(config, collected.summary if collected is not None else None)
     notes = (*notes, *(collected.notes if collected is not None else ()), *evolved.notes)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from prefect import task
 
-from bife_core.benchmarks.base import Benchmark, Instance, Split
+from bife_core.benchmarks.base import Benchmark, Instance, Split, marks
+from bife_core.benchmarks.folder import FolderBenchmark
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
@@ -36,12 +38,16 @@ _LOOK_S: Final = 15.0
 
 
 class InstanceSet(Value):
-    """The instances of one split, in order, and what a reader of results must know about them."""
+    """The instances of one split, in order, and what a reader of results must know about them.
+
+    `use` is which use of test instances is the next one that may promote a rule, 1 for the first; 0 if none may.
+    """
 
     label: str
     split: str
     instances: tuple[Instance, ...]
     notes: tuple[str, ...] = ()
+    use: int = 0
 
     @property
     def content(self) -> str:
@@ -50,9 +56,35 @@ class InstanceSet(Value):
 
 
 @lru_cache(maxsize=8)
-def benchmark(config: InstancesConfig) -> Benchmark:
-    """Return the benchmark a configuration names; a folder is screened once per process."""
+def _opened(config: InstancesConfig) -> Benchmark:
     return open_benchmark(config, project_home().instances, progress_listener())
+
+
+class _Entering(NamedTuple):
+    """A benchmark whose instances are entered in the store, as serving their split, before they are used."""
+
+    opened: Benchmark
+    name: str
+    notes: tuple[str, ...]
+
+    def instances(self, split: Split, count: int) -> list[Instance]:
+        """Return instances of a split; those of ``test`` are entered when it is known by which comparison."""
+        found = self.opened.instances(split, count)
+        if split != "test":
+            home_store().serve(marks(found), split)
+        return found
+
+
+def benchmark(config: InstancesConfig) -> _Entering:
+    """Return the benchmark a configuration names; a folder is screened once per process.
+
+    What instances of a folder served in this store stays their split.
+    """
+    opened = _opened(config)
+    if isinstance(opened, FolderBenchmark):
+        ledger = home_store().served(marks(opened.usable))
+        opened = replace(opened, kept={mark: one.split for mark, one in ledger.items()})
+    return _Entering(opened, opened.name, opened.notes)
 
 
 @task(name="instances", task_run_name="instances {split}")

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from prefect import task
 
+from bife_core.benchmarks.base import Instance, marks
 from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.folder import FolderBenchmark, fewest_usable
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary, evaluate as _evaluate
+from bife_core.evaluation.uses import enter_comparisons, key_of
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import Report, Story, report_markdown
+from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
+from bife_core.store.store import Served
 from bife_core.values import digest_of
+from bife_core.wording import counted
 from tasks import evaluation_files
-from tasks.collection import InstanceSet
+from tasks.collection import InstanceSet, benchmark, prepare_instances
 from tasks.home import project_home
 from tasks.states import TRIED_AGAIN
 from tasks.stores import alone_at, home_store, note_listener, progress_listener
@@ -26,6 +33,8 @@ from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
 _MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs", "baseline_proofs"}
+_LIKELY: Final = 0.7
+"""Ratio for which test instances that were used less often have to suffice, so that those used more often are left."""
 
 
 def evaluation_folder(methods: Sequence[Method], instances: InstanceSet, summary: EvaluationSummary) -> Path:
@@ -48,6 +57,74 @@ def setting_name(config: InstancesConfig) -> str:
     return config.label if family is None else f"{family.label} {config.size}"
 
 
+def own_test_instances(instances: InstancesConfig, rule: Method) -> InstancesConfig:
+    """Return the test instances of a family that belong to a rule, whatever the settings; a folder has what it has."""
+    seed = instances.seed if instances.folder is not None else int(digest_of(rule.identity)[:8], 16)
+    return instances.model_copy(update={"seed": seed})
+
+
+def unseen_instances(config: PipelineConfig, of_rule: str = "none") -> InstanceSet:
+    """Return test instances for an evaluation that may promote a rule: none that ever served a search in this store.
+
+    Of a folder those come first that served the most comparisons of the rule, whose keys begin with `of_rule`, so that
+    no setting gives it others. Then come those that served the fewest of any; where these suffice, the others are left.
+    """
+    count, where = max(config.evaluation.instances, config.evaluation.most_instances), config.instances
+    drawn = prepare_instances(where, "test", count if where.folder is None else sys.maxsize)
+    ledger, uses, unseen = home_store().served(marks(drawn.instances)), dict[Instance, tuple[int, int]](), []
+    for one in drawn.instances:
+        entries = [ledger.get(mark, Served("test")) for mark in (one.group, one.digest)]
+        own = [key.startswith(of_rule) for key in max((entry.comparisons for entry in entries), key=len)]
+        uses[one] = -sum(own), [*own, True].index(True)  # others that came later change nothing
+        unseen += [one] if {entry.split for entry in entries} == {"test"} else []
+    order = sorted(unseen or drawn.instances, key=uses.__getitem__)
+    for level in sorted({level for _, level in uses.values()}):
+        chosen = [one for one in order if uses[one][0] or uses[one][1] <= level][:count]
+        if len({one.group for one in chosen}) >= fewest_instances(
+            confidence_of(level + 1, CONFIDENCE), _LIKELY
+        ):
+            break
+    tested, notes = tuple(one for one in drawn.instances if one in chosen), drawn.notes
+    if unseen and len(unseen) < len(uses):
+        left_out = counted(len(uses) - len(unseen), "test instance")
+        notes = (*notes, f"{left_out} served a search before and are left out.")
+    use = 1 + max(uses[one][1] for one in tested) if unseen else 0
+    return drawn.model_copy(update={"instances": tested, "notes": notes, "use": use})
+
+
+def take_test_instances(
+    config: PipelineConfig, methods: Sequence[Method], rules: Sequence[Method], promoting: bool
+) -> InstanceSet:
+    """Return the test instances that methods are solved on, entered in the store as compared by those of our rules."""
+    settings = config.evaluation
+    if promoting:
+        drawn = unseen_instances(config, key_of(methods[0]))
+    else:
+        drawn = prepare_instances(config.instances, "test", settings.instances)
+    use = enter_comparisons(home_store(), rules, methods, drawn.instances, settings, config.solver)
+    return drawn.model_copy(update={"use": use if drawn.use else 0})
+
+
+def no_champion_by(tested: InstanceSet, config: InstancesConfig) -> tuple[str, ...]:
+    """Return why no rule can become champion by test instances of a folder, in a sentence, if none can."""
+    folder = benchmark(config).opened
+    if not isinstance(folder, FolderBenchmark):
+        return ()
+    if not tested.use:
+        return ("No rule can become champion: all instances of the folder served a search; add others.",)
+    every = len(folder.ordered)
+    few, most = (
+        len({one.group for one in instances}) for instances in (tested.instances, folder.parts["test"])
+    )
+    fewest = fewest_instances(confidence_of(tested.use, CONFIDENCE))
+    remedy = f"add {counted(max(fewest_usable(fewest) - every, 1), 'instance')} or more to the folder"
+    if most >= fewest:
+        remedy = f"set evaluation.most_instances to {fewest} or more"
+    which = f" at use {tested.use} of some of them" if tested.use > 1 else ""
+    reason = f"No rule can become champion by {few} test instances, {fewest} are needed{which}: {remedy}."
+    return (reason,) if few < fewest else ()
+
+
 @task(
     name="evaluate",
     task_run_name="evaluate {methods[0].name} against {config.evaluation.baseline}",
@@ -57,15 +134,13 @@ def evaluate(
     methods: Sequence[Method],
     instances: InstanceSet,
     config: PipelineConfig,
-    use: int = 0,
     beat: Sequence[str] | None = None,
 ) -> EvaluationSummary:
     """Solve instances with all methods; solves that are stored are reused.
 
-    `use` says which use of its test set it is, if it may promote a rule; it is 0 otherwise. With `beat`, identities of
-    methods, it stops once it is decided whether the first is better than these and the baseline. Of an evaluation that
-    was made before the record of then is returned, with its day and duration. A `SolverError` says that the baseline
-    has no solve at all.
+    With `beat`, identities of methods, it stops once it is decided whether the first is better than these and the
+    baseline. Of an evaluation that was made before the record of then is returned, with its day and duration. A
+    `SolverError` says that the baseline has no solve at all.
     """
     with alone_at(
         f"evaluation {methods[0].identity} {instances.content}", f"the evaluation of {methods[0].name}"
@@ -79,7 +154,7 @@ def evaluate(
             progress_listener(),
             note_listener(),
             setting=setting_name(config.instances),
-            use=use,
+            use=instances.use,
             solver=config.solver,
             beat=beat,
         )

@@ -89,9 +89,10 @@ class Evidence(Origin, Tail):
     `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, with its interval at the level
     `confidence` and the adjusted p-value of the exact test; `time_ratio` is that of CPU time. `missing` solves gave no
     result or a wrong one, `unfinished` ones ended at a limit, and `proofs` ended with a proof. `use` counts the uses of
-    the test set. `likeness` is JSON of the instances' `bife_core.benchmarks.formulation.Likeness`. `solver` names the
-    settings of SCIP it was measured under, and `solver_params` is JSON of what they set beside SCIP's defaults. What
-    begins with ``champion`` compares with the champion in the same evaluation.
+    the test instances, and is 0 if they served a search. `likeness` is JSON of the instances'
+    `bife_core.benchmarks.formulation.Likeness`. `solver` names the settings of SCIP it was measured under, and
+    `solver_params` is JSON of what they set beside SCIP's defaults. What begins with ``champion`` compares with the
+    champion in the same evaluation.
     """
 
     sha: str
@@ -113,7 +114,7 @@ class Evidence(Origin, Tail):
     proofs: int
     baseline_proofs: int
     mismatches: int = 0
-    use: int = 0
+    use: int = 1
     evaluation_run: str
     test_digest: str
     likeness: str = ""
@@ -222,6 +223,8 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
         reason = f"It was judged by {words}, and fewer {words} make no champion."
     elif one.baseline != RPB:
         reason = f"It was compared with {one.baseline}, not with {RPB} (RPB)."
+    elif not one.use:
+        reason = "Its test instances served a search, so they are not held out."
     elif one.mismatches:
         reason = "Its solves and RPB's prove different optima, which is a defect."
     elif hindered := obstacle(one.missing, one.proofs, one.baseline_proofs, one.solves, one.baseline_missing):
@@ -231,7 +234,7 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
         reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
     elif one.doubt:
         tested = counted(one.instances, "held-out instance", one.groups)
-        uses = f" at use {one.use} of these" if one.use > 1 else ""
+        uses = f" at use {one.use} of some of them" if one.use > 1 else ""
         reason = f"{takes} on {tested}, but {one.doubt}{uses}."
     elif champion is None:
         return GateDecision(True, f"{takes}; there is no champion yet.")

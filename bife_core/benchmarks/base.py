@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
@@ -63,6 +63,11 @@ class Instance:
         """Make an instance without a group one of its own."""
         if not self.group:
             object.__setattr__(self, "group", self.digest)
+
+
+def marks(instances: Iterable[Instance]) -> set[str]:
+    """Return what the store knows instances by: their groups, and their digests wherever they lie and are grouped."""
+    return {mark for one in instances for mark in (one.group, one.digest)}
 
 
 class Benchmark(Protocol):

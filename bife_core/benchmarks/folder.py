@@ -6,8 +6,8 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bife_core.benchmarks.base import SPLITS, Instance, Split
@@ -47,21 +47,31 @@ _MOST_NAMED = 20
 class FolderBenchmark:
     """Instances found in a directory and its sub-directories.
 
-    `parts` are the instances of each split, none of them empty: first one of each group, then the second ones. `notes`
-    are sentences on files that are left out, on groups and on instances that splits share, and `left_out` says of each
-    file that cannot be used why.
+    `ordered` are the instances of each group, in the order in which groups are split, and `kept` says of groups or
+    digests which split they served before. `parts` are the instances of each split, none of them empty: first one of
+    each group, then the second ones. `notes` are sentences on files that are left out, on groups and on instances that
+    splits share, and `left_out` says of each file that cannot be used why.
     """
 
     name: str
-    parts: dict[Split, tuple[Instance, ...]]
-    notes: tuple[str, ...]
-    left_out: tuple[str, ...]
+    ordered: tuple[tuple[Instance, ...], ...]
+    left_out: tuple[str, ...] = ()
+    kept: Mapping[str, Split] = field(default_factory=dict)
+    parts: dict[Split, tuple[Instance, ...]] = field(init=False)
+    notes: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Split the groups."""
+        parts, sharing = _split(self.ordered, self.kept)
+        usable, groups = len(self.usable), len(self.ordered)
+        grouped = [] if usable == groups else [f"{counted(usable, 'usable instance', groups)}."]
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "notes", (*_named(self.left_out, "Left out: "), *grouped, *sharing))
 
     @property
     def usable(self) -> list[Instance]:
         """All instances, each once, by name."""
-        distinct = {one.digest: one for part in self.parts.values() for one in part}
-        return sorted(distinct.values(), key=lambda one: one.name)
+        return sorted(itertools.chain(*self.ordered), key=lambda one: one.name)
 
     def instances(self, split: Split, count: int) -> list[Instance]:
         """Return the first `count` instances of `split`, or all if there are fewer."""
@@ -84,7 +94,7 @@ def open_folder(
     instance below the folder; those with the same match, or the same first capture group of it, are one group, and no
     split cuts through a group. Others are groups of their own. The order in which groups are split comes from a hash of
     `seed` and what was matched, or the content: without `groups`, neither renaming nor moving nor touching the files
-    changes the split. Of every 12 groups, 2 go to collection, 2 to design, 2 to validation and 6 to test; with few
+    changes the split. Half of the groups go to test, and a sixth each to collection, design and validation; with few
     some splits share files. An `InstanceError` says that `folder` is not a directory or holds no usable instance, a
     `ConfigError` that `groups` is no regular expression.
     """
@@ -100,19 +110,23 @@ def open_folder(
             usable.setdefault(found["digest"], Instance(name, path, found["digest"], group_of(name)))
         else:
             left_out.append(found["failure"])
-    named = left_out[:_MOST_NAMED]
-    more = [f"{len(left_out) - len(named)} more files are left out."] if len(left_out) > len(named) else []
     if not usable:
-        raise InstanceError(f"No instance file in {folder} can be used: {' '.join(named + more)}")
-    parts, sharing = _split(list(usable.values()), seed)
-    many = len({one.group for one in usable.values()})
-    grouped = [f"{counted(len(usable), 'usable instance', many)}."] if groups is not None else []
-    return FolderBenchmark(
-        name=folder.resolve().name,
-        parts=parts,
-        notes=(*(f"Left out: {reason}" for reason in named), *more, *grouped, *filter(None, [sharing])),
-        left_out=tuple(left_out),
-    )
+        raise InstanceError(f"No instance file in {folder} can be used: {' '.join(_named(left_out))}")
+
+    def place(text: str) -> str:
+        return hashlib.sha256(f"{seed}:{text}".encode()).hexdigest()
+
+    members: dict[str, list[Instance]] = {}
+    for one in sorted(usable.values(), key=lambda one: (place(one.group), place(one.digest))):
+        members.setdefault(one.group, []).append(one)
+    return FolderBenchmark(folder.resolve().name, tuple(map(tuple, members.values())), tuple(left_out))
+
+
+def _named(left_out: Sequence[str], said: str = "") -> list[str]:
+    """Return reasons for which files are left out; many are counted."""
+    more = len(left_out) - _MOST_NAMED
+    named = [f"{said}{reason}" for reason in left_out[:_MOST_NAMED]]
+    return [*named, f"{more} more files are left out."] if more > 0 else named
 
 
 def _matcher(groups: str | None) -> Callable[[str], str]:
@@ -137,7 +151,8 @@ def fewest_usable(tests: int) -> int:
     >>> fewest_usable(4), fewest_usable(6)
     (7, 12)
     """
-    return next(n for n in itertools.count(1) if _shares(n)[1][-1] >= tests)
+    shares = ((n, _shares(n)[1]) for n in itertools.count(1))
+    return next(n for n, share in shares if _filled(share, [0] * len(share), n)[-1] >= tests)
 
 
 def _instance_files(folder: Path) -> list[Path]:
@@ -161,33 +176,53 @@ def _instance_files(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def _split(instances: Sequence[Instance], seed: int) -> tuple[dict[Split, tuple[Instance, ...]], str]:
-    """Split at least one instance; return the splits and the sentence about those that share files."""
+def _split(
+    groups: Sequence[tuple[Instance, ...]], kept: Mapping[str, Split]
+) -> tuple[dict[Split, tuple[Instance, ...]], list[str]]:
+    """Split at least one group; return the splits and sentences about those that share instances.
 
-    def place(text: str) -> str:
-        return hashlib.sha256(f"{seed}:{text}".encode()).hexdigest()
+    A group that served a split before keeps it; the others go, in their order, to the splits that lack most.
+    """
+    plan, shares, note = _shares(len(groups))
+    part_of = {split: part for part, splits in enumerate(plan) for split in splits}
+    given: dict[int, int] = {}
+    for number, group in enumerate(groups):
+        marks = {mark for one in group for mark in (one.group, one.digest)}
+        if served := {kept[mark] for mark in marks & kept.keys()}:
+            given[number] = part_of[min(served, key=SPLITS.index)]
+    before = [list(given.values()).count(part) for part in range(len(plan))]
+    new = iter([number for number in range(len(groups)) if number not in given])
+    for part, count in enumerate(_filled(shares, before, len(groups) - len(given))):
+        given |= dict.fromkeys(itertools.islice(new, count - before[part]), part)
+    parts = {
+        split: _in_turns([group for number, group in enumerate(groups) if given[number] == part])
+        for split, part in part_of.items()
+    }
+    empty = [split for split in SPLITS if not parts[split]]
+    every = _in_turns(groups)
+    searched = tuple(one for one in every if one not in parts["test"]) or every
+    parts |= {split: every if split == "test" else searched for split in empty}
+    lacking = f"All instances served other splits before; none is left for {' and '.join(empty)} alone."
+    unit = "usable instance{}" if len(every) == len(groups) else "group{} of usable instances"
+    sharing = note.format(n=len(groups), unit=unit.format(""), units=unit.format("s"))
+    return parts, [one for one in (sharing, lacking if empty else "") if one]
 
-    members: dict[str, list[Instance]] = {}
-    for one in sorted(instances, key=lambda one: (place(one.group), place(one.digest))):
-        members.setdefault(one.group, []).append(one)
-    ordered = list(members.values())
-    plans, counts, sharing = _shares(len(ordered))
-    parts: dict[Split, tuple[Instance, ...]] = {}
-    begin = 0
-    for splits, count in zip(plans, counts, strict=True):
-        rounds = itertools.zip_longest(*ordered[begin : begin + count])
-        parts |= dict.fromkeys(splits, tuple(one for turn in rounds for one in turn if one is not None))
-        begin += count
-    unit = "usable instance{}" if len(ordered) == len(instances) else "group{} of usable instances"
-    return parts, sharing.format(n=len(ordered), unit=unit.format(""), units=unit.format("s"))
+
+def _in_turns(groups: Sequence[tuple[Instance, ...]]) -> tuple[Instance, ...]:
+    """Return one instance of each group, then the second ones."""
+    return tuple(one for turn in itertools.zip_longest(*groups) for one in turn if one is not None)
 
 
-def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[int], str]:
-    """Return which splits share files among n groups, how many each of these plans gets, and the sentence about it."""
-    plans, sharing = next((plans, note) for least, plans, note in _PLANS if n >= least)
-    shares = [n * sum(_WEIGHTS[split] for split in splits) / sum(_WEIGHTS.values()) for splits in plans]
-    counts = [max(1, int(share)) for share in shares]
-    for _ in range(n - sum(counts)):
-        neediest = max(range(len(plans)), key=lambda k: shares[k] - counts[k])
-        counts[neediest] += 1
-    return plans, counts, sharing
+def _filled(shares: Sequence[float], counts: Sequence[int], new: int) -> list[int]:
+    """Return counts after so many more, each of which goes where none is, else where most are lacking."""
+    filled = list(counts)
+    for _ in range(new):
+        filled[max(range(len(filled)), key=lambda part: (not filled[part], shares[part] - filled[part]))] += 1
+    return filled
+
+
+def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
+    """Return which splits share files among n groups, how many each of these should have, and a sentence about it."""
+    plan, note = next((plan, note) for least, plan, note in _PLANS if n >= least)
+    shares = [n * sum(_WEIGHTS[split] for split in splits) / sum(_WEIGHTS.values()) for splits in plan]
+    return plan, shares, note

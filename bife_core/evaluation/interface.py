@@ -12,6 +12,7 @@ from bife_core.benchmarks.generated import open_benchmark
 from bife_core.errors import ConfigError, InstanceError, RuleError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.evaluation.uses import enter_comparisons
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings
 from bife_core.places import home
@@ -103,6 +104,7 @@ def compare(
     config = EvaluationConfig.checked(fields)
     found = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
+    enter_comparisons(kept, chosen, [*chosen, against], found, config, solver)
     with WorkerPool(workers) as pool:
         return evaluate(chosen, found, config, pool, kept, baseline=against, solver=solver)
 

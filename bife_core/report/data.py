@@ -104,7 +104,7 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
         )
     if evaluation.use > 1:
         found.append(
-            f"{evaluation.use - 1} evaluations used this test set before, to promote a rule or not. "
+            f"Rules were compared {evaluation.use - 1} times before on some of these test instances. "
             f"Intervals and tests are at {level_text(evaluation.lead.confidence)}, so that all uses together keep to "
             f"{level_text(CONFIDENCE)}."
         )

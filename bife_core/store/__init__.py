@@ -1,4 +1,4 @@
-"""The store: one database for studies, their events, model calls, solves, uses of test sets, cursors and claims.
+"""The store: one database for studies, their events, model calls, solves, uses of instances, cursors and claims.
 
 SQLite in a file by default, PostgreSQL by URL for several machines. It holds everything that cost time or money; large
 files that never change (instances, expert samples, reports) lie beside it.

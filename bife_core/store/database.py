@@ -32,7 +32,7 @@ from sqlalchemy.types import TypeEngine
 
 from bife_core.errors import BifeError
 
-SCHEMA: Final = "2"
+SCHEMA: Final = "3"
 """Raise this when tables change: a store of another schema is refused."""
 
 DATABASE: Final = "bife.db"
@@ -58,6 +58,7 @@ events = _table("events", 2, study=_KEY, seq=_NUMBER, kind=_WORD, at_unix_s=_TIM
 calls = _table("calls", 3, study=_KEY, key=_KEY, number=_NUMBER, body=_TEXT)
 solves = _table("solves", 1, key=_KEY, body=_TEXT, repeats=_NUMBER)
 cursors = _table("cursors", 2, subscriber=String(512), study=_KEY, seq=_NUMBER, note=_TEXT)
+ledger = _table("ledger", 3, group=_TEXT, purpose=_WORD, by=_KEY, number=_NUMBER)
 claims = _table(
     "claims",
     1,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from bife_core.benchmarks.base import SPLITS, Split
 from bife_core.store.claims import Claims
-from bife_core.store.database import Database, calls, cursors, events, solves, studies
+from bife_core.store.database import Database, calls, cursors, events, ledger, solves, studies
 from bife_core.values import Value
 
 
@@ -36,6 +39,13 @@ class StoredEvent(Value):
     kind: str
     at_unix_s: float
     body: dict[str, Any]
+
+
+class Served(NamedTuple):
+    """What a group of instances has served: a split of a search first of all, and comparisons, in their order."""
+
+    split: Split
+    comparisons: tuple[str, ...] = ()
 
 
 class Store:
@@ -150,17 +160,36 @@ class Store:
             with self._database.writing() as connection:
                 connection.execute(repeated)
 
-    def count_use(self, test_set: str, evaluation: str) -> int:
-        """Return which use of a test set an evaluation is, 1 for the first; the same evaluation counts once.
+    def serve(self, groups: Collection[str], purpose: str, by: str = "") -> int:
+        """Enter what groups of instances are about to serve, and return which use of them that is, 1 for the first.
 
-        `test_set` is a hash of the held-out instances, `evaluation` one of the rule and of how it is measured.
+        `purpose` is a split, and `by` says which comparison of a rule it is where that is ``test``. The same one counts
+        once, in each group after those that were entered before; it is the highest of these numbers that is returned.
         """
-        uses = f"uses of {test_set}"
-        with self.claim(uses):
-            for event in self.events(uses):
-                if event.body["evaluation"] == evaluation:
-                    return event.seq
-            return self.append(uses, "use", {"evaluation": evaluation})
+        with self.claim("ledger"), self._database.writing() as connection:
+            uses = ledger.c.group.in_(groups) & (ledger.c.purpose == purpose)
+            rows = connection.execute(select(ledger).where(uses)).all()
+            numbers = {row.group: row.number for row in rows if row.by == by}
+            earlier = Counter(row.group for row in rows)
+            new = {group: 1 + earlier[group] for group in sorted({*groups} - numbers.keys())}
+            if new:
+                added = [{"group": g, "purpose": purpose, "by": by, "number": n} for g, n in new.items()]
+                connection.execute(insert(ledger), added)
+        return max((numbers | new).values(), default=0)
+
+    def served(self, groups: Collection[str] | None = None) -> dict[str, Served]:
+        """Return what groups of instances have served, or all that served anything."""
+        query = select(ledger).order_by(ledger.c.group, ledger.c.purpose, ledger.c.number)
+        if groups is not None:
+            query = query.where(ledger.c.group.in_(groups))
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        return {
+            group: Served(
+                min((row.purpose for row in own), key=SPLITS.index), tuple(row.by for row in own if row.by)
+            )
+            for group, own in ((group, list(same)) for group, same in groupby(rows, lambda row: row.group))
+        }
 
     def cursor(self, subscriber: str, study: str) -> tuple[int, str] | None:
         """Return the last event of a study that a subscriber has dealt with and its note; None if it has no cursor."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from bife_core import plots
-from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.base import Instance, marks
 from bife_core.config import GeneratorConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError, DecisionsError
@@ -121,6 +121,7 @@ class Study:
         with self.journal.store.claim(f"study {self.journal.key}"), ExitStack() as opened:
             if self.journal.refresh():
                 self._engine = None
+            self.journal.store.serve(marks([*self.instances, *self.training]), "design")
             limit = self._extend(samples)
             watcher = self.watcher or Watcher()
             if self.watcher is None and (sys.stderr.isatty() if progress is None else progress):

@@ -173,8 +173,9 @@ CHECKS: dict[str, Check] = {
 
 def _instances(folder: Path, groups: str | None = None) -> Finding:
     from bife_core.benchmarks.folder import fewest_usable, open_folder
+    from bife_core.config import InstancesConfig
     from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
-    from tasks.collection import PRECHECKED, first_look
+    from tasks.collection import PRECHECKED, benchmark, first_look
     from tasks.home import project_home
 
     opened = open_folder(folder, project_home().instances, groups=groups)
@@ -187,9 +188,8 @@ def _instances(folder: Path, groups: str | None = None) -> Finding:
             ": with fewer, chance is not excluded. Add instances of this kind, or solve them by `bife solve`, "
             "which branches by the general rule where there is no champion"
         )
-    # Folders below the threshold have a single design instance.
-    looked_at = opened.usable[:PRECHECKED] if usable < needed else opened.instances("design", PRECHECKED)
-    found, gained = first_look(looked_at)
+    config = InstancesConfig(benchmark="folder", folder=folder)
+    found, gained = first_look(benchmark(config).instances("design", PRECHECKED))
     poor = opened.left_out or found.little or found.share is None or usable < needed
     sentences = [
         " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),

@@ -141,7 +141,7 @@ def test_there_must_be_a_challenger(name, approval):
             "on 20 held-out instances in 5 groups, but its ratio may be up to 1.100 if groups not seen are up to 4.4 "
             "times slower, and 7 more groups at least would exclude that.",
         ),
-        ({"bound": 1.1, "further": 7, "use": 2}, "would exclude that at use 2 of these."),
+        ({"bound": 1.1, "further": 7, "use": 2}, "would exclude that at use 2 of some of them."),
         (
             {"slower": 4, "slower_share": 0.4},
             "up to 40 % of instances may be more than 1.25 times slower (4 of",

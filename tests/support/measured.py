@@ -58,4 +58,4 @@ def summary(
     ]
     measured += [solved(BASELINE.name, k, s, integral=usual) for k, s in enumerate(baseline_s)]
     config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric=metric)
-    return summarise(measured, METHODS, BASELINE.name, config, "CA test")
+    return summarise(measured, METHODS, BASELINE.name, config, "CA test", use=1)

@@ -27,7 +27,7 @@ def test_a_set_of_instances_is_known_by_its_content():
     moved = design.model_copy(update={"instances": elsewhere})
     assert moved.content == design.content
     assert prepare_instances.fn(TINY, "design", 2).content != design.content
-    assert benchmark(TINY) is benchmark(TINY), "it is opened once"
+    assert benchmark(TINY).opened is benchmark(TINY).opened, "it is opened once"
 
 
 def test_all_tasks_share_one_pool_and_a_closed_one_is_replaced():

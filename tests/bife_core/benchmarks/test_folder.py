@@ -72,12 +72,22 @@ def test_so_many_instances_give_enough_to_test_on_and_documents_say_how_many_a_c
         assert f"fewer than {fewest}" in (Path(__file__).parents[3] / page).read_text(encoding="utf-8")
 
 
-@given(st.lists(st.integers(0, 20), min_size=1, max_size=60), st.integers(0, 3))
-def test_no_split_cuts_through_a_group_and_each_begins_with_one_instance_of_every_group(numbers, seed):
+@given(
+    st.lists(st.integers(0, 20), min_size=1, max_size=60),
+    st.dictionaries(st.integers(1, 20), st.sampled_from(SPLITS)),
+)
+def test_no_split_cuts_through_a_group_and_each_begins_with_one_instance_of_every_group(numbers, served):
     instances = [
         Instance(f"m{k}", Path(f"m{k}"), f"d{k}", f"g{n}" if n else "") for k, n in enumerate(numbers)
     ]
-    parts, _ = _split(instances, seed)
+    members = {}
+    for one in instances:
+        members.setdefault(one.group, []).append(one)
+    ordered = [tuple(group) for group in members.values()]
+    kept = {f"g{n}": split for n, split in served.items()}
+    parts, _ = _split(ordered, kept)
+    assert all(one in parts[kept[one.group]] for one in instances if one.group in kept)
+    parts, _ = _split(ordered, {})
     places = {}
     for split, part in parts.items():
         groups = [one.group for one in part]

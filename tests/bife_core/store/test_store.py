@@ -88,12 +88,39 @@ time.sleep(60)
     assert [body for _, _, body in store.calls("a", "g00-c00")] == [{"status": "ok", "answer": "42"}, {}]
 
 
-def test_uses_of_a_test_set_are_counted_once_for_each_evaluation(store):
+def test_each_comparison_is_a_use_of_all_its_groups_and_counts_once_whoever_enters_it_when(store, tmp_path):
+    code = """
+import sys
+from bife_core.store import Store
+store = Store(sys.argv[1])
+print("ready", flush=True)
+for number in range(8):
+    store.serve(["a", "b"], "test", f"of the program {number % 4}")
+"""
+    program = python(code, tmp_path)
     with ThreadPoolExecutor(4) as threads:
-        numbers = list(threads.map(lambda n: store.count_use("set", f"evaluation {n}"), range(8)))
-    assert sorted(numbers) == list(range(1, 9))
-    assert store.count_use("set", "evaluation 3") == numbers[3]
-    assert store.count_use("other", "evaluation 3") == 1
+        numbers = list(threads.map(lambda n: store.serve(["a", "b"], "test", f"rule {n}"), range(8)))
+    assert program.wait() == 0
+    every = store.served(["a"])["a"].comparisons
+    assert len(set(every)) == 12
+    assert [every[n - 1] for n in numbers] == [f"rule {n}" for n in range(8)]
+    assert store.serve(["a", "b"], "test", "rule 3") == numbers[3]
+    assert store.serve(["c"], "test", "rule 3") == 1
+    assert store.serve(["c", "a"], "test", "later") == 13
+    assert store.serve([], "test", "nothing") == 0
+
+
+def test_what_ever_served_a_search_is_no_test_instance(store):
+    store.serve(["a"], "test", "rule")
+    store.serve(["a", "b"], "validation")
+    store.serve(["b"], "design")
+    store.serve(["c"], "test", "rule")
+    assert {group: served.split for group, served in store.served().items()} == {
+        "a": "validation",
+        "b": "design",
+        "c": "test",
+    }
+    assert store.served(["c", "unknown"]).keys() == {"c"}
 
 
 def test_a_cursor_says_how_far_a_subscriber_is(store):

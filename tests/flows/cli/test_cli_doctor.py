@@ -141,7 +141,7 @@ def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_pa
         (tmp_path / f"m{number}.lp").write_text(text)
         if number == 3:
             assert doctor._instances(tmp_path).state == "warn"
-            assert looked_at == [3]
+            assert looked_at == [1]
     finding = doctor._instances(tmp_path)
     lines = finding.text.split("\n")
     assert (finding.state, len(lines), lines[3]) == ("ok", 4, "G.")
