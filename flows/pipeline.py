@@ -23,7 +23,6 @@ from tasks.evaluation import no_champion_by, unseen_instances
 from tasks.evolution import require_generator
 from tasks.registry import Origin
 from tasks.states import with_message
-from tasks.tracking.writer import lineage
 
 
 @flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", **HOOKS)
@@ -62,7 +61,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         f_hf=final.f_hf,
         cost=config.high.cost,
         decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
-        lineage=lineage(final),
+        lineage=final.lineage,
     )
     registered, further = register_rule(config, evaluated, origin)
     standing = no_champion(registered) if registered is not None else ""

@@ -43,22 +43,10 @@ _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
 
 
 def export_c(ref: AnyReference) -> str:
-    """Return the C file of a rule.
+    """Return the C99 file of a rule, given as `load_method` takes it.
 
-    Parameters
-    ----------
-    ref : str, Path, Method, CompiledRule or function
-        What `load_method` takes, if it is a rule; its budget is the default of the parameter branching/bife/budget.
-
-    Returns
-    -------
-    str
-        C99 text.
-
-    Raises
-    ------
-    RuleError
-        If there is no such rule, it is no allowed rule, or it says something that has no counterpart in C.
+    Its budget is the default of the parameter branching/bife/budget. A `RuleError` says that there is no such rule, or
+    that it says something that has no counterpart in C.
 
     Examples
     --------
@@ -112,13 +100,8 @@ def export_c(ref: AnyReference) -> str:
 def _conditions(groups: Iterable[Group], features: frozenset[int]) -> frozenset[str]:
     """Return the names under which `plugin.c` asks what is needed."""
     read = set(groups)
-    found = {group.name.upper() for group in read}
-    if any(group.cost == "solve" for group in read):
-        found.add("STATIC")
-    if any(group.cost in ("row", "entry") for group in read):
-        found.add("BY_ROW")
-    if any(group.cost == "entry" for group in read):
-        found.add("KEPT")
+    by_cost = {"solve": ["STATIC"], "candidate": [], "row": ["BY_ROW"], "entry": ["BY_ROW", "KEPT"]}
+    found = {name for group in read for name in (group.name.upper(), *by_cost[group.cost])}
     if read & {rows.UNIT, rows.ROW_SUM, rows.CANDIDATE_SUM, rows.DUAL}:
         found |= {"ACTIVE", "WEIGHTED"}
     if any(feature.index in features for feature in rows.COSTLY):

@@ -80,11 +80,6 @@ class _Measurement:
     cpu_s: float = 0.0
 
     @property
-    def config(self) -> HighFidelityConfig:
-        """What a solve costs, and its limits."""
-        return self.solving.config
-
-    @property
     def places(self) -> list[int]:
         """Positions of the instances that count."""
         known = [True] * len(self.instances) if self.reference is None else self.reference.results
@@ -104,19 +99,25 @@ class _Measurement:
             if one.result is not None:
                 self.results[place] = one.result
                 self.cpu_s += one.result.cpu_s
-                if limit_s < self.config.time_limit_s and not one.result.finished:
+                if limit_s < self.solving.config.time_limit_s and not one.result.finished:
                     self.censored.add(place)
         return next((one.rules_fault for one in found if one.rules_fault is not None), None)
 
     def limit_s(self, place: int) -> float:
         """Return how long a solve is worthwhile in a race, in CPU seconds."""
         best = self.rival.best[place] if self.rival is not None and self.rival.best else None
-        cap_s = math.inf if best is None or self.config.cost != "time" else CAP * max(best, LEAST_CAP_S)
-        return min(self.config.time_limit_s, cap_s)
+        cap_s = (
+            math.inf if best is None or self.solving.config.cost != "time" else CAP * max(best, LEAST_CAP_S)
+        )
+        return min(self.solving.config.time_limit_s, cap_s)
 
     def load_factors(self) -> dict[int, float]:
         """Return how much slower the machine was by position; empty where seconds are not corrected."""
-        if self.reference is None or not self.config.load_correction or self.config.cost != "time":
+        if (
+            self.reference is None
+            or not self.solving.config.load_correction
+            or self.solving.config.cost != "time"
+        ):
             return {}
         known = {
             place: other for place in self.results if (other := self.reference.results[place]) is not None
@@ -133,7 +134,7 @@ class _Measurement:
         costs = {}
         for place, result in self.results.items():
             cut_short = place in self.censored
-            cost = result.cpu_s if cut_short else cost_of(result, self.config)
+            cost = result.cpu_s if cut_short else cost_of(result, self.solving.config)
             costs[place] = cost / (factors.get(place, 1.0) if cut_short or result.finished else 1.0)
         return costs
 
@@ -154,7 +155,7 @@ class _Measurement:
         out = failure is not None or eliminated is not None
         return HighScore(
             f_hf=None if out else -mean_cost([costs[place] for place in whole]),
-            raw_f_hf=None if out else high_fidelity(list(whole.values()), self.config),
+            raw_f_hf=None if out else high_fidelity(list(whole.values()), self.solving.config),
             failure=failure,
             eliminated=eliminated,
             costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),

@@ -143,9 +143,7 @@ class Account:
     study: str
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     until_unix_s: float | None = None
-
-    def __post_init__(self) -> None:
-        self._lock = Lock()
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def check_time(self) -> None:
         """Raise a `BudgetReachedError` when no time is left."""

@@ -88,18 +88,9 @@ class Generator(Protocol):
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule, or one reflection.
 
-        Parameters
-        ----------
-        request : SampleRequest or ReflectionRequest
-            Its `id` is unique within a run, and its `seed` is that of all draws.
-        context : PromptContext
-            What is being solved, and what is known of it, for the prompt.
-
-        Raises
-        ------
-        GeneratorError
-            When no further request can succeed either, for instance because the key was refused. As a
-            `DraftingStoppedError` it carries what was tried.
+        The request's `id` is unique within a run, and its `seed` is that of all draws. A `GeneratorError` says that no
+        further request can succeed either, for instance because the key was refused; as a `DraftingStoppedError` it
+        carries what was tried.
         """
         ...
 

@@ -46,18 +46,10 @@ class Scorer(Method):
 
     @abstractmethod
     def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Score candidates.
+        """Return a score per candidate, higher is better; where none is a number SCIP's next branching rule takes over.
 
-        Parameters
-        ----------
-        X : (n, N_FEATURES) float64
-            One row per candidate, in the order of `bife_core.features.FEATURES`; columns that `features` leaves out
-            are 0.
-
-        Returns
-        -------
-        (n,) float64
-            Scores, higher is better. Where none is a number SCIP's next branching rule takes over.
+        `X` has a row per candidate, in the order of `bife_core.features.FEATURES`; columns that `features` leaves out
+        are 0.
         """
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:

@@ -10,8 +10,7 @@ import pyscipopt
 
 from bife_core.errors import InstanceError, SolverError
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
-from bife_core.rules import CompiledRule
-from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, attach_scorer
+from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard
 from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import branching_seconds, saved_nodes
 from bife_core.scip.reading import read_model
@@ -63,8 +62,6 @@ def attach(
     """
     if not isinstance(model, pyscipopt.Model):
         raise SolverError(f"attach takes a pyscipopt.Model, not {type(model).__name__}; solve takes a file.")
-    if isinstance(rule, CompiledRule) and budget is None:
-        return attach_scorer(model, rule, guard)
     method = load_method(rule)
     if budget is not None:
         method = with_budget(method, budget)
@@ -118,16 +115,12 @@ def solve(
             "attach puts a rule into a model."
         )
     settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
-    path, chosen = Path(path), method if isinstance(method, CompiledRule) else load_method(method)
+    path, chosen = Path(path), load_method(method)
     model = read_model(path)
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
-    stats: BranchingStats | None
-    if isinstance(chosen, CompiledRule):
-        stats, sha = attach_scorer(model, chosen, settings.guard), chosen.sha
-    else:
-        stats, sha = chosen.attach(model, settings.guard or False), chosen.identity
+    stats = chosen.attach(model, settings.guard or False)
     with RootClock.over(model) as root:
         cpu, wall = time.thread_time(), time.perf_counter()
         root.start()
@@ -142,7 +135,7 @@ def solve(
         return SolveResult(
             instance=path.name,
             method=chosen.name,
-            rule_sha=None if stats is None else sha,
+            rule_sha=None if stats is None else chosen.identity,
             seed=settings.seed,
             status=status,
             nodes=nodes,

@@ -231,7 +231,6 @@ def _plugins() -> list[Path]:
 
 
 def _filter_system_calls(confinement: Confinement) -> str:
-    linux.gain_no_privileges()
     linux.filter_system_calls()
     return "no sockets, no new processes or programs, no hand on other processes (seccomp)"
 

@@ -115,11 +115,6 @@ def die_with_parent(signal_number: int) -> None:
     _prctl(_SET_PARENT_DEATH_SIGNAL, signal_number)
 
 
-def gain_no_privileges() -> None:
-    """Give up all that set-user-id programs could give; what seccomp and Landlock ask for."""
-    _prctl(_SET_NO_NEW_PRIVILEGES, 1)
-
-
 def leave_network() -> None:
     """Move to a user and a network namespace of its own: no interface, not even a loopback that is up.
 
@@ -166,6 +161,7 @@ def restrict_files(readable: Iterable[Path], writable: Iterable[Path]) -> int:
 
 def filter_system_calls() -> None:
     """Refuse the system calls of `_DENIED`, new processes, and signals to any process but this one."""
+    _prctl(_SET_NO_NEW_PRIVILEGES, 1)  # all that set-user-id programs could give
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         raise OSError(errno.EOPNOTSUPP, f"no filter is written for {platform.machine()}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from operator import itemgetter
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,20 @@ from bife_core.search.types import Sample
 
 def by_low_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the valid samples that have an F_LF, highest first; the one sampled earlier wins a tie."""
-    return _ranked((rule.f_lf, rule) for rule in samples)
+    return _ranked(samples, "f_lf")
 
 
 def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the valid samples that have an F_HF, highest first; ties as in `by_low_fidelity`."""
-    return _ranked((rule.f_hf, rule) for rule in samples)
+    return _ranked(samples, "f_hf")
 
 
-def _ranked(scored: Iterable[tuple[float | None, Sample]]) -> tuple[Sample, ...]:
+def _ranked(samples: Iterable[Sample], fidelity: str) -> tuple[Sample, ...]:
+    known = [rule for rule in samples if rule.valid and getattr(rule, fidelity) is not None]
     # Length before text, so that c100 comes after c99.
-    known = [
-        ((-value, rule.generation, len(rule.id), rule.id), rule)
-        for value, rule in scored
-        if value is not None and rule.valid
-    ]
-    return tuple(rule for _, rule in sorted(known, key=itemgetter(0)))
+    return tuple(
+        sorted(known, key=lambda rule: (-getattr(rule, fidelity), rule.generation, len(rule.id), rule.id))
+    )
 
 
 def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
@@ -40,12 +38,8 @@ def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
 
     Rules without a niche are a niche of their own.
     """
-    had: Counter[int | None] = Counter()
-    places = []
-    for rule in ranked:
-        places.append(had[rule.niche])
-        had[rule.niche] += 1
-    return tuple(rule for _, rule in sorted(zip(places, ranked, strict=True), key=itemgetter(0)))
+    had: defaultdict[int | None, Iterator[int]] = defaultdict(count)
+    return tuple(sorted(ranked, key=lambda rule: next(had[rule.niche])))
 
 
 def founders(config: SearchConfig) -> int:

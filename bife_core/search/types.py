@@ -43,6 +43,12 @@ class Sample(Value):
         """Whether nothing is known against the rule: it passed all that was asked of it so far."""
         return self.failure is None
 
+    @property
+    def lineage(self) -> str:
+        """By which operator and from which samples it was made, such as ``g01-c02 by m1 from g00-c00``."""
+        origin = f" from {', '.join(self.parents)}" if self.parents else ""
+        return f"{self.id} by {self.operator}{origin}"
+
 
 class Fit(Value):
     """How a rule is fitted: from how many factors, and how many formulas are bred before one is chosen.

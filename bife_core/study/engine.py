@@ -125,6 +125,12 @@ class EvolutionState(GenerationSummary):
     rules: tuple[Sample, ...] = ()
     curve: tuple[CostPoint, ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """How far the search is, in short."""
+        best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
+        return f"Generation {self.generation}: {self.samples_total} of {self.budget} rules sampled{best}"
+
 
 class Watcher:
     """Shows what happens; this one shows nothing. It must not raise and should return at once."""

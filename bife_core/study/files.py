@@ -44,10 +44,9 @@ def sample_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
 
 def abstract(sample: Sample) -> str:
     """Return a sample in Markdown: where it is from, how good it is, the thought behind it, its source."""
-    parents = f" from {', '.join(sample.parents)}" if sample.parents else ""
     values = {"F_LF": sample.f_lf, "F_HF": sample.f_hf}
     fidelities = ", ".join(f"{name} {value:.4g}" for name, value in values.items() if value is not None)
-    parts = [f"**{sample.id}** by {sample.operator}{parents}: {sample.failure or fidelities}"]
+    parts = [f"**{sample.lineage}**: {sample.failure or fidelities}"]
     if sample.thought:
         parts.append(sample.thought)
     if sample.source:

@@ -45,8 +45,7 @@ def show_rule(
     console: Console, best: Sample, config: PipelineConfig, decisions: CollectionSummary | None
 ) -> None:
     """Print a rule with its fidelities, in words."""
-    parents = f" from {', '.join(best.parents)}" if best.parents else ""
-    show_heading(console, f"The rule ({best.id} by {best.operator}{parents})")
+    show_heading(console, f"The rule ({best.lineage})")
     if best.thought:
         say(console, " ".join(best.thought.split()))
     show_code(console, best.source or "")

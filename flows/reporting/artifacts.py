@@ -54,17 +54,15 @@ class EvolutionPage:
 
     def generation(self, state: EvolutionState) -> None:
         """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
-        best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
-        text = f"Generation {state.generation}: {state.samples_total} of {state.budget} rules sampled{best}"
         percent = min(100.0, 100.0 * state.samples_total / state.budget)
         rows = sample_rows(state.rules)[:_TABLE_ROWS]
         with showing():
             if self._bar is None:
                 key = artifact_key("progress", self._label)
                 # Prefect's stubs allow for an asynchronous caller; here it returns the id.
-                self._bar = cast(UUID, create_progress_artifact(percent, key=key, description=text))
+                self._bar = cast(UUID, create_progress_artifact(percent, key=key, description=state.sentence))
             else:
-                update_progress_artifact(self._bar, progress=percent, description=text)
+                update_progress_artifact(self._bar, progress=percent, description=state.sentence)
             create_table_artifact(
                 [{name: row[name] for name in _TABLE_COLUMNS} for row in rows],
                 key=artifact_key("population", self._label),

@@ -77,9 +77,7 @@ class RunLog(Observer):
 
     def generation(self, state: EvolutionState) -> None:
         """Log how far the search is."""
-        best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
-        rules = f"{state.samples_total} of {state.budget} rules, {state.failures_total} of them failed"
-        self._log(logging.INFO, f"Generation {state.generation}: {rules}{best}")
+        self._log(logging.INFO, f"{state.sentence}, {state.failures_total} failed")
 
     def note(self, text: str) -> None:
         """Log what a person should know."""

@@ -217,7 +217,7 @@ class EvolutionWriter:
         news.tags |= {"best_sample": "none"}
         if best is not None:
             values |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
-            news.tags |= {"best_sample": best.id, "best_sha": best.sha or "", "lineage": lineage(best)}
+            news.tags |= {"best_sample": best.id, "best_sha": best.sha or "", "lineage": best.lineage}
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
         news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
@@ -294,18 +294,6 @@ def write_record(folder: Path, record: Record) -> str:
         store.log_files(run_id, [folder / name for name in record.files])
         store.client().set_terminated(run_id, "FINISHED", time_ms)
     return run_id
-
-
-def lineage(sample: Sample) -> str:
-    """Return in one line by which operator and from which samples a rule was made.
-
-    Examples
-    --------
-    >>> lineage(Sample(id="g01-c02", generation=1, operator="m1", parents=("g00-c00",)))
-    'g01-c02 by m1 from g00-c00'
-    """
-    origin = f" from {', '.join(sample.parents)}" if sample.parents else ""
-    return f"{sample.id} by {sample.operator}{origin}"
 
 
 def outcome(sample: Sample) -> str:

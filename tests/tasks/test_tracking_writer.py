@@ -173,7 +173,7 @@ def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):
     tags = run.data.tags
     assert (tags["best_sample"], tags["best_sha"], tags["ended_by"]) == ("g01-c00", "abc", "search.samples")
     assert tags["lineage"] == "g01-c00 by m1"
-    assert tags["mlflow.note.content"].startswith("**g01-c00**")
+    assert tags["mlflow.note.content"].startswith("**g01-c00 by m1**")
     assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(evolution.run_id)
 
 
