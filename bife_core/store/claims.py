@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import psutil
 from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from bife_core.errors import BifeError
 from bife_core.store.database import Database, StoreError, claims
@@ -67,13 +68,16 @@ class Claims:
         now = time.time()
         own = {"holder": self._holder, "until_unix_s": now + LEASE_S, "machine": _machine()}
         own |= {"pid": os.getpid(), "began_unix_s": _began_unix_s(os.getpid()) or 0.0}
-        with self._database.writing() as connection:
-            rows = connection.execute(select(claims).where(claims.c.name.in_(names)).with_for_update())
-            held = {row.name: _alive(row, now) for row in rows}
-            taken = {name for name in names if not held.get(name)}
-            connection.execute(delete(claims).where(claims.c.name.in_(taken & held.keys())))
-            if taken:
-                connection.execute(insert(claims), [{"name": name, **own} for name in sorted(taken)])
+        try:
+            with self._database.writing() as connection:
+                rows = connection.execute(select(claims).where(claims.c.name.in_(names)).with_for_update())
+                held = {row.name: _alive(row, now) for row in rows}
+                taken = {name for name in names if not held.get(name)}
+                connection.execute(delete(claims).where(claims.c.name.in_(taken & held.keys())))
+                if taken:
+                    connection.execute(insert(claims), [{"name": name, **own} for name in sorted(taken)])
+        except IntegrityError:  # another process took one at the same time, which only a server lets happen
+            return set()
         with self._lock:
             self._held |= taken
             if self._held and self._renewer is None:

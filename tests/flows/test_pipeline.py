@@ -1,11 +1,13 @@
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
-from bife_core.errors import RuleError
+from bife_core.benchmarks.base import SPLITS
+from bife_core.errors import BifeError, RuleError
 from bife_core.export import export_c
 from bife_core.methods.loading import load_method
 from bife_core.scip.solver import SolverConfig
@@ -13,6 +15,7 @@ from bife_core.search import SearchCost
 from bife_core.study.journal import Referred, read_journal
 from flows.evaluation import evaluation
 from flows.operate.running import run
+from tasks.collection import prepare_instances
 from tasks.evaluation_files import load_report
 from tasks.registry import list_rules
 from tasks.stores import home_store
@@ -192,6 +195,30 @@ def test_a_reference_rule_is_evaluated_alone(smoke):
         "solves_table.json",
         "comparisons_table.json",
     } <= artifacts(result.run.run_id)
+
+
+def test_what_instances_serve_is_entered_before_they_are_solved_and_once(smoke, monkeypatch):
+    def uses(digests):
+        served = home_store().served(digests)
+        return [set(served[digest].comparisons) if digest in served else set() for digest in digests]
+
+    tested = sorted({row["digest"] for row in smoke.result.evaluation.summary.rows})
+    assert [len(keys) for keys in uses(tested)] == [1] * len(tested), (
+        "the rule of the pipeline, no other method"
+    )
+    assert smoke.result.evaluation.summary.use == 1
+    splits = {one.split for one in home_store().served().values()}
+    assert splits == set(SPLITS)
+    shared = [one.digest for one in prepare_instances.fn(smoke.config.instances, "test", 2).instances]
+    before = uses(shared)
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.evaluation.evaluate", Mock(side_effect=BifeError("interrupted")))
+        with pytest.raises(BifeError, match="interrupted"):
+            run(None, evaluation, smoke.config, "paper_mis", others=("pscost", "paper_cfl"))
+    interrupted = uses(shared)
+    assert [len(now - then) for now, then in zip(interrupted, before, strict=True)] == [2, 2]
+    run(None, evaluation, smoke.config, "paper_mis", others=("pscost", "paper_cfl"))
+    assert uses(shared) == interrupted
 
 
 def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_methods(smoke):
