@@ -14,8 +14,8 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.folder import FolderBenchmark, fewest_usable
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.evaluation.choosing import Choice
+from bife_core.evaluation.measuring import enter_comparisons, key_of
 from bife_core.evaluation.summary import EvaluationSummary, evaluate as _evaluate
-from bife_core.evaluation.uses import enter_comparisons, key_of
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import Report, Story, report_markdown

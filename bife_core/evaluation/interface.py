@@ -11,8 +11,8 @@ from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.errors import ConfigError, InstanceError, RuleError
 from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.measuring import enter_comparisons
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.evaluation.uses import enter_comparisons
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings
 from bife_core.places import home

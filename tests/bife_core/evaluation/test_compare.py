@@ -57,6 +57,9 @@ def test_methods_are_compared_on_files_and_instances(tiny_auctions: list[Instanc
     assert repr(result).startswith("EvaluationSummary(nodes over RPB's: pscost ")
     assert len(repr(result)) < 200
     assert isinstance(result.plot(), Figure)
+    served = bife_core.Store(tmp_path / "store").served()
+    assert {len(one.comparisons) for one in served.values()} == {1}, "a rule of ours counts, pscost does not"
+    assert {one.digest for one in tiny_auctions[:2]} <= served.keys()
 
 
 def test_instances_without_branching_change_no_ratio_and_no_test() -> None:

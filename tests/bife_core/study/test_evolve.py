@@ -73,6 +73,7 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> 
     assert kinds(whole.folder).count("finalised") == 5
     assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
     assert entries_of(whole.folder)[0].origin == small().origin_of_rules
+    assert {one.split for one in bife_core.Store(whole.folder).served().values()} == {"design"}
 
 
 def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
