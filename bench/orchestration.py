@@ -43,8 +43,8 @@ def pipeline_cost(preset_name: str) -> None:
     from bife_core.study import files as evolution_files
     from flows.operate.running import run, start_embedded_api
     from flows.pipeline import pipeline
-    from flows.reporting.observer import Observer
     from tasks import evaluation_files
+    from tasks.stores import Observer
     from tasks.tracking.store import client
     from tasks.workers import close_workers
 

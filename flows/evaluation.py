@@ -21,7 +21,6 @@ from flows.conclusions import comparison, evaluation_conclusion
 from flows.registration import present_champion, register_rule
 from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import HOOKS, conducted
-from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult, TrackedRun
 from tasks.evaluation import (
     evaluate,
@@ -34,6 +33,7 @@ from tasks.evaluation import (
 from tasks.evaluation_files import search_behind
 from tasks.registry import CHAMPION, origin_of, other_settings, registered, sample_name
 from tasks.states import with_message
+from tasks.stores import noted, observer
 from tasks.tracking.store import EVALUATION
 
 RuleReference = Annotated[

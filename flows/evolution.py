@@ -16,14 +16,13 @@ from flows.collection import collection
 from flows.conclusions import evolution_conclusion, links
 from flows.reporting.artifacts import EvolutionPage, show_conclusion
 from flows.reporting.conduct import EVOLUTION_ENDED, HOOKS, announce, conducted, stands_alone, tried_again
-from flows.reporting.observer import noted, observer
 from flows.resolving import resolved
 from flows.results import EvolutionResult, TrackedRun
 from tasks.collection import InstanceSet, prepare_instances
 from tasks.evolution import describe_evolution, model_key, next_generation, require_generator
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
-from tasks.stores import alone_at, home_store, note_listener
+from tasks.stores import alone_at, home_store, noted, observer
 from tasks.tracking import EvolutionRun
 from tasks.tracking.provenance import provenance
 from tasks.tracking.store import EVOLUTION, ranking_url, run_url
@@ -71,7 +70,7 @@ def evolution(
             benchmark=config.instances.label,
             workers=worker_pool(config.runner),
             watcher=observer(),
-            note=note_listener(),
+            note=observer().note,
             collection_s=decisions.cpu_s if decisions is not None else 0.0,
         )
         notes = (*design.notes, *(training.notes if training is not None else ()))

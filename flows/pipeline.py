@@ -13,7 +13,6 @@ from flows.evolution import evolution
 from flows.registration import no_champion, present_champion, register_rule
 from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import HOOKS, conducted
-from flows.reporting.observer import noted, observer
 from flows.resolving import resolved
 from flows.results import PipelineResult
 from flows.tuning import tuning
@@ -23,6 +22,7 @@ from tasks.evaluation import no_champion_by, unseen_instances
 from tasks.evolution import require_generator
 from tasks.registry import Origin
 from tasks.states import with_message
+from tasks.stores import noted, observer
 
 
 @flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", **HOOKS)

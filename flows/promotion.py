@@ -15,9 +15,9 @@ from bife_core.errors import ConfigError
 from flows.conclusions import link
 from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import HOOKS, conducted, present_run
-from flows.reporting.observer import observer
 from tasks.registry import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
 from tasks.states import with_message
+from tasks.stores import observer
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 RuleName = Annotated[

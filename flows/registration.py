@@ -8,7 +8,6 @@ from typing import Any, Final
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Tail
 from flows.reporting.conduct import CHALLENGER_REGISTERED, announce, tried_again
-from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult
 from tasks.registry import (
     CHALLENGER,
@@ -23,6 +22,7 @@ from tasks.registry import (
     register,
     registered_name,
 )
+from tasks.stores import noted, observer
 from tasks.tracking.store import TrackingError
 
 _MEASURED: Final = {

@@ -10,9 +10,9 @@ from bife_core.files import write_whole
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from flows.reporting.conduct import present_run
-from flows.reporting.observer import observer
 from tasks.home import project_home
 from tasks.registry import CHAMPION, champion_of
+from tasks.stores import observer
 
 
 def resolved(config: PipelineConfig) -> PipelineConfig:

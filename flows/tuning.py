@@ -6,10 +6,10 @@ from prefect import flow
 
 from bife_core.config import PipelineConfig
 from flows.reporting.conduct import HOOKS, conducted
-from flows.reporting.observer import noted, observer
 from flows.results import TrackedRun, TuningResult
 from tasks.collection import prepare_instances
 from tasks.states import with_message
+from tasks.stores import noted, observer
 from tasks.tracking.store import TUNING
 from tasks.tuning import track_tuning, tune
 

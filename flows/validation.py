@@ -11,10 +11,10 @@ from bife_core.methods.base import Method
 from bife_core.methods.loading import with_budget
 from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
-from flows.reporting.observer import observer
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances
 from tasks.evolution import finalists, validate
+from tasks.stores import observer
 
 
 def choose_final(

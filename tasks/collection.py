@@ -26,7 +26,7 @@ from bife_core.values import Value, digest_of
 from tasks.home import project_home
 from tasks.registry import GENERAL
 from tasks.states import TRIED_AGAIN, with_message
-from tasks.stores import alone_at, home_store, note_listener, progress_listener
+from tasks.stores import alone_at, home_store, observer
 from tasks.tracking import Record, store, track_record
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
@@ -57,7 +57,7 @@ class InstanceSet(Value):
 
 @lru_cache(maxsize=8)
 def _opened(config: InstancesConfig) -> Benchmark:
-    return open_benchmark(config, project_home().instances, progress_listener())
+    return open_benchmark(config, project_home().instances, observer().progress)
 
 
 class _Entering(NamedTuple):
@@ -106,8 +106,8 @@ def collect(config: PipelineConfig) -> CollectionSummary:
             config.collection,
             project_home().decisions / name,
             worker_pool(config.runner),
-            progress_listener(),
-            note_listener(),
+            observer().progress,
+            observer().note,
             config.solver,
         )
 
@@ -140,7 +140,7 @@ def track_collection(config: PipelineConfig, summary: CollectionSummary) -> str:
 
 def solving(config: PipelineConfig) -> Solving:
     """Return how this home solves instances for F_HF."""
-    return Solving(config.high, config.solver, worker_pool(config.runner), home_store(), note_listener())
+    return Solving(config.high, config.solver, worker_pool(config.runner), home_store(), observer().note)
 
 
 @task(name="pre-check", task_run_name="measure RPB's share in branching", **TRIED_AGAIN)
@@ -163,7 +163,7 @@ def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
         worker_pool(),
         home_store(),
         warm_up_s=protocol.warm_up_s,
-        note=note_listener(),
+        note=observer().note,
         machine_may_fail=True,
     )
     found = {(cell.method, cell.job.instance): cell.result for cell in cells}

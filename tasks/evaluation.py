@@ -27,7 +27,7 @@ from tasks import evaluation_files
 from tasks.collection import InstanceSet, benchmark, prepare_instances
 from tasks.home import project_home
 from tasks.states import TRIED_AGAIN
-from tasks.stores import alone_at, home_store, note_listener, progress_listener
+from tasks.stores import alone_at, home_store, observer
 from tasks.tracking import Record, store, track_record
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
@@ -151,8 +151,8 @@ def evaluate(
             config.evaluation,
             worker_pool(config.runner),
             home_store(),
-            progress_listener(),
-            note_listener(),
+            observer().progress,
+            observer().note,
             setting=setting_name(config.instances),
             use=instances.use,
             solver=config.solver,

@@ -25,7 +25,7 @@ from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, g
 from bife_core.study.files import ranked
 from tasks.collection import InstanceSet, solving
 from tasks.states import TRIED_AGAIN, with_message
-from tasks.stores import home_store, progress_listener
+from tasks.stores import home_store, observer
 from tasks.tracking.store import flat
 
 KEY_BLOCK: Final = "bife-llm-api-key"
@@ -78,7 +78,7 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 @task(name="validate", task_run_name="choose the final rule", **TRIED_AGAIN)
 def validate(methods: Sequence[Method], instances: InstanceSet, config: PipelineConfig) -> Choice:
     """Solve validation instances with each method, best F_HF first, and choose; see `choose`."""
-    return choose(methods, instances.instances, solving(config), progress_listener())
+    return choose(methods, instances.instances, solving(config), observer().progress)
 
 
 @contextmanager

@@ -1,53 +1,58 @@
-"""The store of the home, and work that one process at a time does."""
+"""The store of the home, who watches a run, and work that one process at a time does."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from bife_core.store import ClaimTimeoutError, Store
+from bife_core.study import Watcher
 from tasks.home import project_home
 
-if TYPE_CHECKING:
-    from bife_core.sandbox import Note
 
-Progress = Callable[[int, int], None]
-"""Called with (done, of how many)."""
+class Observer(Watcher):
+    """Called when something happens, and does nothing; others show it. No method may raise or take long."""
 
-_listeners: ContextVar[tuple[Progress | None, Note | None]] = ContextVar(
-    "bife_listeners", default=(None, None)
-)
+    def stage(self, name: str, about: str) -> None:
+        """Note that a stage begins: collection, evolution, evaluation or registration."""
 
-
-def progress_listener() -> Progress | None:
-    """Return the listener that tasks pass on to the function that does the work, or None."""
-    return _listeners.get()[0]
+    def note(self, text: str) -> None:
+        """Note something the user should know."""
 
 
-def note_listener() -> Note | None:
-    """Return the function that shows notes to the person who watches this run, or None."""
-    return _listeners.get()[1]
+_NOBODY = Observer()
+_watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
 
 
-def note(sentence: str) -> None:
-    """Show a sentence to the person who watches this run."""
-    listener = note_listener()
-    if listener is not None:
-        listener(sentence)
+def observer() -> Observer:
+    """Return the observer of the present run, which tasks also pass on to the function that does the work."""
+    return _watching.get()
+
+
+def noted(texts: Iterable[str]) -> tuple[str, ...]:
+    """Pass texts to the observer, each once, and return them."""
+    notes = tuple(dict.fromkeys(texts))
+    for text in notes:
+        observer().note(text)
+    return notes
+
+
+def watched() -> bool:
+    """Whether the present run has an observer."""
+    return observer() is not _NOBODY
 
 
 @contextmanager
-def listening(listener: Progress, note: Note | None = None) -> Iterator[None]:
-    """Have `listener` and `note` called by all tasks started inside."""
-    token = _listeners.set((listener, note))
+def observing(watcher: Observer) -> Iterator[None]:
+    """Have `watcher` called by all runs and tasks started inside."""
+    token = _watching.set(watcher)
     try:
         yield
     finally:
-        _listeners.reset(token)
+        _watching.reset(token)
 
 
 def home_store() -> Store:
@@ -70,6 +75,6 @@ def alone_at(name: str, work: str) -> Iterator[None]:
         try:
             held.enter_context(home_store().claim(name, timeout_s=0.0))
         except ClaimTimeoutError:
-            note(f"Another process is at {work}; this one waits for it and then uses its results.")
+            observer().note(f"Another process is at {work}; this one waits for it and then uses its results.")
             held.enter_context(home_store().claim(name))
         yield

@@ -13,7 +13,7 @@ from bife_core.values import digest_of
 from tasks.collection import InstanceSet, solving
 from tasks.home import project_home
 from tasks.states import TRIED_AGAIN, with_message
-from tasks.stores import alone_at, progress_listener
+from tasks.stores import alone_at, observer
 from tasks.tracking import Record, store, track_record
 from tasks.tracking.store import flat
 
@@ -23,7 +23,7 @@ def tune(config: PipelineConfig, design: InstanceSet, budget_s: float) -> Tuning
     """Tune RPB for so many CPU seconds of solves; those done before are reused."""
     with alone_at(f"tuning {design.content}", f"the tuning of RPB on {design.label}"):
         found = tune_rpb(
-            design.instances, solving(config), budget_s, seed=config.high.seed, progress=progress_listener()
+            design.instances, solving(config), budget_s, seed=config.high.seed, progress=observer().progress
         )
     return with_message(found, found.sentence)
 

@@ -69,13 +69,14 @@ def track(
     """
     console = standard_output()
     with console.status("Starting ..."):
-        from tasks.stores import listening
+        from flows.cli.watching import Display
+        from tasks.stores import observing
         from tasks.tracking import track as track_all
         from tasks.tracking.store import client, tracking_uri
 
         client()
     done = left = 0
-    with listening(lambda *_: None, lambda text: say(console, f"note: {text}")):
+    with observing(Display(console)):
         for study, reason in track_all(rebuild=rebuild):
             done, left = done + (not reason), left + bool(reason)
             say(console, f"{study.key}  {study.name}: {reason or 'written'}")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from bife_core.study import EvolutionState
 from flows.cli.consoles import duration, number, say
-from flows.reporting.observer import Observer
+from tasks.stores import Observer
 
 _REFRESH_PER_S = 2.0
 """Few: solves are being timed on the same machine."""

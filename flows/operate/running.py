@@ -17,8 +17,7 @@ from bife_core.study.journal import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.conduct import require_room
-from flows.reporting.observer import Observer, observing
-from tasks.stores import home_store
+from tasks.stores import Observer, home_store, observing
 from tasks.tracking import synchronise_open
 
 P = ParamSpec("P")

@@ -20,7 +20,7 @@ from prefect.exceptions import PrefectException
 from bife_core.search import CostPoint
 from bife_core.study import EvolutionState
 from bife_core.study.files import sample_rows
-from flows.reporting.observer import observer
+from tasks.stores import observer
 from tasks.tracking.store import first_line
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")

@@ -23,8 +23,8 @@ from prefect.states import Completed, Failed
 
 from bife_core.errors import BifeError
 from bife_core.study import EvolutionState
-from flows.reporting.observer import Observer, observer, observing, watched
 from tasks.home import project_home
+from tasks.stores import Observer, observer, observing, watched
 from tasks.tracking import GONE, synchronise
 from tasks.tracking.store import client
 

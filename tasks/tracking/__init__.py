@@ -23,7 +23,7 @@ from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.study.journal import AnyEntry, close_left, left_open, read_journal
 from bife_core.wording import counted
 from tasks.home import project_home
-from tasks.stores import home_store, note
+from tasks.stores import home_store, observer
 from tasks.tracking import provenance
 from tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, tracking_uri
 from tasks.tracking.writer import EvolutionWriter, Record as Record, write_record
@@ -50,7 +50,7 @@ class Outage:
         except (*TRACKING_TROUBLE, TrackingError) as error:
             reason = f"MLflow at {tracking_uri()} does not take records ({first_line(error)})"
             if not self.reason:
-                note(f"{reason}; the run goes on, and the store keeps them until it does.")
+                observer().note(f"{reason}; the run goes on, and the store keeps them until it does.")
             refused = isinstance(error, MlflowException) and error.get_http_status_code() < 500  # type: ignore[no-untyped-call]
             self.reason, self.retry_at_s = reason, 0.0 if refused else time.monotonic() + RETRY_S
             return reason
@@ -97,7 +97,7 @@ class EvolutionRun:
             self.run_id, written = writer.run_id, seq if run_id == writer.run_id else 0
         refused = writer.write(events, written)
         if refused:
-            note(refused)
+            observer().note(refused)
         self._writer, self._read = writer, events[-1][1]
         home_store().set_cursor(_subscriber(), self.study, self._read, self.run_id)
 

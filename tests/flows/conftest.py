@@ -13,8 +13,8 @@ from bife_core.config import PipelineConfig
 from bife_core.presets import preset
 from bife_core.study import EvolutionState
 from flows.operate import running
-from flows.reporting.observer import Observer
 from flows.results import PipelineResult
+from tasks.stores import Observer
 
 
 @dataclass

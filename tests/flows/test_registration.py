@@ -6,8 +6,8 @@ import pytest
 
 from bife_core.presets import with_overrides
 from flows.registration import evidence, register_rule
-from flows.reporting.observer import observing
 from tasks.registry import CHALLENGER, Origin, by_alias, gate, refuse
+from tasks.stores import observing
 from tests.flows.conftest import Diary
 from tests.support.measured import summary
 

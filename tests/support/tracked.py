@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from tasks.stores import Observer
 from tasks.tracking import EvolutionRun, store
 from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}
 BROKEN = {"failure": "Line 2: names must be defined."}
+
+
+class Ear(Observer):
+    """Keeps the notes of a run."""
+
+    def __init__(self):
+        self.heard = []
+
+    def note(self, text):
+        self.heard.append(text)
 
 
 def synced(folder):

@@ -13,13 +13,13 @@ from sqlalchemy.engine import Engine
 
 from bife_core.generators.account import Account
 from bife_core.study.journal import Finalised
-from tasks.stores import home_store, listening
+from tasks.stores import home_store, observing
 from tasks.tracking import GONE, EvolutionRun, store, synchronise, traces as tracing, track
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
 from tests.support.stored import is_open
-from tests.support.tracked import BROKEN, GOOD, children, parent, points, synced, traces
+from tests.support.tracked import BROKEN, GOOD, Ear, children, parent, points, synced, traces
 
 _seconds = itertools.count()
 
@@ -84,9 +84,8 @@ def broken_store(home):
 
 def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folder, home, no_patience):
     synchronise(GONE)  # of other tests
-    heard = []
-    evolution = EvolutionRun(folder.name)
-    with listening(lambda done, total: None, heard.append), home_store().claim(f"evolution {folder.name}"):
+    ear, evolution = Ear(), EvolutionRun(folder.name)
+    with observing(ear), home_store().claim(f"evolution {folder.name}"):
         with broken_store(home):
             add_sample(journal, **GOOD)
             for _ in range(3):
@@ -95,7 +94,7 @@ def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folde
             assert evolution.sync()
         add_sample(journal, "g01-c01", **BROKEN)
         assert not evolution.sync()
-    (note,) = heard
+    (note,) = ear.heard
     assert note.endswith("; the run goes on, and the store keeps them until it does.")
     runs = children(evolution)
     status = {name: run.info.status for name, run in runs.items()}
@@ -242,7 +241,7 @@ def test_a_trace_of_which_a_server_took_half_is_there_once_and_whole(
 
 
 def test_a_trace_that_mlflow_does_not_take_is_named_and_holds_up_nothing(journal, folder, monkeypatch):
-    start, heard = TracingClient.start_trace, []
+    start, ear = TracingClient.start_trace, Ear()
     monkeypatch.setattr(
         TracingClient,
         "start_trace",
@@ -250,9 +249,9 @@ def test_a_trace_that_mlflow_does_not_take_is_named_and_holds_up_nothing(journal
     )
     add_sample(journal, **GOOD)
     add_generation(journal, 1)
-    with listening(lambda *_: None, heard.append):
+    with observing(ear):
         found = synced(folder)
-    (note,) = heard
+    (note,) = ear.heard
     assert note.startswith(f"MLflow did not take the traces of 1 call of {folder.name} (g01-c00.1); ")
     assert [trace.info.tags["bife.call"] for trace in traces(found)] == ["g01-c00.2"]
     assert points(found) == [(1, 1.0)]

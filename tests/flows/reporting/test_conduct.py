@@ -11,13 +11,12 @@ from prefect import flow
 
 from bife_core.errors import BifeError
 from flows.reporting.conduct import HOOKS, conducted
-from flows.reporting.observer import Observer, noted, observer, observing
 from tasks.states import with_message
-from tasks.stores import note
+from tasks.stores import noted, observer, observing
 from tasks.tracking import outage, store
 from tasks.tracking.provenance import provenance
 from tests.support import journals
-from tests.support.tracked import parent, synced, traces
+from tests.support.tracked import Ear, parent, synced, traces
 
 pytestmark = pytest.mark.usefixtures("prepared")
 
@@ -35,7 +34,7 @@ def plain(sentence: str) -> str:
 @flow(name="failing", **HOOKS)
 @conducted
 def failing(fault: str, search: Path | None = None) -> str:
-    note("about to fail")
+    observer().note("about to fail")
     if search is not None:
         journals.opened(search.name, search, provenance())
     raise {"ours": BifeError, "defect": RuntimeError}[fault]("No good.")
@@ -106,15 +105,10 @@ def test_notes_are_in_the_log_of_the_run(caplog):
 
 
 def test_a_watcher_gets_the_notes_instead_of_the_log(caplog):
-    class Ear(Observer):
-        heard: list[str] = []  # noqa: RUF012
-
-        def note(self, text):
-            self.heard.append(text)
-
-    with caplog.at_level(logging.INFO, "prefect.flow_runs"), observing(Ear()):
+    ear = Ear()
+    with caplog.at_level(logging.INFO, "prefect.flow_runs"), observing(ear):
         plain("a word")
-    assert Ear.heard == ["a word", "from a thread"]
+    assert ear.heard == ["a word", "from a thread"]
     assert "a word" not in caplog.messages
 
 
