@@ -102,7 +102,7 @@ def evaluation(
     held_out = take_test_instances(config, methods, rules, promoting)
     upto, seeds = "up to " if promoting else "", counted(len(settings.seeds), "seed")
     observer().stage("evaluation", f"{upto}{len(held_out.instances)} held-out instances, {seeds}")
-    hopeless = noted(no_champion_by(held_out, config.instances)) if promoting else ()
+    hopeless = noted(no_champion_by(held_out, config)) if promoting else ()
     beat = [rule_of.sha for _, rule_of in known if CHAMPION in rule_of.aliases] if promoting else None
     summary = evaluate(methods, held_out, config, beat)
     story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere))

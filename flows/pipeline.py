@@ -40,7 +40,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     notes: tuple[str, ...] = ()
     if config.instances.folder is not None:
         observer().stage("precheck", "what branching costs RPB")
-        hopeless = no_champion_by(unseen_instances(config), config.instances)
+        hopeless = no_champion_by(unseen_instances(config), config)
         notes = noted((*hopeless, precheck.submit(config).result().sentence))
     collected = collection(config) if open_search(config.search).low_fidelity else None
     evolved = evolution(config, collected.summary if collected is not None else None)

@@ -105,24 +105,24 @@ def take_test_instances(
     return drawn.model_copy(update={"use": use if drawn.use else 0})
 
 
-def no_champion_by(tested: InstanceSet, config: InstancesConfig) -> tuple[str, ...]:
+def no_champion_by(tested: InstanceSet, config: PipelineConfig) -> tuple[str, ...]:
     """Return why no rule can become champion by test instances of a folder, in a sentence, if none can."""
-    folder = benchmark(config).opened
+    folder = benchmark(config.instances).opened
     if not isinstance(folder, FolderBenchmark):
         return ()
     if not tested.use:
         return ("No rule can become champion: all instances of the folder served a search; add others.",)
-    every = len(folder.ordered)
     few, most = (
         len({one.group for one in instances}) for instances in (tested.instances, folder.parts["test"])
     )
     fewest = fewest_instances(confidence_of(tested.use, CONFIDENCE))
-    remedy = f"add {counted(max(fewest_usable(fewest) - every, 1), 'instance')} or more to the folder"
-    if most >= fewest:
-        remedy = f"set evaluation.most_instances to {fewest} or more"
+    further = max(fewest_usable(fewest) - len(folder.ordered), 1)
+    remedies = [f"add {counted(further, 'instance')} or more to the folder"] if most < fewest else []
+    if few < min(most, fewest):
+        remedies.append(f"set evaluation.most_instances to {fewest} or more")
     which = f" at use {tested.use} of some of them" if tested.use > 1 else ""
-    reason = f"No rule can become champion by {few} test instances, {fewest} are needed{which}: {remedy}."
-    return (reason,) if few < fewest else ()
+    reason = f"No rule can become champion by {few} test instances, {fewest} are needed{which}: "
+    return (f"{reason}{' and '.join(remedies)}.",) if few < fewest else ()
 
 
 @task(

@@ -146,11 +146,15 @@ def test_a_store_shared_by_two_homes_counts_for_both(tmp_path, monkeypatch):
 def test_a_folder_that_has_too_few_for_a_champion_says_so_and_what_to_do(tmp_path):
     def said(config, count=20):
         config = with_overrides(config, at_most(count))
-        return no_champion_by(unseen_instances(config), config.instances)
+        return no_champion_by(unseen_instances(config), config)
 
     few, enough = folder(tmp_path / "few", range(12)), folder(tmp_path / "enough", range(20, 43))
     assert said(few) == (
         "No rule can become champion by 6 test instances, 11 are needed: add 10 instances or more to the folder.",
+    )
+    (sentence,) = said(few, 2)
+    assert sentence.endswith(
+        "instances or more to the folder and set evaluation.most_instances to 11 or more."
     )
     assert said(enough) == ()
     assert said(enough, 4) == (
@@ -171,7 +175,7 @@ def test_where_all_instances_served_a_search_no_use_of_them_promotes_a_rule(tmp_
         shutil.copy(one.path, part.instances.folder)
     (part.instances.folder / "part100.lp").unlink()
     assert judge(part, R)[1] == 0
-    (sentence,) = no_champion_by(unseen_instances(part), part.instances)
+    (sentence,) = no_champion_by(unseen_instances(part), part)
     assert sentence.endswith("served a search; add others.")
 
 
