@@ -50,8 +50,6 @@ LEAN: Final[dict[str, Parameter]] = {
 }
 """Less strong branching: what is tried first."""
 
-MOST_TRIALS: Final = 500
-
 
 class Trial(Value):
     """Settings of RPB that were tried.
@@ -104,7 +102,7 @@ def tune_rpb(
     budget_s: float,
     *,
     seed: int = 0,
-    trials: int = MOST_TRIALS,
+    trials: int = 500,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuning:
     """Tune RPB for as long as its solves have taken less than `budget_s` CPU seconds, and `trials` are left.

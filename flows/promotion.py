@@ -19,6 +19,8 @@ from tasks.registry import GATE, Case, ChampionChange, open_case, promote, refus
 from tasks.states import with_message
 from tasks.stores import observer
 
+_POLL_S = 3
+
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 RuleName = Annotated[
     str,
@@ -123,5 +125,5 @@ def _ask(case: Case, limit_s: int) -> Approval:
         # No process waits; the worker starts the run anew once there is an answer.
         answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
     else:
-        answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=3, key=key)
+        answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
     return Approval.model_validate(answer.model_dump())

@@ -25,8 +25,6 @@ from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenR
 from bife_core.values import digest_of
 
 OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
-_INFORMED: Final = ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
-_FILES: Final = ("problem", *OPERATORS, "parent", "template", *_INFORMED, "repair")
 _SENTENCE: Final = " It has 25 words at most and begins with what sets the rule apart from others."
 """What informed prompts add on the description of a rule: in the list of earlier attempts it is all there is."""
 _QUOTED: Final = 12_000
@@ -58,8 +56,8 @@ def feature_description() -> str:
 def prompt_version() -> str:
     """Return a hash of all prompt files and of the feature table, to be stored with what a model answered."""
     digest = hashlib.sha256()
-    for name in _FILES:
-        digest.update(f"{name}\0{_template(name).template}\0".encode())
+    for path in sorted((resources.files("bife_core.generators") / "prompts").iterdir(), key=str):
+        digest.update(f"{path.name}\0{path.read_text(encoding='utf-8')}\0".encode())
     digest.update(feature_description().encode())
     return digest.hexdigest()[:16]
 

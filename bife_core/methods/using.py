@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from bife_core.errors import InstanceError, SolverError
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard
 from bife_core.scip.cost import relative_gap
-from bife_core.scip.libscip import branching_seconds, saved_nodes
+from bife_core.scip.libscip import saved_nodes, total
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
@@ -128,6 +129,7 @@ def solve(
         cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
         status, nodes = model.getStatus(), model.getNTotalNodes()
+        others_s = total(model, "SCIPbranchruleGetTime", ctypes.c_double, besides=PLUGIN_NAME)
         primal, dual = (
             None if model.isInfinity(abs(bound)) else float(bound)
             for bound in (model.getPrimalbound(), model.getDualbound())
@@ -148,7 +150,7 @@ def solve(
             dual_bound=dual,
             primal_dual_integral=model.getPrimalDualIntegral(),
             fair_nodes=nodes + saved_nodes(model),
-            branching_s=branching_seconds(model, PLUGIN_NAME) + (0.0 if stats is None else stats.callback_s),
+            branching_s=others_s + (0.0 if stats is None else stats.callback_s),
             **({} if stats is None else stats.counts()),
             versions=versions(),
         )

@@ -42,9 +42,6 @@ _SYSTEM: Final = (
 )  # fmt: skip
 """Where interpreters, libraries and facts about the machine lie."""
 
-_READABLE_VARIABLE: Final = "BIFE_SANDBOX_READABLE"
-"""Names more directories a worker may read, for an installation in an unusual place."""
-
 _CPU_GRACE_S: Final = 10.0
 
 MOST_KEPT_MB: Final = 1000.0
@@ -216,7 +213,8 @@ def _installation() -> list[Path]:
     imported = [path for path in sys.path if path and Path(path).resolve() != package.parent]
     own = [str(package), *map(str, package.parent.glob("bife*.egg-info"))]
     paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *own, *sysconfig.get_paths().values()]
-    for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", _READABLE_VARIABLE):
+    # The last one is for installations in unusual places.
+    for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", "BIFE_SANDBOX_READABLE"):
         paths += os.environ.get(variable, "").split(os.pathsep)
     return [*(Path(path).resolve() for path in paths if path), *_plugins(), compiled_code()]
 

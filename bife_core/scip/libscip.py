@@ -82,11 +82,6 @@ def saved_nodes(model: pyscipopt.Model) -> int:
     return int(2 * (cutoffs + total(model, "SCIPbranchruleGetNDomredsFound", ctypes.c_longlong)))
 
 
-def branching_seconds(model: pyscipopt.Model, besides: str) -> float:
-    """Return the seconds spent in branching rules but that of a name, on SCIP's clock."""
-    return total(model, "SCIPbranchruleGetTime", ctypes.c_double, besides)
-
-
 def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
     """Return the sum of a counter of SCIP's over all branching rules but that of a name."""
     scip = ctypes.c_void_p(scip_address(model))

@@ -127,7 +127,6 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
 
 
 _CONTROL: Final = ScipMethod(name=RPB)
-_ANSWER_S: Final = 300.0
 _POLL_S: Final = 0.5
 
 _known_machines: WeakKeyDictionary[Workers, str] = WeakKeyDictionary()
@@ -193,7 +192,7 @@ def _machine_of(pool: Workers) -> str:
     if not pool.remote:
         return here()
     if pool not in _known_machines:
-        _known_machines[pool] = str(pool.submit("bife_core.machine:here", {}, limit_s=_ANSWER_S).result())
+        _known_machines[pool] = str(pool.submit("bife_core.machine:here", {}, limit_s=300.0).result())
     return _known_machines[pool]
 
 

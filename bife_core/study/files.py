@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
 from bife_core import plots
 from bife_core.files import write_whole
 from bife_core.search import GenerationSummary, Sample, SearchCost
@@ -18,7 +16,6 @@ SAMPLES: Final = "samples.json"
 BEST_RULE: Final = "best_rule.py"
 COST: Final = "search_cost.json"
 
-_ROWS: Final = TypeAdapter(list[dict[str, Any]])
 _COLUMNS: Final = (
     *("id", "f_hf", "f_lf", "operator", "generation", "parents"),
     *("niche", "failure", "thought", "sha", "source"),
@@ -90,9 +87,9 @@ def draw(
 def read_samples(directory: Path) -> tuple[Sample, ...] | None:
     """Return the samples on record, best first, or None where there are none that can be read."""
     try:
-        rows = _ROWS.validate_json((directory / SAMPLES).read_bytes())
+        rows = json.loads((directory / SAMPLES).read_bytes())
         return tuple(Sample.model_validate(row | {"parents": row["parents"].split()}) for row in rows)
-    except (FileNotFoundError, ValueError, KeyError, AttributeError):
+    except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError):
         return None
 
 

@@ -28,15 +28,12 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Workers
 from bife_core.search import Sample, WrittenRequest
 
-_INSTANCES: Final = 3
-"""Instances that are read; those of one benchmark are alike."""
 _LIMIT_S: Final = 600.0
 _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a file, which may be compressed."""
 _ROUNDING: Final = 1e-6
 """Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
-_QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
 
 _LOW: Final[Mapping[LowMeasure, str]] = {
     "accuracy": "the share of recorded decisions in which the rule chooses as strong branching did",
@@ -61,14 +58,14 @@ class ContextBuilder:
     """Builds the context of prompts; threads may share it.
 
     A context depends on settings, decisions, instances and the answers a search was given, on nothing else: a search
-    that is taken up again asks in the same words. Of the design instances the first few are read.
+    that is taken up again asks in the same words. Of the design instances, which are alike, the first few are read.
     """
 
     def __init__(
         self, benchmark: str, design: Sequence[Instance], decisions: Path | None, config: PipelineConfig
     ) -> None:
         self.benchmark = benchmark
-        self._instances = [instance.path for instance in design[:_INSTANCES]]
+        self._instances = [instance.path for instance in design[:3]]
         self._decisions = decisions
         self._low, self._high, self._solver = config.low, config.high, config.solver
         self._lock = Lock()
@@ -172,7 +169,7 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
         largest, smallest = map(yardstick.f_lf, chosen)
         known = FeatureRange(
             index=index,
-            quantiles=tuple(np.quantile(column, _QUANTILES).tolist()),
+            quantiles=tuple(np.quantile(column, (0.0, 0.1, 0.5, 0.9, 1.0)).tolist()),
             alone=max(largest, smallest),
             smallest=smallest > largest,
         )

@@ -49,8 +49,6 @@ Given = str | Path | Instance
 
 MakeSearch = Callable[[SearchConfig], Search]
 
-Callback = Callable[["Study", EvolutionState], object]
-
 
 @dataclass(repr=False)
 class Study:
@@ -90,7 +88,7 @@ class Study:
         self,
         samples: int | None = None,
         generations: int | None = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Sequence[Callable[[Study, EvolutionState], object]] = (),
         *,
         progress: bool | None = None,
     ) -> Evolution:

@@ -27,11 +27,9 @@ from bife_core.values import describe
 
 WORK_POOL: Final = "bife"
 
-_ROOT: Final = Path(__file__).parents[2]
-
 
 def _declared(name: str) -> Any:
-    return yaml.safe_load((_ROOT / name).read_text(encoding="utf-8"))
+    return yaml.safe_load((Path(__file__).parents[2] / name).read_text(encoding="utf-8"))
 
 
 DEPLOYMENTS: Final[list[dict[str, Any]]] = _declared("prefect.yaml")["deployments"]

@@ -15,19 +15,14 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from typing import Final
 
 import psutil
-
-_STOP_LIMIT_S: Final = 10.0
-_LOOK_EVERY_S: Final = 1.0
-_CHILD_SUBREAPER: Final = 36
 
 
 def adopt_orphans() -> None:
     """Make processes whose parent ends children of this one, however deep they were; only Linux can."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1)
+        ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def end(processes: list[psutil.Process]) -> None:
@@ -40,7 +35,7 @@ def end(processes: list[psutil.Process]) -> None:
         for process in family:
             with suppress(psutil.NoSuchProcess):
                 signalled(process)
-        deadline = time.monotonic() + _STOP_LIMIT_S
+        deadline = time.monotonic() + 10.0
         while (family := [process for process in family if alive(process)]) and time.monotonic() < deadline:
             time.sleep(0.05)
 
@@ -69,7 +64,7 @@ def main() -> int:
         signal.signal(number, lambda *_: None)
     adopt_orphans()
     program = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
-    while program.poll() is None and not select.select([sys.stdin], [], [], _LOOK_EVERY_S)[0]:
+    while program.poll() is None and not select.select([sys.stdin], [], [], 1.0)[0]:
         pass
     end(psutil.Process().children())
     return program.poll() or 0

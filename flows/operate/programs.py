@@ -22,9 +22,6 @@ from tasks.tracking import store
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
 """Holds ``name:password`` of both pages."""
 
-MLFLOW_PORT: Final = 5000
-PREFECT_PORT: Final = 4200
-
 _EVERYWHERE: Final = ("0.0.0.0", "::")
 """To listen on all addresses of this machine."""
 
@@ -102,7 +99,7 @@ def prefect_server(home: Home, access: Access, asked: int | None) -> tuple[str, 
     own = os.environ.get("PREFECT_API_URL")
     if own:
         return own.rstrip("/").removesuffix("/api"), None
-    port = free_port(PREFECT_PORT, access.host, asked)
+    port = free_port(4200, access.host, asked)
     environment = {
         "PREFECT_SERVER_API_HOST": access.host,
         # By variable: with an option for the port, Prefect's pages would still ask port 4200.
@@ -129,7 +126,7 @@ def mlflow_server(home: Home, access: Access, asked: int | None) -> tuple[str, S
     if uri.startswith(("http://", "https://")):
         return uri, None
     store.client()  # makes database and experiments, alone: two at once would break its first migration
-    port = free_port(MLFLOW_PORT, access.host, asked)
+    port = free_port(5000, access.host, asked)
     command = [sys.executable, "-m", "mlflow", "server", "--host", access.host, "--port", str(port)]
     command += ["--workers", "1", "--backend-store-uri", uri]
     command += ["--artifacts-destination", (home.mlflow / "artifacts").as_uri()]

@@ -24,11 +24,8 @@ START_LIMIT_S: Final = 180.0
 
 _RESTARTS: Final = 5
 _RESTARTS_WITHIN_S: Final = 600.0
-_PORTS_TRIED: Final = 10
 _LARGEST_LOG: Final = 10_000_000
 """Bytes; a larger log is renamed when its server starts, and the one renamed before is overwritten."""
-_STOP_LIMIT_S: Final = 25.0
-_POLL_S: Final = 0.25
 
 
 class ServerError(BifeError):
@@ -37,7 +34,7 @@ class ServerError(BifeError):
 
 def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int:
     """Return the port that was asked for, else `usual` or one of the next, else any; raise `ServerError` if taken."""
-    following = range(usual + 1, usual + _PORTS_TRIED) if usual else ()
+    following = range(usual + 1, usual + 10) if usual else ()
     for port in (usual, *following, 0) if asked is None else (asked,):
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -119,7 +116,7 @@ class Server:
             self.check()
             if time.monotonic() > deadline:
                 raise ServerError(f"{self.name} did not answer within {limit_s:g} s; see {self.log}.")
-            time.sleep(_POLL_S)
+            time.sleep(0.25)
 
     def check(self) -> None:
         """Raise `ServerError`, with the last line of the log, if the server has ended."""
@@ -134,7 +131,7 @@ class Server:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            self._process.wait(_STOP_LIMIT_S)
+            self._process.wait(25.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -7,7 +7,6 @@ import logging
 import socket
 import threading
 import time
-from typing import Final
 
 from prefect.client.orchestration import get_client
 from prefect.workers.process import ProcessWorker
@@ -17,16 +16,13 @@ from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
 from tasks.tracking import GONE, synchronise
 
-_LOOK_EVERY_S: Final = 10.0
-_API_LIMIT_S: Final = 120.0
-
 _logger = logging.getLogger("prefect.bife")
 
 
 def look_after() -> None:
     """Close runs whose process is gone, those in terminals too, and write to MLflow what it lacks, for good."""
     while True:
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(10.0)
         try:
             with get_client(sync_client=True) as client:
                 close_abandoned(client)
@@ -39,7 +35,7 @@ def look_after() -> None:
 
 def main() -> None:
     """Run what is due on this machine until a signal ends this process; its runs report their own end."""
-    deadline = time.monotonic() + _API_LIMIT_S
+    deadline = time.monotonic() + 120.0
     with get_client(sync_client=True) as client:
         while (trouble := client.api_healthcheck()) is not None:
             if time.monotonic() > deadline:
