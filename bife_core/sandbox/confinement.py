@@ -48,8 +48,6 @@ MOST_KEPT_MB: Final = 1000.0
 """Resident memory with which a worker is replaced after a call: twice what solving and scoring need at rest."""
 
 _CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_SHARE_OF_MEMORY: Final = 0.8
-_LEAST_MEMORY_MB: Final = 2048.0
 
 _FILE_MB: Final = 1024
 _OPEN_FILES: Final = 256
@@ -80,8 +78,8 @@ def usable_memory_mb() -> float:
 
 
 def memory_share_mb(workers: int) -> float:
-    """Return the address space each of so many workers gets."""
-    return max(_LEAST_MEMORY_MB, _SHARE_OF_MEMORY * usable_memory_mb() / workers)
+    """Return the address space each of so many workers gets: its part of 80 % of the memory, and 2 GiB at least."""
+    return max(2048.0, 0.8 * usable_memory_mb() / workers)
 
 
 def directories_of(paths: Iterable[Path]) -> frozenset[Path]:

@@ -27,9 +27,6 @@ import psutil  # type: ignore[import-untyped, unused-ignore]
 from bife_core.sandbox.confinement import Confinement
 from bife_core.sandbox.workers import WorkerFailure
 
-_TAIL_BYTES: Final = 4000
-_LIVENESS_S: Final = 0.25
-
 MOST_ANSWER_BYTES: Final = 64 * 2**20
 """How long an answer may be; a worker that sends without end must not fill its parent's memory."""
 
@@ -281,7 +278,7 @@ class WorkerProcess:
                 left = errand.left_s(self.pid)
                 if left <= 0:
                     raise WorkerFailure("timeout", errand.overdue, self._tail())
-                if selector.select(min(left, _LIVENESS_S)):
+                if selector.select(min(left, 0.25)):
                     return
                 # A process the worker left behind can hold the pipe open, so its end is no sure sign.
                 if self._process.poll() is not None:
@@ -305,7 +302,7 @@ class WorkerProcess:
     def _keep_tail(self) -> None:
         assert self._process.stdout is not None
         while part := self._process.stdout.read(65536):
-            self._output = (self._output + part)[-_TAIL_BYTES:]
+            self._output = (self._output + part)[-4000:]
 
     def _tail(self) -> str:
         return self._output.decode("utf-8", "replace").strip()

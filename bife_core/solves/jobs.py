@@ -127,7 +127,6 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
 
 
 _CONTROL: Final = ScipMethod(name=RPB)
-_POLL_S: Final = 0.5
 
 _known_machines: WeakKeyDictionary[Workers, str] = WeakKeyDictionary()
 
@@ -276,7 +275,7 @@ class _Batch:
 
     def _wait(self, *, polling: bool) -> None:
         """Wait for a result, or a moment for those of others, and enter what has come."""
-        limits_s = [_POLL_S] if polling else []
+        limits_s = [0.5] if polling else []
         if self.until_unix_s is not None:
             limits_s.append(max(self.until_unix_s - time.time(), 0.0))
         patience_s = min(limits_s, default=None)

@@ -28,8 +28,6 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Workers
 from bife_core.search import Sample, WrittenRequest
 
-_LIMIT_S: Final = 600.0
-_MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a file, which may be compressed."""
 _ROUNDING: Final = 1e-6
@@ -126,8 +124,8 @@ class ContextBuilder:
         return pool.submit(
             f"{__name__}:{function}",
             arguments,
-            limit_s=_LIMIT_S,
-            memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * sum(path.stat().st_size for path in reads) / 2**20,
+            limit_s=600.0,
+            memory_mb=4096.0 + _ROOM_PER_BYTE * sum(path.stat().st_size for path in reads) / 2**20,
             reads=reads,
         ).result()
 

@@ -38,7 +38,6 @@ _FRESH: Final = 0.5
 _GOOD: Final = 0.15
 """Share of the formulas made that are good enough to become a rule."""
 
-_LIMIT_S: Final = 900.0
 _ROOM_MB: Final = 3072.0
 _ROOM_PER_NUMBER: Final = 96.0
 """Bytes of memory besides `_ROOM_MB` for each feature of each candidate: it is read, sorted into columns, and its
@@ -57,7 +56,7 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers, known: Seq
             "parents": [parent.source for parent in request.parents if parent.source is not None],
             "known": [sample.source for sample in known if sample.source is not None],
         },
-        limit_s=_LIMIT_S,
+        limit_s=900.0,
         memory_mb=_ROOM_MB + _ROOM_PER_NUMBER * numbers_in(decisions) / 2**20,
         reads=[decisions],
     ).result()

@@ -25,8 +25,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 GO_ON: Final = "Interrupted; the same command goes on where it stopped."
-_REPORT_S: Final = 2.5
-"""Wall seconds in which MLflow and Prefect can be notified of the end."""
 
 
 def run_flow(
@@ -74,7 +72,7 @@ def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> It
         complain(GO_ON)
         reporting = threading.Thread(target=report, daemon=True)
         reporting.start()
-        reporting.join(_REPORT_S)
+        reporting.join(2.5)
         _leave(number)
 
     with handled_by(end):

@@ -13,8 +13,6 @@ from bife_core.study import EvolutionState
 from flows.cli.consoles import duration, number, say
 from tasks.stores import Observer
 
-_REFRESH_PER_S = 2.0
-"""Few: solves are being timed on the same machine."""
 _PLAIN_EVERY_S = 20.0
 """Seconds between two lines on the progress of one stage."""
 
@@ -25,7 +23,9 @@ class Display(Observer):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bars = Progress(
-            console=console, refresh_per_second=_REFRESH_PER_S, disable=not console.is_terminal
+            console=console,
+            refresh_per_second=2.0,  # few: solves are being timed on the same machine
+            disable=not console.is_terminal,
         )
         self._bar = self._bars.add_task("starting", total=None)
         self._stage = self._step = ""

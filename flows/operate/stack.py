@@ -20,8 +20,6 @@ from flows.operate.servers import Server, ServerError, answers
 from flows.operate.signals import stop_signals
 from tasks.home import Home
 
-_DOWN_LIMIT_S: Final = 60.0
-_LEFT_LIMIT_S: Final = 20.0
 _POLL_S: Final = 0.5
 
 
@@ -68,7 +66,7 @@ def current(home: Home) -> Up | None:
 
 def require_down(home: Home) -> None:
     """Raise `ServerError` if BiFE is up in a home; wait for the end of what a killed one started."""
-    state, deadline = read_state(home), time.monotonic() + _LEFT_LIMIT_S
+    state, deadline = read_state(home), time.monotonic() + 20.0
     if state is not None and state.alive:
         pages = "".join(f" {name} is at {address}." for name, address in state.addresses.items())
         raise ServerError(f"BiFE is already up in {home.root}; `bife down` stops it.{pages}")
@@ -129,6 +127,6 @@ def take_down(state: Up) -> None:
     """Stop a `bife up` and wait for its end."""
     with suppress(psutil.NoSuchProcess):
         psutil.Process(state.pid).terminate()
-    deadline = time.monotonic() + _DOWN_LIMIT_S
+    deadline = time.monotonic() + 60.0
     while state.alive and time.monotonic() < deadline:
         time.sleep(_POLL_S)

@@ -34,7 +34,6 @@ _RANKING_COLUMNS: Final = (
     "metrics.`f_hf` metrics.`f_lf` params.`operator` params.`generation` tags.`parents` tags.`outcome` "
     "metrics.`ast_nodes` metrics.`solve_cpu_s` params.`llm_model`"
 )
-_LONGEST_PARAM: Final = 6000
 _BATCH: Final = 100
 """Params or metric points that one request takes."""
 
@@ -144,7 +143,7 @@ def log(
     tags: Mapping[str, str] | None = None,
 ) -> None:
     """Log in as few requests as MLflow allows; it ignores a metric point that it has, and an equal param."""
-    pairs = [Param(name, str(value)[:_LONGEST_PARAM]) for name, value in (params or {}).items()]
+    pairs = [Param(name, str(value)[:6000]) for name, value in (params or {}).items()]
     labels = [RunTag(name, value) for name, value in (tags or {}).items()]
     for start in range(0, max(len(pairs), len(metrics), 1), _BATCH):
         part = slice(start, start + _BATCH)

@@ -43,7 +43,6 @@ from tasks.tracking import store
 from tasks.tracking.traces import store_traces
 
 _ENDED: Final = ("FINISHED", "FAILED")
-_LONGEST_NOTE: Final = 5000
 _FILES: Final = (reports.BEST_RULE, "*.png", "*.csv", reports.COST)
 """Files of the folder that are artifacts when the search ends."""
 
@@ -201,7 +200,7 @@ class EvolutionWriter:
             "rule_sha": sample.sha or "",
             "parents": " ".join(sample.parents),
             "outcome": outcome(sample),
-            "mlflow.note.content": reports.abstract(sample)[:_LONGEST_NOTE],
+            "mlflow.note.content": reports.abstract(sample)[:5000],
         }
         size = complexity(sample.source)._asdict() if sample.source and sample.sha else {}
         child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
