@@ -88,7 +88,13 @@ class LowScore(Value):
     seconds: float = 0.0
 
 
-def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, pool: Workers) -> LowScore:
+def score_low(
+    source: str,
+    decisions: Path | None,
+    config: LowFidelityConfig,
+    pool: Workers,
+    limit_s: float = TIME_LIMIT_S,
+) -> LowScore:
     """Compile and score a rule in a worker process that is killed at the time limit, and tune its numbers in another.
 
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that ends its worker
@@ -111,25 +117,25 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
     sound = False
     try:
         try:
-            score = ask(0, TIME_LIMIT_S)
+            score = ask(0, limit_s)
         except WorkerFailure as failure:
             if not failure.by_machine:
                 raise
             # The machine may have failed, or the rule takes its memory: where a sound rule lives, another try counts.
-            ask(0, TIME_LIMIT_S, REFERENCE_RULES["pseudocost_product"].source)
+            ask(0, limit_s, REFERENCE_RULES["pseudocost_product"].source)
             sound = True
-            score = ask(0, TIME_LIMIT_S)
+            score = ask(0, limit_s)
     except WorkerFailure as failure:
         if failure.kind == "timeout":
-            why = f"The rule was stopped at its limit of {TIME_LIMIT_S:g} s."
-            return LowScore(failure=why, kind="timeout", seconds=TIME_LIMIT_S)
+            why = f"The rule was stopped at its limit of {limit_s:g} s."
+            return LowScore(failure=why, kind="timeout", seconds=limit_s)
         if failure.kind == "died" and (sound or not failure.by_machine):
             return LowScore(failure=f"The rule ended its worker process twice: {failure}", kind="runtime")
         raise
     if not config.tune or score.f_lf is None:
         return score
     try:
-        better = ask(config.tune, max(TIME_LIMIT_S, _TUNING_ROOM * config.tune * score.seconds))
+        better = ask(config.tune, max(limit_s, _TUNING_ROOM * config.tune * score.seconds))
     except WorkerFailure as failure:
         if failure.kind == "closed":
             raise
