@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from tasks.home import Home
@@ -34,3 +35,5 @@ def served(operated: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sync
     settings = {PREFECT_API_URL: address, PREFECT_API_AUTH_STRING: ":".join(operated.auth)}
     with temporary_settings(settings), get_client(sync_client=True) as client:
         yield client
+        # The one that sends events keeps its server, which flows of later tests do not use.
+        EventsWorker.drain_all(timeout=30.0, at_exit=False)
