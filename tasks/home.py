@@ -6,6 +6,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,18 @@ class Home:
     def free_mb(self) -> float:
         """Megabytes that are free where the home lies, which must exist."""
         return shutil.disk_usage(self.root).free / 1e6
+
+    def sizes_mb(self) -> dict[str, float]:
+        """Return the megabytes that each file and folder of the home takes, largest first."""
+        sizes = {}
+        for path in self.root.iterdir() if self.root.is_dir() else ():
+            files = [path] if path.is_file() else path.rglob("*")
+            size = 0
+            for file in files:
+                with suppress(OSError):  # gone meanwhile
+                    size += file.lstat().st_size
+            sizes[path.name] = size / 1e6
+        return dict(sorted(sizes.items(), key=lambda entry: -entry[1]))
 
     def require_room(self) -> None:
         """Raise `ConfigError` if the home cannot be written to or its disk is all but full."""

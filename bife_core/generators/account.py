@@ -7,7 +7,7 @@ its answer arrived.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -110,18 +110,35 @@ class BudgetReachedError(NoDraftError):
     """A limit of the budget ends the search."""
 
 
+_SPENT: Final = {
+    "calls": "calls were made",
+    "tokens": "tokens were used",
+    "usd": "US dollars were spent",
+    "solver_s": "CPU seconds went into solves",
+}
+
+
+def _used(budget: BudgetConfig, spent: Spending, solver_s: float) -> Iterator[tuple[str, Decimal, Decimal]]:
+    """Yield the limits on calls, tokens, money and solves with what of each is used."""
+    money, solves = spent.cost_usd or Decimal(0), Decimal(f"{solver_s:.3f}")
+    for name, used in zip(_SPENT, (Decimal(spent.calls), Decimal(spent.tokens), money, solves), strict=True):
+        if (limit := getattr(budget, name)) is not None:
+            # The shortest text of a float is the number that was typed; its binary value may lie beside it.
+            yield name, used, Decimal(str(limit))
+
+
 def reached(budget: BudgetConfig, spent: Spending, solver_s: float = 0.0) -> str | None:
     """Return the sentence that says which limit on calls, tokens, money or solves is reached, or None."""
-    for name, limit, used, what in (
-        ("calls", budget.calls, spent.calls, "calls were made"),
-        ("tokens", budget.tokens, spent.tokens, "tokens were used"),
-        ("usd", budget.usd, spent.cost_usd or Decimal(0), "US dollars were spent"),
-        ("solver_s", budget.solver_s, Decimal(f"{solver_s:.3f}"), "CPU seconds went into solves"),
-    ):
-        # The shortest text of a float is the number that was typed; its binary value may lie beside it.
-        if limit is not None and used >= Decimal(str(limit)):
-            return f"budget.{name} is used up: {used:,} of {limit:,} {what}."
+    for name, used, limit in _used(budget, spent, solver_s):
+        if used >= limit:
+            return f"budget.{name} is used up: {used:,} of {limit:,} {_SPENT[name]}."
     return None
+
+
+def used_shares(budget: BudgetConfig, spent: Spending, solver_s: float, elapsed_s: float) -> dict[str, float]:
+    """Return which share of each limit of a budget is used."""
+    shares = {name: float(used / limit) for name, used, limit in _used(budget, spent, solver_s)}
+    return shares if budget.hours is None else shares | {"hours": elapsed_s / 3600.0 / budget.hours}
 
 
 def out_of_time(budget: BudgetConfig) -> str:

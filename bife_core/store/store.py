@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import JSON, cast, func, insert, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.benchmarks.base import SPLITS, Split
@@ -117,9 +117,13 @@ class Store:
         at = time.time()
         return self._database.add(events, "seq", study=study, kind=kind, at_unix_s=at, body=_json(body))
 
-    def events(self, study: str, after: int = 0) -> Iterator[StoredEvent]:
-        """Yield the events of a study that come after a sequence number, in order."""
-        query = select(events).where(events.c.study == study, events.c.seq > after).order_by(events.c.seq)
+    def events(self, study: str | None, after: int = 0, kinds: Collection[str] = ()) -> Iterator[StoredEvent]:
+        """Yield the events of a study, or of all, that come after a sequence number, in order; or some kinds alone."""
+        query = select(events).where(events.c.seq > after).order_by(events.c.study, events.c.seq)
+        if study is not None:
+            query = query.where(events.c.study == study)
+        if kinds:
+            query = query.where(events.c.kind.in_(kinds))
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
         return (StoredEvent(**dict(row._mapping) | {"body": json.loads(row.body)}) for row in rows)
@@ -145,6 +149,15 @@ class Store:
             query = query.where(calls.c.key == key)
         with self._database.reading() as connection:
             return [(row.key, row.number, json.loads(row.body)) for row in connection.execute(query)]
+
+    def call_facts(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return fields of the bodies of all calls, as text or numbers; of a large body only these are read."""
+        json_body = (type_coerce if self._database.file is not None else cast)(calls.c.body, JSON)
+        with self._database.reading() as connection:
+            return [
+                tuple(row)
+                for row in connection.execute(select(*(json_body[name].as_string() for name in names)))
+            ]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return those of the solves that are stored, by their keys."""

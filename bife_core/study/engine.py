@@ -14,7 +14,7 @@ from bife_core.agreement import contradictions
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError, NoDraftError, Spending
-from bife_core.generators.account import out_of_time, reached
+from bife_core.generators.account import out_of_time, reached, used_shares
 from bife_core.scip.solving import SolveResult
 from bife_core.search import (
     Answer,
@@ -113,7 +113,8 @@ class EvolutionState(GenerationSummary):
     """Where an evolution stands after a generation.
 
     Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
-    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent.
+    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent, and `budget_used` says which
+    share of each limit of the budget is used.
     """
 
     budget: int
@@ -124,6 +125,7 @@ class EvolutionState(GenerationSummary):
     remaining_s: float
     rules: tuple[Sample, ...] = ()
     curve: tuple[CostPoint, ...] = ()
+    budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
 
     @property
     def sentence(self) -> str:
@@ -436,7 +438,13 @@ class Engine:
             mean_f_hf=sum(solved) / len(solved) if solved else None,
             solved=len(solved),
             solve_cpu_s=sum(score.cpu_s for score in self._solves.values()),
+            budget_used=self._budget_used,
         )
+
+    @property
+    def _budget_used(self) -> dict[str, float]:
+        account = self._evaluator.account
+        return used_shares(account.budget, account.spending(), self._cost.solver_s, self._journal.elapsed_s)
 
     def _state(self, summary: GenerationSummary) -> EvolutionState:
         samples, elapsed_s = self._search.samples, self._journal.elapsed_s
@@ -451,6 +459,7 @@ class Engine:
             remaining_s=elapsed_s * left / max(summary.samples_total, 1),
             rules=samples,
             curve=self._cost.curve,
+            budget_used=self._budget_used,
         )
 
     def _outcome(self) -> Evolution:

@@ -134,7 +134,10 @@ class Finalised(Entry):
 
 
 class Completed(Entry):
-    """A generation with its numbers: of all samples with an F_HF so far the count, mean F_HF and CPU seconds."""
+    """A generation with its numbers: of all samples with an F_HF so far the count, mean F_HF and CPU seconds.
+
+    `budget_used` says which share of each limit of the budget is used.
+    """
 
     kind: Literal["completed"] = "completed"
     summary: GenerationSummary
@@ -142,6 +145,7 @@ class Completed(Entry):
     mean_f_hf: float | None
     solved: int
     solve_cpu_s: float
+    budget_used: dict[str, float] = Field(default_factory=dict)
 
 
 class Ended(Entry):

@@ -7,16 +7,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from flows.cli.consoles import say, show_facts, show_table, standard_output
+from flows.cli.consoles import say, show_facts, show_heading, show_table, standard_output
 from flows.cli.outcome import CommandEnd
 from flows.operate.servers import LOOPBACK, with_own_code
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flows.operate.stack import Up
+    from flows.reporting.overview import Cell
     from tasks.home import Home
 
 _Port = Annotated[int | None, typer.Option(min=1, max=65535, show_default="the usual or the next free one")]
@@ -107,20 +112,63 @@ def down() -> None:
 
 
 def status() -> None:
-    """Say what `bife up` runs in this home and whether it answers; the exit code is 1 if not all does."""
+    """Say what is in this home: champions, searches, money, what waits, disk; and whether what `bife up` runs answers.
+
+    The exit code is 1 if not all does.
+    """
     from flows.operate.stack import current
     from tasks.home import project_home
 
     console, home = standard_output(), project_home()
     state = current(home)
+    answering = {} if state is None else state.answering()
+    with console.status("Looking ..."):
+        _show_overview(console, state, answering)
     if state is None:
         raise CommandEnd(f"BiFE is not up in {home.root}; `bife up` starts it.")
     if not state.health:
         raise CommandEnd(f"BiFE is starting in {home.root}.")
-    answering = state.answering()
+    console.print()
     marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
     rows = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
     show_table(console, ("part", "state", "address"), rows, numbers=False)
     show_facts(console, [("home", str(home.root)), ("logs", str(home.root / "logs"))])
     if not all(answering.values()):
         raise CommandEnd("Not all parts answer; see the logs.")
+
+
+def _show_overview(console: Console, state: Up | None, answering: Mapping[str, bool]) -> None:
+    """Print the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
+    from prefect.client.orchestration import SyncPrefectClient, get_client
+
+    from flows.reporting.overview import sections, waiting_in
+    from tasks.overview import gather
+
+    addresses = {} if state is None else state.addresses
+    os.environ.setdefault("BIFE_MLFLOW_UI", addresses.get("MLflow", ""))
+    with ExitStack() as opened:
+        client = None
+        if state is not None and answering.get("Prefect"):
+            own = SyncPrefectClient(
+                state.health["Prefect"].removesuffix("/health"),
+                auth_string=os.environ.get("BIFE_SERVER_AUTH") or None,
+            )
+            client = opened.enter_context(own)
+        elif os.environ.get("PREFECT_API_URL"):
+            client = opened.enter_context(get_client(sync_client=True))
+        pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
+        found = gather(None if client is None else lambda: waiting_in(client, pages))
+    for section in sections(found):
+        show_heading(console, section.title)
+        if section.sentence:
+            say(console, section.sentence)
+        if section.rows:
+            rows = [[_linked(cell) for cell in row] for row in section.rows]
+            show_table(console, section.columns, rows, numbers=False)
+
+
+def _linked(cell: Cell) -> str | Text:
+    """Return a cell as a terminal shows it, which may let it be clicked on."""
+    if isinstance(cell, str):
+        return cell
+    return Text(cell.text, style=f"link {cell.url}" if cell.url.startswith("http") else "")

@@ -17,6 +17,7 @@ from prefect.artifacts import (
 )
 from prefect.exceptions import PrefectException
 
+from bife_core.errors import BifeError
 from bife_core.search import CostPoint
 from bife_core.study import EvolutionState
 from bife_core.study.files import sample_rows
@@ -34,10 +35,10 @@ def artifact_key(*parts: str) -> str:
 
 @contextmanager
 def showing() -> Iterator[None]:
-    """Go on with a note if Prefect's API does not take an artifact."""
+    """Go on with a note if there is no artifact, or Prefect's API does not take it."""
     try:
         yield
-    except (httpx.HTTPError, PrefectException) as error:
+    except (httpx.HTTPError, PrefectException, BifeError, OSError) as error:
         observer().note(f"Prefect did not take what its pages would show ({first_line(error)}).")
 
 

@@ -23,6 +23,8 @@ from prefect.states import Completed, Failed
 
 from bife_core.errors import BifeError
 from bife_core.study import EvolutionState
+from flows.reporting.artifacts import showing
+from flows.reporting.overview import renew
 from tasks.home import project_home
 from tasks.stores import Observer, observer, observing, watched
 from tasks.tracking import GONE, synchronise
@@ -104,7 +106,10 @@ def conducted(stage: Callable[P, R]) -> Callable[P, R]:
                 return stage(*args, **kwargs)
             with nullcontext() if watched() else observing(RunLog()):
                 require_room()
-                return _synchronised(stage(*args, **kwargs))
+                result = _synchronised(stage(*args, **kwargs))
+                with showing():
+                    renew()
+                return result
         except BifeError as error:
             if FlowRunContext.get() is None:
                 raise

@@ -133,17 +133,24 @@ def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) 
     for row in home_store().studies("evolution"):
         if _close(row, reason, by_person, of) and _cursor(row.key) is None:
             home_store().set_cursor(_subscriber(), row.key, 0)  # killed before MLflow had answered
-    lacking = 0
-    for row in home_store().studies():
-        cursor = _cursor(row.key)
-        if cursor is not None and row.last > cursor[0]:
-            lacking += bool(_sync(row, now=False))
-    if not lacking or not outage.reason:
+    left = sum(bool(_sync(row, now=False)) for row, _ in lacking())
+    if not left or not outage.reason:
         return ""
     return (
-        f"MLflow lacks records of {counted(lacking, 'run')}: {outage.reason}. {home_store().name} has everything, and "
+        f"MLflow lacks records of {counted(left, 'run')}: {outage.reason}. {home_store().name} has everything, and "
         "the next run, the worker or `bife track` writes it."
     )
+
+
+def lacking() -> list[tuple[StudyRow, int]]:
+    """Return the studies that our MLflow has been given events of before and lacks some of, and how many it lacks."""
+    cursors = ((row, _cursor(row.key)) for row in home_store().studies())
+    return [(row, row.last - seen[0]) for row, seen in cursors if seen is not None and row.last > seen[0]]
+
+
+def mlflow_run(study: str) -> str:
+    """Return the id of a study's run in our MLflow, empty while it has none."""
+    return (_cursor(study) or (0, ""))[1]
 
 
 def _close(row: StudyRow, reason: str, by_person: bool = False, of: str | None = None) -> bool:
@@ -190,7 +197,7 @@ def track_record(folder: Path, record: Record) -> str:
         if _cursor(study) is None:
             events.set_cursor(_subscriber(), study, 0)
         failed = outage.reach(partial(_write_record, study, stored), now=False)
-        return "" if failed else (_cursor(study) or (0, ""))[1]
+        return "" if failed else mlflow_run(study)
 
 
 def read_record(study: str) -> Record | None:

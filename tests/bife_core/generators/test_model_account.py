@@ -14,7 +14,15 @@ import pytest
 
 from bife_core.config import BudgetConfig
 from bife_core.errors import ConfigError, GeneratorError
-from bife_core.generators.account import Account, BudgetReachedError, Call, Spending, reached, recorded_calls
+from bife_core.generators.account import (
+    Account,
+    BudgetReachedError,
+    Call,
+    Spending,
+    reached,
+    recorded_calls,
+    used_shares,
+)
 from bife_core.generators.base import Draft
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
@@ -92,6 +100,12 @@ def test_a_limit_is_reached_at_its_value_and_says_so(
     assert word in str(reached(budget, Spending.model_validate(spent)))
     assert reached(budget, Spending()) is None
     assert reached(BudgetConfig(), Spending.model_validate(spent)) is None
+
+
+def test_shares_of_a_budget_are_those_of_its_limits():
+    budget, spent = BudgetConfig(usd=2.0, hours=4.0, tokens=10), Spending(calls=5, cost_usd=Decimal("1.6"))
+    assert used_shares(budget, spent, 9.0, 3600.0) == {"tokens": 0.0, "usd": 0.8, "hours": 0.25}
+    assert used_shares(BudgetConfig(), spent, 9.0, 3600.0) == {}
 
 
 def test_calls_under_way_together_never_exceed_their_limit(tmp_path: Path) -> None:

@@ -47,6 +47,17 @@ def test_events_are_kept_in_order_with_what_json_can_hold(store, tmp_path):
     assert [row.key for row in again.studies("collection")] == ["b"]
 
 
+def test_of_all_studies_some_kinds_of_events_and_some_fields_of_calls_are_read(store):
+    for study in ("a", "b"):
+        for kind in ("opened", "step", "ended"):
+            store.append(study, kind, {})
+    found = [(event.study, event.kind) for event in store.events(None, kinds=["opened", "ended"])]
+    assert found == [("a", "opened"), ("a", "ended"), ("b", "opened"), ("b", "ended")]
+    store.begin_call("a", "k", {"at": 1.5, "cost": None, "answer": "half a pair: \ud800"})
+    ((at, cost),) = store.call_facts(["at", "cost"])
+    assert (float(at), cost) == (1.5, None)
+
+
 def test_threads_and_processes_that_append_at_once_lose_nothing(store, tmp_path):
     code = """
 import sys

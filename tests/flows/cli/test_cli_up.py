@@ -25,4 +25,5 @@ def test_status_and_down_where_nothing_is_up(bife, own_home):
     status = bife("status")
     assert status.exit_code == 1
     assert "BiFE is not up in" in status.stderr
+    assert [line for line in status.stdout.splitlines() if line in ("Families", "Model API", "Disk")]
     assert bife("down").stdout.startswith("BiFE is not up in")
