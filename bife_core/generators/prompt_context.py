@@ -45,7 +45,7 @@ class PromptContext(Value):
     `earlier` is what the search sampled before it made this request, in order. `failings` has sentences on where a rule
     chooses wrongly, by its sample's id. `fitting` says that the numbers of rules are fitted to the recorded decisions
     after they are written, and `fitted` whose have become others so. `likeness` is the share of decisions in which two
-    parents choose the same candidate.
+    parents choose the same candidate. `theme` is what a rule without parents is to begin from.
     """
 
     benchmark: str
@@ -59,3 +59,4 @@ class PromptContext(Value):
     fitting: bool = False
     fitted: tuple[str, ...] = ()
     likeness: float | None = None
+    theme: str = ""

@@ -128,6 +128,8 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
     """Return problem and operator with what is known put before, between and behind them."""
     problem, operator = parts
     facts, behind = [], []
+    if context.theme:
+        behind.append(_template("theme").substitute(theme=context.theme))
     if context.instances:
         listed = "\n".join(f"- {sentence}" for sentence in context.instances)
         facts.append(_template("instances").substitute(instances=listed))

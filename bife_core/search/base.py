@@ -231,6 +231,7 @@ class BaseSearch(ABC):
             source=source,
             prompt=prompt,
             fit=self.fit(position, operator, parents),
+            number=self._used + position,
         )
 
     def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:

@@ -82,13 +82,15 @@ class SampleRequest(_Written):
 
     With `source` the rule is given and no generator is asked.
     `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-    ``$count`` (of parents) are filled in. `fit` says how a rule by operator `fit` is found.
+    ``$count`` (of parents) are filled in. `fit` says how a rule by operator `fit` is found. `number` counts the rules
+    that were asked for before it.
     """
 
     kind: Literal["sample"] = "sample"
     scored: bool = True
     source: str | None = None
     fit: Fit | None = None
+    number: int = 0
 
 
 class ReflectionRequest(_Written):

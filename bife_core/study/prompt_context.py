@@ -24,9 +24,10 @@ from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_o
 from bife_core.fidelity.solving import Reference, cost_of
 from bife_core.generators import PromptContext
 from bife_core.generators.prompt_context import FeatureRange
+from bife_core.generators.themes import theme
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Workers
-from bife_core.search import Sample, WrittenRequest
+from bife_core.search import Sample, SampleRequest, WrittenRequest
 
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a file, which may be compressed."""
@@ -65,7 +66,12 @@ class ContextBuilder:
         self.benchmark = benchmark
         self._instances = [instance.path for instance in design[:3]]
         self._decisions = decisions
-        self._low, self._high, self._solver = config.low, config.high, config.solver
+        self._low, self._high, self._solver, self._search = (
+            config.low,
+            config.high,
+            config.solver,
+            config.search,
+        )
         self._lock = Lock()
         self._facts: PromptContext | None = None
         self._failure: BifeError | None = None
@@ -84,11 +90,17 @@ class ContextBuilder:
         return facts.model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
+                "theme": self._theme(request, facts),
                 "earlier": past.samples,
                 "fitted": tuple(parent.id for parent in request.parents if parent.id in past.fitted),
                 **self._choices(request.parents, pool),
             }
         )
+
+    def _theme(self, request: WrittenRequest, facts: PromptContext) -> str:
+        if not isinstance(request, SampleRequest) or request.operator != "i1":
+            return ""
+        return theme(self._search.drawn, request.number, facts.features)
 
     def _choices(self, parents: Sequence[Sample], pool: Workers) -> dict[str, Any]:
         """Return where rules choose otherwise than strong branching, and how often two of them choose alike."""

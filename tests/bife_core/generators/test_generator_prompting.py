@@ -155,6 +155,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template")
     others += ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
+    others += ("theme", "themes")
     assert names == {f"{name}.md" for name in (*OPERATORS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()

@@ -18,8 +18,10 @@ from bife_core.generators import (
     Draft,
     PromptContext,
 )
+from bife_core.generators.prompting import assemble
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search import Sample, SampleRequest, WrittenRequest
+from bife_core.search.config import open_search as search_of
 from bife_core.study.prompt_context import (
     ContextBuilder,
     Past,
@@ -144,6 +146,18 @@ def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
     assert [sample.valid for sample in found.samples] == [repair] * 2
     assert len(careless.reasons) == 2 * repair
     assert all("slack" in reason for reason in careless.reasons)
+
+
+def test_initial_rules_have_a_theme_each_and_others_none(data: dict[str, Any]) -> None:
+    builder = ContextBuilder("toys", data["instances"], data["decisions"].path, config())
+    asked = [*search_of(config().search).ask(), REQUEST.model_copy(update={"operator": "m1"})]
+    found = [builder.build(request, Past(), data["workers"]).theme for request in asked]
+    assert len(set(found)) == 3
+    assert [bool(theme) for theme in found] == [True, True, False]
+    (message,) = assemble(asked[0], builder.build(asked[0], Past(), data["workers"]))
+    assert found[0] in message.content
+    (plain,) = assemble(asked[0], builder.build(asked[0], Past(), data["workers"]), "paper")
+    assert found[0] not in plain.content
 
 
 def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
