@@ -157,7 +157,8 @@ def _defaults(own: Home) -> dict[str, str]:
         "PREFECT_LOCAL_STORAGE_PATH": str(own.root / "results"),
         # Prefect's own default is pickle: a program that may write a result could then run code.
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        # Without an address Prefect would start a server that outlives a process which is killed.
+        "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
         # A server of ours writes what tasks report once a second; by default each event is a transaction.
         "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
         "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",

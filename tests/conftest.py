@@ -21,6 +21,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.sandbox import WorkerPool
+from tests.support.processes import VARIABLE, left_over
 
 DATA = Path(__file__).parent / "data"
 
@@ -37,8 +38,12 @@ os.environ["BIFE_CORE_SLOTS"] = str(HOME / "cores")  # tests do not wait for wha
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{HOME / 'mlflow' / 'mlflow.db'}"
 for _name in [name for name in os.environ if name.startswith("PREFECT_")]:
     del os.environ[_name]
+os.environ["PREFECT_SERVER_EPHEMERAL_ENABLED"] = "false"  # wherever Prefect is imported before `tasks`
 for _name in ("BIFE_ENV_FILE", "MLFLOW_REGISTRY_URI", "BIFE_SERVER_AUTH"):
     os.environ.pop(_name, None)
+
+# All processes of a session of tests, those of xdist and what tests start, have it in their environment.
+MARK = os.environ.setdefault(VARIABLE, HOME.name)
 
 # No test speaks TLS, yet every HTTP client reads all certificates it trusts: with one each is made 50 times as fast.
 _CERTIFICATE = HOME / "certificate.pem"
@@ -137,9 +142,14 @@ def golden_dir() -> Path:
     return DATA / "golden"
 
 
-def pytest_sessionfinish() -> None:
-    """Remove the session's home; Prefect's embedded API ends with this process."""
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Remove the session's home, and fail if a process that a test started outlives it."""
     shutil.rmtree(HOME, ignore_errors=True)
+    yield  # xdist ends its processes here
+    if "PYTEST_XDIST_WORKER" not in os.environ and (left := left_over(MARK)):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        print("\nThe tests left processes running:", *left, sep="\n", file=sys.stderr)
 
 
 @pytest.fixture(scope="session")

@@ -104,8 +104,14 @@ def test_importing_the_flows_settles_prefect_and_mlflow(tmp_path):
     program = """
 import json, flows
 import prefect.settings, mlflow
+from prefect.client.orchestration import get_client
 settings = prefect.settings.get_current_settings()
-print(json.dumps([str(settings.home), str(settings.results.local_storage_path), mlflow.get_tracking_uri()]))
+try:
+    get_client()
+except ValueError as error:
+    refused = str(error)
+paths = [str(settings.home), str(settings.results.local_storage_path), mlflow.get_tracking_uri()]
+print(json.dumps([*paths, refused.partition(".")[0]]))
 """
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "MLFLOW_", "BIFE_"))}
     done = subprocess.run(
@@ -121,6 +127,7 @@ print(json.dumps([str(settings.home), str(settings.results.local_storage_path), 
         str(home / "prefect"),
         str(home / "results"),
         f"sqlite:///{home}/mlflow/mlflow.db",
+        "No Prefect API URL provided",  # and no server of Prefect's is started, which would outlive a kill
     ]
     assert done.stderr == ""
 

@@ -10,10 +10,12 @@ import psutil
 import pytest
 
 from flows.cli.running import GO_ON
+from tests.conftest import MARK
 from tests.flows.cli.conftest import PROGRAM, REPOSITORY, environment, sentence
+from tests.support.processes import VARIABLE, left_over
 
-COLLECTING = [*PROGRAM, "collect", "--preset", "smoke"]
-COLLECTING += ["--set", "collection.decisions=9999", "--set", "collection.max_instances=40"]
+COLLECT = [*PROGRAM, "collect", "--preset", "smoke"]
+COLLECTING = [*COLLECT, "--set", "collection.decisions=9999", "--set", "collection.max_instances=40"]
 STUBBORN = """
 import time
 from flows.cli.running import ending_at_once
@@ -70,6 +72,32 @@ def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_
         timeout=120,
     )
     assert done.stdout.strip() == "['Cancelled', 'Crashed']"
+
+
+@pytest.mark.parametrize(
+    ("number", "processes"),
+    [
+        (None, 0),
+        (signal.SIGKILL, 1),
+        *(
+            pytest.param(number, processes, marks=pytest.mark.long)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+            for processes in (0, 1, 2, 3)  # nothing yet, the guard of Prefect's API, that API, a worker
+        ),
+    ],
+)
+def test_no_process_outlives_a_run(tmp_path, databases, number, processes):
+    mark = f"{MARK}-{tmp_path.name}"
+    variables = environment(databases(tmp_path), **{VARIABLE: mark})
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    run = subprocess.Popen(COLLECT, env=variables, process_group=0, **quiet)
+    if number is not None:
+        time.sleep(0.3)
+        while len(psutil.Process(run.pid).children(recursive=True)) < processes:
+            assert run.poll() is None
+        os.killpg(run.pid, number)
+    assert (run.wait(timeout=120) == 0) == (number is None)
+    assert left_over(mark) == []
 
 
 @pytest.mark.parametrize(

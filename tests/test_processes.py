@@ -1,0 +1,28 @@
+"""The look for processes that a session of tests leaves behind, which fails `make test`."""
+
+import os
+import signal
+import subprocess
+import sys
+
+from tests.conftest import MARK
+from tests.support.processes import VARIABLE, left_over
+
+LEAVES = """
+import subprocess, sys
+code = "import time; time.sleep(600)"
+away = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL) | {"start_new_session": True}
+print(subprocess.Popen([sys.executable, "-c", code], **away).pid)
+"""
+
+
+def test_a_process_that_has_lost_its_parent_is_named_with_its_test_until_it_ends():
+    mark = f"{MARK}-left"
+    command, environment = [sys.executable, "-c", LEAVES], os.environ | {VARIABLE: mark}
+    started = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found = left_over(mark, 0.0)
+    os.kill(int(started.stdout), signal.SIGKILL)
+    assert len(found) == 1
+    assert found[0].startswith(f"{int(started.stdout)} (of tests/test_processes.py::test_a_process")
+    assert found[0].endswith("time.sleep(600)")
+    assert left_over(mark) == []
