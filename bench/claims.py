@@ -70,7 +70,7 @@ from bife_core.search.types import WrittenRequest
 from bife_core.store import Store
 from bife_core.symbolic.columns import Columns
 from bife_core.tuning import tune_rpb
-from tasks.registry import GENERAL
+from tasks.collection import GENERAL
 
 OTHERS: Final = ("general", GENERAL, "pscost")
 ORACLE: Final = "vanillafullstrong"

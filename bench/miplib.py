@@ -35,7 +35,7 @@ from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.stats import geometric_mean, ratio_interval, shifted_geometric_mean
 from bife_core.store import Store
-from tasks.registry import GENERAL
+from tasks.collection import GENERAL
 
 SHIFTS: Final = {"cpu_s": 1.0, "nodes": 100.0}
 LONG_S: Final = 1.0

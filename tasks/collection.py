@@ -24,12 +24,14 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of
 from tasks.home import project_home
-from tasks.registry import GENERAL
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import alone_at, home_store, observer
 from tasks.tracking import Record, store, track_record
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
+
+GENERAL: Final = "general,budget=0.6,once"
+"""The rule that an instance can have without a search, after a budget for RPB."""
 
 PRECHECKED: Final = 3
 """Instances that the pre-check solves."""

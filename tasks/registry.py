@@ -51,8 +51,6 @@ CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
 GATE: Final = "the statistical gate"
 """Who decides where no person does."""
-GENERAL: Final = "general,budget=0.6,once"
-"""The rule for instances that no champion was made for, with the budget RPB has before it."""
 
 _PREFIX: Final = "bife-"
 _REPLACED: Final = "replaced_version"
@@ -417,14 +415,15 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
     """Return the reference of a rule for an instance, given as it was read, under settings of SCIP, and why this one.
 
     It is the champion that was measured on instances like this one under the very same settings, the best if several
-    were, or the general rule. A registry that cannot be reached holds no champions; the reason says so.
+    were, or else RPB: a rule that nobody measured on such instances can be slower. A registry that cannot be reached
+    holds no champions; the reason says so.
     """
     try:
         champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
     except TrackingError as error:
-        return GENERAL, f"Champions are not known. {error}"
+        return RPB, f"Champions are not known. {error}"
     if not champions:
-        return GENERAL, "There is no champion yet."
+        return RPB, "There is no champion yet."
     found, others, elsewhere = shape(model), [], []
     fitting: list[tuple[bool, float, str, str]] = []
     for champion in champions:
@@ -441,9 +440,9 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
         # Ratios of different metrics do not compare; those of time come first.
         fitting.append((evidence.metric != "time", evidence.ratio, champion.name, measured))
     if not fitting and elsewhere:
-        return GENERAL, f"{'; '.join(elsewhere)}."
+        return RPB, f"{'; '.join(elsewhere)}."
     if not fitting:
-        return GENERAL, f"No champion was made for instances like this one ({'; '.join(others)})."
+        return RPB, f"No champion was made for instances like this one ({'; '.join(others)})."
     _, _, name, measured = min(fitting)
     return f"models:/{name}@{CHAMPION}", (
         f"It was measured on instances like this one under {solver.known_as}: {measured}."

@@ -19,7 +19,7 @@ from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.export import export_c
 from bife_core.features import FEATURES, N_FEATURES
-from bife_core.methods.base import METHODS
+from bife_core.methods.base import METHODS, RPB
 from bife_core.methods.loading import load_method, stored_text
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.rules import rule_sha
@@ -30,7 +30,6 @@ from tasks import registry
 from tasks.registry import (
     CHALLENGER,
     CHAMPION,
-    GENERAL,
     by_alias,
     champion_of,
     list_rules,
@@ -423,7 +422,7 @@ def test_a_champion_of_other_settings_is_not_taken(tmp_path, asked, words):
     model.write_text(f"Maximize\n obj: x0 + x1\nSubject To\n{rows}Binaries\n {names}\nEnd\n")
     paper = register(made_champion, [model], **under(PAPER))
     reference, reason = rule_for(read_model(model), asked)
-    assert reference == GENERAL
+    assert reference == RPB
     known = f"models:/{paper.name}@champion was measured under paper settings, not under {words}"
     assert known in reason
     alike = SolveSettings(params={"separating/maxrounds": 0, "presolving/maxrestarts": 0}).under
@@ -478,12 +477,12 @@ def test_a_comparison_under_other_settings_is_told(name, model, tmp_path):
         bife_core.compare(reference, model, settings="paper", store=tmp_path, metric="nodes")
 
 
-def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
+def test_a_model_unlike_all_is_left_to_rpb(model, tmp_path):
     champion = register(made_champion, [model])
     other = tmp_path / "other.lp"
     other.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinaries\n x y\nEnd\n")
     reference, reason = rule_for(read_model(other), DEFAULT)
-    assert reference == GENERAL
+    assert reference == RPB
     assert reason.startswith("No champion was made for instances like this one")
     assert f"{champion.name}: variables: 2 here, 9 there" in reason
 
@@ -497,4 +496,4 @@ def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
 )
 def test_without_champions_the_instance_is_not_looked_at(registered, reason, monkeypatch):
     monkeypatch.setattr(registry, "list_rules", Mock(side_effect=[registered]))
-    assert rule_for(object(), DEFAULT) == (GENERAL, reason)
+    assert rule_for(object(), DEFAULT) == (RPB, reason)

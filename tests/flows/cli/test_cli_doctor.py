@@ -7,7 +7,7 @@ from bife_core.errors import ConfigError
 from bife_core.evaluation.precheck import Precheck
 from flows.cli import doctor
 from flows.cli.doctor import CHECKS, examine
-from tasks.registry import GENERAL
+from tasks.collection import GENERAL
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi, Said

@@ -15,7 +15,7 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
-from tasks.registry import GENERAL
+from tasks.collection import GENERAL
 from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
 from tests.support.challenging import made_champion, under
 from tests.support.weighted import KIND, Weighted
@@ -251,7 +251,13 @@ def test_a_second_solve_that_fails_leaves_the_result_of_the_first(bife, monkeypa
 def test_without_a_rule_the_registry_is_asked_for_one(bife):
     result = bife("solve", LSEU, "-q", "--versus", "relpscost")
     assert result.exit_code == 0
-    assert " ".join(result.stdout.split()).startswith(f"{GENERAL} branches. ")
+    assert " ".join(result.stdout.split()).startswith("relpscost branches. ")
+    (nodes, *others) = row(result.stdout, "nodes")
+    assert others == [nodes, "1.000"]
+
+
+def test_a_budget_has_a_row_of_its_own(bife):
+    result = bife("solve", LSEU, "-q", "--rule", GENERAL, "--versus", "relpscost")
     assert row(result.stdout, "objective") == ["1120", "1120"]
     within, other = row(result.stdout, "within budget")
     assert (int(within) > 0, other) == (True, "-")
