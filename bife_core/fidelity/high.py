@@ -146,7 +146,8 @@ class _Measurement:
         shared = {place: cost for place, cost in self.costs().items() if place in against}
         if not shared:
             return None
-        return lost(list(shared.values()), [against[place] for place in shared], math.fsum(against.values()))
+        rival = [against[place] for place in shared]
+        return lost(list(shared.values()), rival, math.fsum(against.values()), of=len(against))
 
     def score(self, *, failure: str | None = None, eliminated: str | None = None) -> HighScore:
         """Return what is known; unless it failed or was eliminated, all solves have to be done."""

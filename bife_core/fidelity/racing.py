@@ -47,6 +47,7 @@ def lost(
     to_beat: Sequence[float],
     total_to_beat: float,
     alpha: float = ALPHA,
+    of: int = 0,
 ) -> str | None:
     """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
 
@@ -54,7 +55,8 @@ def lost(
     race; and by a paired t-test on the logarithms of the ratios to `to_beat`, the other's on the same instances, once
     it is costlier in the mean, on two instances at least, and the one-sided p-value is below `alpha`. Two ratios alone
     would say little of how much they vary, so the variance is pulled towards that of `_SPREAD`. Solves that were cut
-    short count with what they had cost by then: a rule is never eliminated for more than it is known to cost.
+    short count with what they had cost by then: a rule is never eliminated for more than it is known to cost. `of` is
+    the number of instances of the race, to be named where more are left.
 
     Examples
     --------
@@ -63,6 +65,8 @@ def lost(
     >>> lost([1.0, 3.0], [2.0, 2.0], 8.0)
     >>> lost([3.0] * 6, [2.0] * 6, 80.0)
     'it took 1.5 times as much as the worst rule kept on 6 instances, p = 2.6e-06'
+    >>> lost([3.0] * 6, [2.0] * 6, 80.0, of=10)
+    'it took 1.5 times as much as the worst rule kept on 6 of 10 instances, p = 2.6e-06'
     >>> lost([3.0, 1.02], [2.0, 2.0], 4.0)
     'it took 0.5% more than the worst rule kept on 2 instances'
     """
@@ -71,7 +75,8 @@ def lost(
     mean_ratio = float(own.sum() / other.sum())
     percent = f"{mean_ratio - 1:.1%}" if mean_ratio > 1.0005 else "a little"
     more = f"{mean_ratio:.3g} times as much as" if mean_ratio > 1.1 else f"{percent} more than"
-    said = f"it took {more} the worst rule kept on {counted(len(own), 'instance')}"
+    where = f"{len(own)} of {of} instances" if of > len(own) else counted(len(own), "instance")
+    said = f"it took {more} the worst rule kept on {where}"
     if own.sum() > max(total_to_beat, other.sum()):
         return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said
     if mean_ratio <= 1 or len(own) < 2:

@@ -40,12 +40,14 @@ class PromptContext(Value):
 
     `benchmark` is what is solved. `instances` are sentences on the instances and the recorded decisions, numbers taken
     from them; `features` has one entry per feature, in the order of the table, and is empty without recorded decisions.
-    `low` and `high` say what F_LF and F_HF are, and `rpb` is F_HF of SCIP's own rule, None until it was solved with.
+    `low` and `high` say what F_LF and F_HF are, `tau` is the F_LF that now earns solves, and `rpb` F_HF of SCIP's own
+    rule; both are None until a rule was evaluated in the solver.
 
     `earlier` is what the search sampled before it made this request, in order. `failings` has sentences on where a rule
-    chooses wrongly, by its sample's id. `fitting` says that the numbers of rules are fitted to the recorded decisions
-    after they are written, and `fitted` whose have become others so. `likeness` is the share of decisions in which two
-    parents choose the same candidate. `theme` is what a rule without parents is to begin from.
+    chooses wrongly, and `executions` a table of its solves, by its sample's id. `fitting` says that the numbers of
+    rules are fitted to the recorded decisions after they are written, and `fitted` whose have become others so.
+    `likeness` is the share of decisions in which two parents choose the same candidate. `theme` is what a rule without
+    parents is to begin from.
     """
 
     benchmark: str
@@ -53,9 +55,11 @@ class PromptContext(Value):
     features: tuple[FeatureRange, ...] = ()
     low: str = ""
     high: str = ""
+    tau: float | None = None
     rpb: float | None = None
     earlier: tuple[Sample, ...] = ()
     failings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    executions: dict[str, str] = Field(default_factory=dict)
     fitting: bool = False
     fitted: tuple[str, ...] = ()
     likeness: float | None = None

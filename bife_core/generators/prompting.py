@@ -74,7 +74,8 @@ def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
     fields = {"number": number, "thought": thought, "source": (parent.source or "").strip()}
     if context is None:
         return _template("parent").substitute(fields).strip()
-    return _template("scored_parent").substitute(fields, scores=scores(parent, context)).strip()
+    told = "\n\n".join(part for part in (scores(parent, context), context.executions.get(parent.id)) if part)
+    return _template("scored_parent").substitute(fields, scores=told).strip()
 
 
 def assemble(
@@ -102,7 +103,9 @@ def assemble(
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [
         _template("problem").substitute(table, benchmark=context.benchmark.replace("_", " ")),
-        _operator(operator, request).substitute(count=len(request.parents), parents=parents, hints=hints),
+        _operator(operator, request).substitute(
+            count=len(request.parents), parents=parents, hints=hints, standing=_standing(request, facts)
+        ),
     ]
     if facts is not None:
         parts = _with_facts(parts, request, facts)
@@ -124,6 +127,22 @@ def _operator(name: Operator, request: WrittenRequest) -> Template:
     return _template(name)
 
 
+def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
+    """Return what the only parent is, as far as solves show."""
+    parent = request.parents[0] if request.parents else None
+    if context is None or parent is None:
+        return "a rule that works"
+    if parent.eliminated is not None:
+        return "a rule that was eliminated by racing, since it was too slow to be kept"
+    if parent.f_hf is None:
+        return "a rule that was not evaluated in the solver"
+    if parent.f_hf >= max(other.f_hf for other in (parent, *context.earlier) if other.f_hf is not None):
+        return "the best rule so far"
+    if context.rpb is not None and parent.f_hf < context.rpb:
+        return "a rule that works, but is slower than SCIP's own"
+    return "a rule that works"
+
+
 def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContext) -> list[str]:
     """Return problem and operator with what is known put before, between and behind them."""
     problem, operator = parts
@@ -141,7 +160,10 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
     if context.fitting and not isinstance(request, ReflectionRequest):
         behind.append(_template("fitted").template)
     if context.low and (request.parents or earlier or context.features):
-        facts.append(_template("scores").substitute(low=context.low, high=context.high))
+        tau = f" Now it takes an F_LF of {context.tau:.3f}." if context.tau is not None else ""
+        facts.append(_template("scores").substitute(low=context.low, high=context.high, tau=tau))
+    if any(context.executions.values()):
+        facts.append(_template("execution").template)
     return [problem, *facts, operator, *behind]
 
 

@@ -226,7 +226,9 @@ class Engine:
         fitted = frozenset(entry.id for entry in scored if entry.score.source is not None)
         reference = self._known.get((Referred, ""))
         rpb = reference.reference if isinstance(reference, Referred) else None
-        self._past, self._heard = Past(self._search.samples, fitted, rpb), False
+        solved = {entry.id: entry.score for entry in self._known.values() if isinstance(entry, HighScored)}
+        tau = self._search.summaries[-1].tau if self._search.summaries else None
+        self._past, self._heard = Past(self._search.samples, fitted, rpb, solved, tau), False
         if any(isinstance(one, SolveRequest) and (HighScored, one.id) not in self._known for one in requests):
             with suppress(OutOfTimeError):  # which the threads find too, and end the search by
                 self._reference()  # now, so that a failure is not met once by each thread

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -19,7 +19,7 @@ from bife_core.evaluation.metrics import METRICS
 from bife_core.features import feature_index
 from bife_core.fidelity.config import LowMeasure
 from bife_core.fidelity.failings import failings
-from bife_core.fidelity.high import mean_cost
+from bife_core.fidelity.high import HighScore, mean_cost
 from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_of
 from bife_core.fidelity.solving import Reference, cost_of
 from bife_core.generators import PromptContext
@@ -28,6 +28,8 @@ from bife_core.generators.themes import theme
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Workers
 from bife_core.search import Sample, SampleRequest, WrittenRequest
+from bife_core.search.population import by_high_fidelity
+from bife_core.study.execution import execution
 
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a file, which may be compressed."""
@@ -45,12 +47,15 @@ _LOW: Final[Mapping[LowMeasure, str]] = {
 class Past:
     """What a search had found out when it made its requests.
 
-    `fitted` are the samples whose numbers were tuned on decisions, and `reference` RPB's solves, once there are some.
+    `fitted` are the samples whose numbers were tuned on decisions, `reference` RPB's solves, once there are some, and
+    `solved` those of rules. `tau` is the F_LF that earns solves.
     """
 
     samples: tuple[Sample, ...] = ()
     fitted: frozenset[str] = frozenset()
     reference: Reference | None = None
+    solved: Mapping[str, HighScore] = field(default_factory=dict)
+    tau: float | None = None
 
 
 class ContextBuilder:
@@ -90,12 +95,31 @@ class ContextBuilder:
         return facts.model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
+                "tau": past.tau,
+                "executions": self._executions(request.parents, past),
                 "theme": self._theme(request, facts),
                 "earlier": past.samples,
                 "fitted": tuple(parent.id for parent in request.parents if parent.id in past.fitted),
                 **self._choices(request.parents, pool),
             }
         )
+
+    def _executions(self, parents: Sequence[Sample], past: Past) -> dict[str, str]:
+        """Return the table of each parent that was evaluated in the solver, to the end or until it was eliminated."""
+        tried = [one.id for one in parents if (one.f_hf, one.eliminated) != (None, None)]
+        best = next((rule.id for rule in by_high_fidelity(past.samples)), None)
+        if past.reference is None:
+            return {}
+        return {
+            name: execution(
+                past.solved[name],
+                past.reference,
+                past.solved.get(best or "") if best != name else None,
+                self._high,
+            )
+            for name in tried
+            if name in past.solved
+        }
 
     def _theme(self, request: WrittenRequest, facts: PromptContext) -> str:
         if not isinstance(request, SampleRequest) or request.operator != "i1":

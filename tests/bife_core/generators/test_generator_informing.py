@@ -62,11 +62,11 @@ def test_an_earlier_attempt_is_a_line_that_says_what_and_how(rest: dict[str, obj
 
 
 def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
-    why = lost([1.03] * 6, [1.0] * 6, 6.0, "arithmetic")
+    why = lost([1.03] * 6, [1.0] * 6, 6.0, of=10)
     text = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, eliminated=why),)}), ())
     assert text == (
         "- Thought 1: F_LF 0.250, eliminated by racing: it took 3.0% more than the worst rule kept on 6 "
-        "instances"
+        "of 10 instances"
     )
 
 

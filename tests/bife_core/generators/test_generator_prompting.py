@@ -82,10 +82,39 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         rpb=-16.0,
         earlier=(*PARENTS, failed),
         failings={"g00-c01": ("It fails at the root.",)},
+        executions={"g00-c01": "instance | nodes\n1 | 500\n\nOf its CPU time the root took 40%."},
+        tau=0.24,
     )
     solved = PARENTS[0].model_copy(update={"f_hf": -12.0})
     (message,) = assemble(request("e2", (solved, PARENTS[1])), context)
     assert message.content == (golden_dir / "informed_prompt.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("known", "standing"),
+    [
+        ({"f_hf": -5.0}, "the best rule so far"),
+        ({"f_hf": -7.0}, "a rule that works"),
+        ({"f_hf": -9.0}, "a rule that works, but is slower than SCIP's own"),
+        (
+            {"eliminated": "it took 2 times as much"},
+            "a rule that was eliminated by racing, since it was too slow to be kept",
+        ),
+        ({}, "a rule that was not evaluated in the solver"),
+    ],
+)
+def test_a_rule_to_change_is_called_what_its_solves_show(known: dict[str, object], standing: str) -> None:
+    context = ABOUT.model_copy(
+        update={"rpb": -8.0, "earlier": (PARENTS[1].model_copy(update={"f_hf": -6.0}),)}
+    )
+    parent = PARENTS[0].model_copy(update=known)
+    for operator in ("m1", "m2"):
+        content = assemble(request(operator, (parent,)), context)[0].content
+        assert f"# Your task\n\nBelow is {standing}. " in content
+        assert (
+            "Below is a rule that works. "
+            in assemble(request(operator, (parent,)), context, "paper")[0].content
+        )
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -155,7 +184,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template")
     others += ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
-    others += ("theme", "themes")
+    others += ("theme", "themes", "execution")
     assert names == {f"{name}.md" for name in (*OPERATORS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()

@@ -182,4 +182,7 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     assert "F_LF 0." in last
     assert "times the cost of SCIP's own rule" in last
     assert "It chose as strong branching did in" in last
+    assert "instance | nodes | x RPB | ms/node | x RPB | " in last
+    assert "Now it takes an F_LF of 0." in last
+    assert ("# How to read the tables" in first, "Now it takes" in first) == (False, False)
     assert "# What becomes of the numbers" in first
