@@ -123,7 +123,7 @@ def run_together(place: Path, count: int) -> list[str]:
         environment = os.environ | {"BIFE_HOME": str(home), "PYTHONPATH": root}
         with (place / f"evolution-{number}.txt").open("wb") as said:
             running[number] = subprocess.Popen(
-                [*command, "--workers", "1", "--set", f"search.seed={number}"],
+                [*command, "--workers", "1", "--seed", str(number)],
                 env=environment,
                 cwd=home,
                 stdin=subprocess.DEVNULL,

@@ -37,7 +37,7 @@ class RunnerConfig(Value):
         "machine.",
     )
     workers: int | None = Field(
-        None, ge=1, description="Solver processes of this machine, one pinned per core; None uses all cores."
+        None, ge=1, description="Solver processes of this machine, one pinned per core; none uses all cores."
     )
 
 
@@ -64,8 +64,8 @@ class PipelineConfig(Value):
     def _rules_are_asked_for(self) -> PipelineConfig:
         if self.search.method == "symbolic" and self.generator.kind != "offline":
             raise ValueError(
-                "search.method='symbolic' fits rules and asks no generator to write any: with "
-                f"generator.kind={self.generator.kind!r} choose search.method='bife' or another"
+                "the search 'symbolic' fits rules and asks no generator to write any: with the generator "
+                f"{self.generator.kind!r} choose the search 'bife' or another"
             )
         return self
 

@@ -14,16 +14,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bife_core.errors import ConfigError
 
 
-def _title(name: str, _: Any) -> str:
-    """Return what a form calls a field: ``time_limit_s`` is "Time limit (s)"."""
-    words = name.removesuffix("_s").replace("_", " ")
-    return words[:1].upper() + words[1:] + (" (s)" if name.endswith("_s") else "")
-
-
 class Value(BaseModel):
     """A value: immutable, compared by its fields, and strict about their names."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", field_title_generator=_title)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     def fingerprint(self) -> str:
         """Return a hash of the resolved values, equal for equal values."""
@@ -73,6 +67,7 @@ def describe(error: Exception) -> str:
     lines = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"]) or "configuration"
-        found = reprlib.repr(item.get("input"))
-        lines.append(f"{where}: {item['msg']} (found {found})")
+        # What concerns several fields names them itself.
+        found = "" if isinstance(item["input"], dict) else f" (found {reprlib.repr(item['input'])})"
+        lines.append(f"{where}: {item['msg'].removeprefix('Value error, ')}{found}")
     return f"{'; '.join(lines)}."

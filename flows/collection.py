@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
-from bife_core.config import PipelineConfig
+from bife_core.settings import Settings
 from flows.reporting.conduct import HOOKS, conducted
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
@@ -15,12 +15,12 @@ from tasks.tracking.store import COLLECTION
 
 @flow(name="collection", flow_run_name="collection {config.instances.label}", **HOOKS)
 @conducted
-def collection(config: PipelineConfig) -> CollectionResult:
+def collection(config: Settings) -> CollectionResult:
     """Record expert samples of a benchmark; instances done in an earlier run are not solved again.
 
     Parameters
     ----------
-    config : PipelineConfig
+    config : Settings
         Its `instances`, `solver`, `collection` and `runner` are read.
     """
     wanted = config.collection.decisions

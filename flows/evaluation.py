@@ -9,13 +9,13 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.benchmarks.formulation import likeness_of
-from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import known_as
 from bife_core.methods.base import Method
 from bife_core.methods.loading import BUDGET, load_method, with_budget
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.report import Story
+from bife_core.settings import Settings
 from bife_core.wording import counted
 from flows.conclusions import comparison, evaluation_conclusion
 from flows.registration import present_champion, register_rule
@@ -51,7 +51,7 @@ RuleReference = Annotated[
 @flow(name="evaluation", flow_run_name="evaluation {config.instances.label}", **HOOKS)
 @conducted
 def evaluation(
-    config: PipelineConfig,
+    config: Settings,
     rule: RuleReference,
     as_challenger: bool = False,
     others: tuple[str, ...] = (),
@@ -63,7 +63,7 @@ def evaluation(
 
     Parameters
     ----------
-    config : PipelineConfig
+    config : Settings
         Its `instances`, `solver`, `evaluation` and `runner` are read.
     rule : str
         The leading method: a file, the name of a reference rule, ``models:/<name>@<alias>``, ``runs:/<run id>``,

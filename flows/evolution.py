@@ -10,6 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.search import open_search
+from bife_core.settings import Settings, settings_of
 from bife_core.study import EvolutionState, Journal, Study
 from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Tried
 from flows.collection import collection
@@ -32,7 +33,7 @@ from tasks.workers import worker_pool
 @flow(name="evolution", flow_run_name="evolution {config.instances.label}", **HOOKS)
 @conducted
 def evolution(
-    config: PipelineConfig,
+    config: Settings,
     # Left out of the form on Prefect's page: only another flow has one to hand over.
     decisions: SkipJsonSchema[CollectionSummary | None] = None,
 ) -> EvolutionResult:
@@ -40,7 +41,7 @@ def evolution(
 
     Parameters
     ----------
-    config : PipelineConfig
+    config : Settings
         All but its `evaluation` is read.
     decisions : CollectionSummary, optional
         What F_LF is measured on; collected first if it is not given and the search goes by F_LF.
@@ -79,7 +80,7 @@ def evolution(
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     news = result.new or tried_again()
     if result.best is not None and result.run.run_id and stands_alone() and news:
-        payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
+        payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
         announce(EVOLUTION_ENDED, f"evolution.{result.key}", payload)
     return with_message(result, result.sentence, None if result.new else NOTHING_TO_DO)
 

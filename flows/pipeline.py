@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prefect import flow
 
-from bife_core.config import PipelineConfig
 from bife_core.search import open_search
+from bife_core.settings import Settings
 from flows.collection import collection
 from flows.conclusions import comparison, pipeline_conclusion
 from flows.evaluation import evaluation
@@ -27,12 +27,12 @@ from tasks.stores import noted, observer
 
 @flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", **HOOKS)
 @conducted
-def pipeline(config: PipelineConfig) -> PipelineResult:
+def pipeline(config: Settings) -> PipelineResult:
     """Discover a rule for a benchmark and register it; run it again to go on where it stopped.
 
     Parameters
     ----------
-    config : PipelineConfig
+    config : Settings
         All stages' settings; `bife_core.presets.preset` makes some.
     """
     config = resolved(config)

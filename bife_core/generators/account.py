@@ -131,7 +131,8 @@ def reached(budget: BudgetConfig, spent: Spending, solver_s: float = 0.0) -> str
     """Return the sentence that says which limit on calls, tokens, money or solves is reached, or None."""
     for name, used, limit in _used(budget, spent, solver_s):
         if used >= limit:
-            return f"budget.{name} is used up: {used:,} of {limit:,} {_SPENT[name]}."
+            setting = name if name == "usd" else f"budget.{name}"
+            return f"{setting} is used up: {used:,} of {limit:,} {_SPENT[name]}."
     return None
 
 
@@ -143,7 +144,7 @@ def used_shares(budget: BudgetConfig, spent: Spending, solver_s: float, elapsed_
 
 def out_of_time(budget: BudgetConfig) -> str:
     """Return the sentence that says that no time is left."""
-    return f"budget.hours is used up: the search has run for {budget.hours or 0:g} hours."
+    return f"hours is used up: the search has run for {budget.hours or 0:g} hours."
 
 
 @dataclass

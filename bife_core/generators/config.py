@@ -33,10 +33,11 @@ class GeneratorConfig(Value):
 
     kind: Annotated[str, AfterValidator(GENERATORS.known)] = Field(
         "offline",
-        description="Offline grammar, an OpenAI-compatible API, recorded answers, or a plugin.",
+        description="What writes the rules: a grammar (offline), an OpenAI-compatible API (openai), recorded answers "
+        "(replay), or a plugin.",
         json_schema_extra=GENERATORS.offer,
     )
-    model: str | None = Field(None, description="Model name; None reads BIFE_LLM_MODEL.")
+    model: str | None = Field(None, description="Name of the API's model; none reads BIFE_LLM_MODEL.")
     temperature: float | None = Field(None, ge=0, le=2, description="Temperature; None is the API's own.")
     prompts: Prompts = Field(
         "informed",
@@ -62,10 +63,16 @@ class BudgetConfig(Value):
     calls: int | None = Field(None, ge=1, description="Calls to the model API, failed ones included.")
     tokens: int | None = Field(None, ge=1, description="Tokens of prompts and answers together.")
     usd: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="US dollars; needs BIFE_LLM_PRICE_IN and _OUT."
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="US dollars that model calls may cost; needs BIFE_LLM_PRICE_IN and _OUT.",
     )
     hours: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="Wall-clock hours the search runs, over all its starts."
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Wall-clock hours that the search may run, over all its starts.",
     )
     solver_s: float | None = Field(
         None,

@@ -56,7 +56,7 @@ class OpenAIGenerator:
         _, self.model = settings.require_complete()
         if account.budget.usd is not None and None in (settings.price_in, settings.price_out):
             raise ConfigError(
-                "budget.usd needs the prices of the model, in US dollars per million tokens: set "
+                "usd needs the prices of the model, in US dollars per million tokens: set "
                 "BIFE_LLM_PRICE_IN and BIFE_LLM_PRICE_OUT (0 for a model of your own)."
             )
         self.settings = settings

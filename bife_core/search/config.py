@@ -34,7 +34,7 @@ class SearchConfig(Value):
     """
 
     method: Annotated[str, AfterValidator(SEARCHES.known)] = Field(
-        "bife", description="Registered name of the search.", json_schema_extra=SEARCHES.offer
+        "bife", description="How rules are searched for.", json_schema_extra=SEARCHES.offer
     )
     samples: int = Field(100, ge=1, description="Rules to sample in all.")
     initial: int = Field(16, ge=1, description="Rules sampled for the initial population.")
@@ -54,7 +54,7 @@ class SearchConfig(Value):
     seed: int | None = Field(
         0,
         ge=0,
-        description="Seed of all draws of the search; null draws one from the time a run was scheduled for, so that "
+        description="Seed of all draws of the search; none draws one from the time a run was scheduled for, so that "
         "each run of a schedule searches anew.",
     )
     first_rules: tuple[str, ...] = Field(

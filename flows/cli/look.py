@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +14,6 @@ from flows.cli.options import with_configuration
 from flows.cli.outcome import CommandEnd
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from bife_core.config import PipelineConfig
 
 
@@ -94,24 +91,13 @@ def config(
     ] = False,
 ) -> None:
     """Print every setting with its value and meaning, as the given options resolve it."""
+    from bife_core.settings import described, settings_of
+
     if as_json:
-        typer.echo(json.dumps(config.model_dump(mode="json"), indent=2))
+        typer.echo(json.dumps(settings_of(config), indent=2))
         return
-    rows = [(name, json.dumps(value), meaning) for name, value, meaning in settings_of(config)]
+    rows = [(name, json.dumps(value), meaning) for name, value, meaning in described(config)]
     show_table(standard_output(), ("setting", "value", "meaning"), rows, numbers=False)
-
-
-def settings_of(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
-    """Yield (dotted key, value as JSON has it, description) of all settings."""
-    from pydantic import BaseModel
-
-    values = model.model_dump(mode="json")
-    for name, field in type(model).model_fields.items():
-        value = getattr(model, name)
-        if isinstance(value, BaseModel):
-            yield from settings_of(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", values[name], field.description or ""
 
 
 def plugins() -> None:

@@ -29,24 +29,49 @@ Groups = Annotated[
 
 def resolve(
     *,
-    benchmark: Annotated[
-        Text, Option(help="Family of generated instances.", show_default="combinatorial_auction")
+    preset: Annotated[
+        Literal["smoke", "quick", "paper"] | None,
+        Option(
+            help="What is left out: a budget of seconds, for tests; minutes; or the paper's.",
+            show_default="quick",
+        ),
+    ] = None,
+    instances: Annotated[
+        Text,
+        Option(
+            metavar="FAMILY|DIR",
+            help="Family of generated instances, or folder of your own .mps, .lp, .cip or .opb files.",
+            show_default="combinatorial_auction",
+        ),
     ] = None,
     size: Annotated[
         Text, Option(help="Size of generated instances: tiny, test or transfer.", show_default="the preset's")
     ] = None,
-    instances: Annotated[
-        Path | None,
+    groups: Groups = None,
+    solver: Annotated[
+        Text,
         Option(
-            metavar="DIR", help="Folder of your own .mps, .lp, .cip or .opb instances, instead of a family."
+            metavar="default|paper|FILE.set",
+            help="SCIP's settings in all stages: its own, the paper's (cuts at the root, no restarts), or a file's.",
+            show_default="the preset's",
         ),
     ] = None,
-    groups: Groups = None,
     search: Annotated[
         Text,
         Option(
             help="How rules are searched for: bife, symbolic, random, or a plugin's search (docs/searches.md).",
             show_default="the preset's, or bife with --generator",
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None, Option(min=1, help="Rules to sample in all.", show_default="the preset's")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="Seed of the search; expert samples and instances stay the same.",
+            show_default="0",
         ),
     ] = None,
     generator: Annotated[
@@ -57,69 +82,47 @@ def resolve(
             "plugin.",
         ),
     ] = None,
-    seed: Annotated[
-        int | None, Option(min=0, help="Seed of the search; expert samples and instances stay the same.")
-    ] = None,
-    preset: Annotated[
-        Literal["smoke", "quick", "paper"],
-        Option(help="Budget to start from: seconds, for tests; minutes; or the paper's."),
-    ] = "quick",
-    solver: Annotated[
-        Text,
-        Option(
-            metavar="default|paper|FILE.set",
-            help="SCIP's settings in all stages: its own, the paper's (cuts at the root, no restarts), or a file's.",
-            show_default="the preset's",
-        ),
+    model: Annotated[Text, Option(help="Name of the API's model, instead of BIFE_LLM_MODEL.")] = None,
+    usd: Annotated[float | None, Option(min=0, help="US dollars that model calls may cost.")] = None,
+    hours: Annotated[
+        float | None, Option(min=0, help="Wall-clock hours that the search may run, over all its starts.")
     ] = None,
     workers: Annotated[
         int | None, Option(min=1, help="Solver processes, one pinned per core; all cores by default.")
     ] = None,
+    approval: Annotated[
+        Literal["gate", "person"] | None,
+        Option(help="Who makes a registered rule champion: the numbers alone, or a person after them."),
+    ] = None,
     config: Annotated[
         Path | None,
-        Option(
-            metavar="FILE",
-            help="YAML, TOML or JSON file of settings, as `bife config --json` prints; it wins over --preset.",
-        ),
+        Option(metavar="FILE", help="YAML, TOML or JSON file of settings, as `bife config --json` prints."),
     ] = None,
     settings: Annotated[
         list[str] | None,
         Option(
             "--set",
-            metavar="SECTION.KEY=VALUE",
+            metavar="NAME=VALUE",
             help="Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins.",
         ),
     ] = None,
 ) -> PipelineConfig:
-    """Return the configuration that options name: preset, then file, options, --set.
+    """Return the configuration that options name: first a file's settings, then options, then --set.
 
-    The preset is that of the family that file, options or --set name. Options that contradict each other are a
-    `typer.BadParameter`, a setting that does not exist and a value that does not fit a `ConfigError`.
+    A setting that does not exist and a value that does not fit are a `ConfigError`.
     """
-    from bife_core.presets import preset as named, with_overrides
-    from bife_core.settings_file import read_settings
+    given = {name: value for name, value in locals().items() if value is not None}
+    from bife_core.settings import NAMES, configuration, read_settings
 
-    overrides = read_settings(config) if config is not None else {}
-    if instances is not None:
-        if benchmark is not None or size is not None:
-            raise typer.BadParameter("Give --instances, or --benchmark and --size, but not both.")
-        overrides |= {"instances.benchmark": "folder", "instances.folder": instances}
-    elif benchmark is not None:
-        overrides |= {"instances.benchmark": benchmark, "instances.folder": None, "instances.groups": None}
-    options = {
-        "instances.groups": groups,
-        "instances.size": size,
-        "search.method": search,
-        "search.seed": seed,
-        "generator.kind": generator,
-        "runner.workers": workers,
-        "solver": solver,
-    }
-    overrides |= {name: value for name, value in options.items() if value is not None}
-    overrides |= dict(map(assignment, settings or ()))
-    if "generator.kind" in overrides:
-        overrides.setdefault("search.method", "bife")  # the search that uses a generator
-    return with_overrides(named(preset, overrides.get("instances.benchmark")), overrides)
+    file, assigned = given.pop("config", None), given.pop("settings", ())
+    # The same command goes on where it stopped, so it draws no seed.
+    chosen = {"seed": 0} | (read_settings(file) if file is not None else {}) | given
+    for name, value in map(assignment, assigned):
+        if name in ("preset", "instances", *NAMES):
+            chosen[name] = value
+        else:
+            chosen["advanced"] = {**(chosen.get("advanced") or {}), name: value}
+    return configuration(chosen)
 
 
 def with_configuration(command: Command) -> Command:
@@ -150,8 +153,8 @@ def assignment(text: str) -> tuple[str, Any]:
 
     Examples
     --------
-    >>> assignment("search.samples=20"), assignment("instances.size=tiny"), assignment("evaluation.seeds=[0,1]")
-    (('search.samples', 20), ('instances.size', 'tiny'), ('evaluation.seeds', [0, 1]))
+    >>> assignment("samples=20"), assignment("size=tiny"), assignment("evaluation.seeds=[0,1]")
+    (('samples', 20), ('size', 'tiny'), ('evaluation.seeds', [0, 1]))
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():

@@ -18,12 +18,10 @@ from prefect.events import DeploymentEventTrigger
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.schedules import Schedule
+from prefect.utilities.schema_tools import ValidationError, validate
 from prefect.workers.process import ProcessWorker
-from pydantic import ValidationError
 
-from bife_core.config import PipelineConfig
 from bife_core.scip.solving import versions
-from bife_core.values import describe
 
 WORK_POOL: Final = "bife"
 
@@ -36,12 +34,6 @@ DEPLOYMENTS: Final[list[dict[str, Any]]] = _declared("prefect.yaml")["deployment
 
 LOST_RUNS: Final = AutomationCore.model_validate(_declared("prefect-lost-runs.yaml"))
 """For workers on other machines; on its own each worker of `bife up` sees within seconds that a process is gone."""
-
-
-def filled_form(deployment: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a declared deployment, every setting included."""
-    given = deployment.get("parameters", {})
-    return {name: PipelineConfig.model_validate(part).model_dump(mode="json") for name, part in given.items()}
 
 
 def register(client: SyncPrefectClient, deployments: list[dict[str, Any]] = DEPLOYMENTS) -> list[str]:
@@ -73,7 +65,7 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
             declared["entrypoint"],
             name,
             tags=declared["tags"],
-            parameters=filled_form(declared),
+            parameters=declared.get("parameters", {}),
             schedules=[Schedule(**schedule) for schedule in declared.get("schedules", [])],
             concurrency_limit=ConcurrencyLimitConfig(**limit) if limit else None,
             triggers=[DeploymentEventTrigger(**trigger) for trigger in declared.get("triggers", [])],
@@ -92,10 +84,12 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
     }
     refused = None
     try:
-        PipelineConfig.model_validate(present.parameters.get("config", {}))
+        validate(
+            present.parameters, update["parameter_openapi_schema"], raise_on_error=True, ignore_required=True
+        )
     except ValidationError as error:
-        refused = f"The parameters of {name} no longer fit and were replaced: {describe(error)}"
+        refused = f"The parameters of {name} no longer fit and were replaced: {error}"
     if refused is not None or not present.parameters:
-        update["parameters"] = filled_form(declared)
+        update["parameters"] = declared.get("parameters", {})
     client.update_deployment(present.id, DeploymentUpdate(**update))
     return refused

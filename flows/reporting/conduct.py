@@ -34,7 +34,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 EVOLUTION_ENDED: Final = "bife.evolution.ended"
-"""Event; its payload: `rule`, a reference to the best rule, and `config`, the settings of the evolution."""
+"""Event; its payload: `rule`, a reference to the best rule, and `config`, all settings of the evolution."""
 
 CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
 """Event; its payload: `name` of the registered model and `approval`, who is to decide."""

@@ -67,7 +67,7 @@ def something_to_see(home: Home) -> Iterator[Shown]:
         bife_up(home, BIFE_LLM_BASE_URL=api.base_url, BIFE_LLM_MODEL=MODEL, BIFE_LLM_API_KEY="") as up,
     ):
         pipeline = up.page.end_well("pipeline", config=searching())
-        up.page.end_well("evolution", config=searching(generator__kind="openai", search__seed=1))
+        up.page.end_well("evolution", config=searching(generator="openai", seed=1))
         up.page.end_well("evaluation", config=comparing(), rule="paper_ca", as_challenger=True)
         below = up.page.runs(flow_runs={"parent_flow_run_id": {"any_": [pipeline["id"]]}})
         search = next(run for run in below if run["name"].startswith("evolution"))
@@ -77,7 +77,7 @@ def something_to_see(home: Home) -> Iterator[Shown]:
 def searching(**changed: Any) -> dict[str, Any]:
     """Return the settings of a search that is small, and large enough to have something to compare."""
     return smoke(
-        search__samples=24,
+        samples=24,
         search__initial=8,
         search__population=4,
         high__race=False,  # every rule that is solved with has an F_HF to draw
@@ -90,7 +90,7 @@ def searching(**changed: Any) -> dict[str, Any]:
 def comparing() -> dict[str, Any]:
     """Return the settings of a comparison that a good rule passes the gate with."""
     changed = {"evaluation__instances": 8, "evaluation__time_limit_s": 60}
-    return smoke(instances__size="test", approval="person", **changed)
+    return smoke(size="test", approval="person", **changed)
 
 
 def promotion_of(up: Operated, name: str, besides: str = "") -> dict[str, Any]:

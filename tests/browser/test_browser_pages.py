@@ -79,14 +79,15 @@ def test_a_value_out_of_bounds_starts_no_run(page, shown):
 def test_a_run_starts_with_what_a_person_changed_in_the_form(page, shown):
     before = {run["id"] for run in shown.up.page.runs_of("collection")}
     View("collection-form", form_of("collection"), ()).open(page, shown)
+    fill_in(page, "A size of the family", "tiny")
+    page.get_by_role("tab", name="Own").click()
     fill_in(page, "Decisions to record in all.", "25")
-    page.get_by_label("Size", exact=False).first.fill("tiny")
     send(page, page.get_by_role("button", name="Submit"), "**/create_flow_run")
     assert missing(page, ["scheduled to start now"]) == []
     (started,) = [run for run in shown.up.page.runs_of("collection") if run["id"] not in before]
     ended = shown.up.page.end_of(started["id"])
     config = ended["parameters"]["config"]
-    assert (config["instances"]["size"], config["collection"]["decisions"]) == ("tiny", 25)
+    assert config == {"preset": "quick", "size": "tiny", "advanced": {"collection": {"decisions": 25}}}
     assert ended["state_type"] == "COMPLETED", ended["state"]
     assert "25 decisions" in ended["state"]["message"]
 

@@ -115,10 +115,10 @@ VIEWS: Final = (
         "prefect-form",
         form_of("pipeline"),
         (
-            "Everything one run from instances to a registered rule needs.",
-            "Registered family, or 'folder'.",
+            "What is solved: a family of generated instances, or a folder of your own",
             "Rules to sample in all.",
-            "Time limit (s)",
+            "Any other setting; what is left out is the preset's.",
+            "As the preset",
         ),
     ),
     View(

@@ -18,7 +18,7 @@ WAITS = "this one waits for it"
 
 def started_together(reference: Reference, command: Sequence[str], seed: int) -> dict[str, Any]:
     """Start three runs at once and return what became of them; `reference` is the same evolution, alone."""
-    other = (*command, "--benchmark", "set_covering")
+    other = (*command, "--instances", "set_covering")
     with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(seed) as api:
         home = Path(directory)
         programs = [Program(arguments, home, api.environment) for arguments in (command, command, other)]

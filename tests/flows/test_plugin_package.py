@@ -26,7 +26,7 @@ SECTIONS = {
 FORM_AND_SEARCH = """
 import json
 import bife_core
-from bife_core.config import PipelineConfig
+from bife_core.settings import form
 chosen = {"search.method": "best_of", "search.samples": 2, "search.initial": 2, "generator.kind": "constant"}
 few = {"collection.decisions": 5, "instances.benchmark": "knapsack"}
 config = bife_core.with_overrides(bife_core.preset("smoke"), chosen | few)
@@ -35,8 +35,7 @@ with bife_core.InProcess() as workers:
     decisions = bife_core.collect_decisions(knapsacks, config.collection, "decisions", workers)
     models = knapsacks.instances("design", 1)
     found = bife_core.evolve(config, models, decisions, workers=workers, folder="search")
-form = PipelineConfig.model_json_schema()
-print(json.dumps(form | {"chosen": config.search.method, "rule": found.best.source}))
+print(json.dumps({"form": form()["properties"], "chosen": config.search.method, "rule": found.best.source}))
 """
 SEARCH_AND_EVALUATION = """
 import sys
@@ -46,14 +45,13 @@ from flows.cli import app
 def bife(*words):
     assert app([*words, *sys.argv[1:]], prog_name="bife", standalone_mode=False) in (0, None)
 
-small = ("--set", "search.samples=2", "--set", "search.initial=2")
-bife("evolve", "--search", "best_of", "--generator", "constant", *small)
+bife("evolve", "--search", "best_of", "--generator", "constant", "--samples", "2")
 (rule,) = project_home().runs.rglob("best_rule.py")
 one = ("--set", "evaluation.instances=1")
 bife("evaluate", "--rule", "largest_gain", "--rule", str(rule), *one)
 """
 """Both commands in one process, for Prefect and MLflow take seconds to start."""
-SMOKE = ("--preset", "smoke", "--benchmark", "knapsack", "--workers", "1")
+SMOKE = ("--preset", "smoke", "--instances", "knapsack", "--workers", "1")
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -103,11 +101,12 @@ def python(tmp_path: Path, home: Path) -> Callable[..., str]:
 def test_an_installed_package_is_offered_and_searched_with(python: Callable[..., str]) -> None:
     offered = json.loads(python(FORM_AND_SEARCH))
     assert offered["chosen"] == "best_of"
-    choices = {name: definition["properties"] for name, definition in offered["$defs"].items()}
-    assert "knapsack" in choices["InstancesConfig"]["benchmark"]["enum"]
-    assert "best_of" in choices["SearchConfig"]["method"]["enum"]
-    assert "constant" in choices["GeneratorConfig"]["kind"]["enum"]
-    assert "largest_gain" in choices["EvaluationConfig"]["baseline"]["enum"]
+    form = offered["form"]
+    assert "knapsack" in form["instances"]["anyOf"][0]["enum"]
+    assert "best_of" in form["search"]["enum"]
+    assert "constant" in form["generator"]["enum"]
+    evaluation = form["advanced"]["anyOf"][1]["properties"]["evaluation"]["properties"]
+    assert "largest_gain" in evaluation["baseline"]["enum"]
     assert "variable_features[24]" in offered["rule"]
 
 

@@ -65,7 +65,7 @@ def test_fewer_calls_than_the_initial_population_still_give_a_rule(search):
     with ModelApi() as api:
         result = search(22, api, usd=0.0028)
     assert result.best is not None
-    assert "budget.usd" in result.ended_by
+    assert "usd is used up" in result.ended_by
     assert 2 <= len(api.requests) == len(result.samples) <= 4
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import httpx
 import psutil
 
-from bife_core.presets import preset
 from flows.operate.servers import Server, free_port
 from flows.operate.stack import current, state_file
 from tasks.home import Home
@@ -36,12 +35,22 @@ def until(condition: Callable[[], Any], what: str, limit_s: float = 400.0) -> An
 
 
 def smoke(**changed: Any) -> dict[str, Any]:
-    """Return the settings of a run that takes seconds, some of them changed: ``search__samples=4``."""
-    config = preset("smoke").model_dump(mode="json")
-    for dotted, value in changed.items():
-        section, _, name = dotted.partition("__")
-        config[section] = config[section] | {name: value} if name else value
-    return config
+    """Return the settings of a run that takes seconds, some of them changed: ``samples=4, search__population=2``."""
+    advanced = {name.replace("__", "."): value for name, value in changed.items() if "__" in name}
+    own = {name: value for name, value in changed.items() if "__" not in name}
+    return {"preset": "smoke", "seed": 0} | own | {"advanced": nested(advanced)}
+
+
+def nested(dotted: dict[str, Any]) -> dict[str, Any]:
+    """Return settings by dotted names as a form sends them."""
+    sections: dict[str, Any] = {}
+    for where, value in dotted.items():
+        *path, last = where.split(".")
+        node = sections
+        for name in path:
+            node = node.setdefault(name, {})
+        node[last] = value
+    return sections
 
 
 class _Patient(httpx.HTTPTransport):

@@ -90,7 +90,7 @@ def test_sums_are_exact_to_the_last_fraction_of_a_cent() -> None:
     [
         ({"calls": 3}, {"calls": 3}, "budget.calls is used up: 3 of 3 calls"),
         ({"tokens": 30}, {"prompt_tokens": 20, "completion_tokens": 10}, "budget.tokens"),
-        ({"usd": 0.1}, {"cost_usd": Decimal("0.1")}, "budget.usd is used up: 0.1 of 0.1 US dollars"),
+        ({"usd": 0.1}, {"cost_usd": Decimal("0.1")}, "usd is used up: 0.1 of 0.1 US dollars"),
     ],
 )
 def test_a_limit_is_reached_at_its_value_and_says_so(
@@ -157,7 +157,7 @@ def test_no_call_goes_out_after_the_time(tmp_path: Path) -> None:
     with ModelApi() as api:
         (end,) = ask_for(generator(api, tmp_path, BudgetConfig(hours=1), time.time() - 1.0), 1)
     assert isinstance(end, BudgetReachedError)
-    assert "budget.hours" in str(end)
+    assert "hours is used up" in str(end)
     assert end.draft is not None
     assert not api.requests
 

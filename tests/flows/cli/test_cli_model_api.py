@@ -54,7 +54,7 @@ def test_a_money_budget_without_prices_ends_before_anything_begins(bife, monkeyp
         for name, value in variables(api).items():
             if name.startswith("BIFE_"):
                 monkeypatch.setenv(name, value)
-        ended = bife("run", "--preset", "smoke", "--generator", "openai", "--set", "budget.usd=1")
+        ended = bife("run", "--preset", "smoke", "--generator", "openai", "--usd", "1")
     assert ended.exit_code == 1
     assert "BIFE_LLM_PRICE_IN" in sentence(ended.stderr)
     assert api.requests == []

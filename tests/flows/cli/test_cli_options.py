@@ -1,10 +1,11 @@
+import inspect
 import json
 
 import pytest
 
-from bife_core.config import PipelineConfig
 from bife_core.presets import preset, with_overrides
-from flows.cli.look import settings_of
+from bife_core.settings import NAMES, configuration, described
+from flows.cli import options
 from flows.cli.options import assignment
 from tests.flows.cli.conftest import sentence
 
@@ -12,7 +13,7 @@ from tests.flows.cli.conftest import sentence
 def resolved(bife, *arguments):
     result = bife("config", "--json", *arguments)
     assert result.exit_code == 0, result.output
-    return PipelineConfig.model_validate(json.loads(result.stdout))
+    return configuration(json.loads(result.stdout))
 
 
 def test_a_preset_alone_is_the_preset_and_quick_is_the_default(bife):
@@ -27,10 +28,10 @@ def test_a_family_has_its_own_budget_whatever_names_it(bife, tmp_path):
     own = preset("quick", "item_placement")
     assert own.evaluation.metric == "primal_dual_integral"
     file = tmp_path / "settings.json"
-    file.write_text('{"instances": {"benchmark": "item_placement"}}')
+    file.write_text('{"instances": "item_placement"}')
     named = (
-        ("--benchmark", "item_placement"),
-        ("--set", "instances.benchmark=item_placement"),
+        ("--instances", "item_placement"),
+        ("--set", "instances=item_placement"),
         ("--config", file),
     )
     assert [resolved(bife, *given) for given in named] == [own] * 3
@@ -40,28 +41,33 @@ def test_a_family_has_its_own_budget_whatever_names_it(bife, tmp_path):
 
 
 def test_options_change_what_they_say(bife, tmp_path):
-    config = resolved(bife, "--benchmark", "set_covering", "--size", "tiny", "--workers", 3, "--seed", 7)
+    config = resolved(bife, "--instances", "set_covering", "--size", "tiny", "--workers", 3, "--seed", 7)
     assert (config.instances.benchmark, config.instances.size) == ("set_covering", "tiny")
     assert (config.runner.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
     config = resolved(bife, "--instances", tmp_path, "--groups", "day[0-9]+", "--generator", "openai")
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
     assert config.instances.groups == "day[0-9]+"
     assert (config.generator.kind, config.search.method) == ("openai", "bife")
+    config = resolved(bife, "--samples", 4, "--usd", 2, "--hours", 0.5, "--approval", "person")
+    assert (config.search.samples, config.search.initial, config.approval) == (4, 4, "person")
+    assert (config.budget.usd, config.budget.hours) == (2, 0.5)
     config = resolved(bife, "--search", "reevo", "--set", "search.options.mutation_rate=0.25")
     assert (config.search.method, config.search.options) == ("reevo", {"mutation_rate": 0.25})
 
 
 def test_later_sources_win_over_earlier_ones(bife, tmp_path):
     file = tmp_path / "settings.json"
-    file.write_text('{"search": {"samples": 20, "seed": 5, "population": 4}, "runner": {"workers": 2}}')
-    config = resolved(bife, "--preset", "smoke", "--config", file, "--seed", 6, "--set", "search.samples=30")
+    file.write_text(
+        '{"preset": "paper", "samples": 20, "seed": 5, "workers": 2, "advanced": {"search": {"population": 4}}}'
+    )
+    assert resolved(bife, "--config", file).generator.prompts == "paper"
+    config = resolved(bife, "--preset", "smoke", "--config", file, "--seed", 6, "--set", "samples=30")
     assert (config.search.samples, config.search.seed, config.search.population) == (30, 6, 4)
     assert config.runner.workers == 2
     assert config.instances == preset("smoke").instances
-    file.write_text(
-        json.dumps({"instances": {"benchmark": "folder", "folder": str(tmp_path), "groups": "day"}})
-    )
-    config = resolved(bife, "--config", file, "--benchmark", "set_covering")
+    file.write_text(json.dumps({"instances": str(tmp_path), "groups": "day"}))
+    assert resolved(bife, "--config", file).instances.folder == tmp_path
+    config = resolved(bife, "--config", file, "--instances", "set_covering", "--set", "groups=null")
     assert (config.instances.benchmark, config.instances.folder) == ("set_covering", None)
     assert "a family knows its own" in sentence(bife("config", "--groups", "day").stderr)
 
@@ -69,9 +75,9 @@ def test_later_sources_win_over_earlier_ones(bife, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("settings.YML", "search:\n  samples: 20  # few\n  first_rules: [e1, m1]\nrunner.workers: 2\n"),
-        ("settings.toml", 'search.samples = 20\nsearch.first_rules = ["e1", "m1"]\n[runner]\nworkers = 2\n'),
-        ("settings", '{"search": {"samples": 20, "first_rules": ["e1", "m1"]}, "runner": {"workers": 2}}'),
+        ("settings.YML", "samples: 20  # few\nworkers: 2\nadvanced:\n  search.first_rules: [e1, m1]\n"),
+        ("settings.toml", 'samples = 20\nworkers = 2\n[advanced]\nsearch.first_rules = ["e1", "m1"]\n'),
+        ("settings", '{"samples": 20, "workers": 2, "advanced": {"search": {"first_rules": ["e1", "m1"]}}}'),
     ],
 )
 def test_a_file_of_settings_is_yaml_toml_or_json(bife, tmp_path, name, content):
@@ -93,7 +99,7 @@ def test_what_json_prints_can_be_read_again(bife, tmp_path):
 
 def test_the_table_shows_every_setting_with_its_meaning(bife):
     shown = bife("config", "--preset", "paper").stdout
-    rows = list(settings_of(preset("paper")))
+    rows = list(described(preset("paper")))
     assert len(rows) > 30
     assert all(name in shown and meaning for name, _, meaning in rows)
 
@@ -102,9 +108,13 @@ def test_the_table_shows_every_setting_with_its_meaning(bife):
     ("arguments", "text"),
     [
         (("--set", "search.sample=3"), "There is no setting 'search.sample'; `bife config` lists them all."),
-        (("--set", "search.samples=many"), "search.samples"),
-        (("--set", "search=3"), "search"),
-        (("--generator", "oracle"), "generator.kind"),
+        (("--set", "samples=many"), "samples: Input should be a valid integer"),
+        (("--set", "search=3"), "search: "),
+        (
+            ("--set", "search.samples=3"),
+            "'advanced' has no 'search.samples': it stands by itself, as 'samples'.",
+        ),
+        (("--generator", "oracle"), "generator: There is no generator 'oracle'"),
         (("--config", "no-such.json"), "no-such.json cannot be read: No such file or directory."),
     ],
 )
@@ -118,8 +128,8 @@ def test_settings_that_cannot_be_used_are_one_sentence(bife, arguments, text):
     ("name", "content", "text"),
     [
         ("settings.json", "{", "is no JSON file"),
-        ("settings.json", '{"serch": {}, "x": 1}', "There is no setting 'x'"),
-        ("settings.yaml", "search: {samples: 20", "is no YAML file"),
+        ("settings.json", '{"serch": {}, "x": 1}', "There is no setting 'serch'"),
+        ("settings.yaml", "samples: {samples: 20", "is no YAML file"),
         ("settings.yaml", "", "must hold settings by name, as one YAML mapping; found NoneType."),
         ("settings.toml", "[search", "is no TOML file"),
     ],
@@ -135,10 +145,8 @@ def test_files_that_cannot_be_used_are_one_sentence(bife, tmp_path, name, conten
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--instances", ".", "--benchmark", "set_covering"),
-        ("--instances", ".", "--size", "tiny"),
         ("--preset", "large"),
-        ("--set", "search.samples"),
+        ("--set", "samples"),
         ("--set", "=3"),
         ("--workers", "0"),
         ("--no-such-option",),
@@ -146,6 +154,11 @@ def test_files_that_cannot_be_used_are_one_sentence(bife, tmp_path, name, conten
 )
 def test_contradictions_are_usage_errors(bife, arguments):
     assert bife("config", *arguments).exit_code == 2
+
+
+def test_options_are_called_as_the_settings_are():
+    given = inspect.signature(options.resolve).parameters
+    assert [*given] == ["preset", "instances", *NAMES, "config", "settings"]
 
 
 def test_values_are_json_or_else_text():

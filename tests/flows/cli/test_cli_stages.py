@@ -148,9 +148,9 @@ def test_a_run_on_unlike_instances_ends_without_a_champion_and_says_why(bife, tm
     ("arguments", "text"),
     [
         (("--instances", "EMPTY"), "holds no instance"),
-        (("--instances", "no-such-folder"), "no-such-folder is no folder of instances"),
-        (("--instances", FOREIGN / "lseu.mps"), "lseu.mps is no folder of instances"),
-        (("--benchmark", "knapsack"), "There is no benchmark 'knapsack'"),
+        (("--instances", "no-such-folder"), "no-such-folder is no folder, and no family"),
+        (("--instances", FOREIGN / "lseu.mps"), "lseu.mps is no folder, and no family"),
+        (("--instances", "knapsack"), "knapsack is no folder, and no family; families are set_covering,"),
         (("--size", "huge"), "has no size 'huge'"),
         (("--generator", "openai"), "The model API is not configured"),
         (("--generator", "replay"), "replay_from"),

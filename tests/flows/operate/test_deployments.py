@@ -14,8 +14,9 @@ from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
 from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.presets import preset
+from bife_core.settings import configuration, settings_of
 from flows.operate.abandoned import GONE
-from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, WORK_POOL, filled_form, register
+from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, WORK_POOL, register
 from flows.reporting.conduct import EVOLUTION_ENDED, announce
 from tasks.states import NOTHING_TO_DO
 from tests.support.operating import until
@@ -27,15 +28,14 @@ AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} fo
 def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_seed_for_each_run():
     quick = preset("quick")
     anew = quick.model_copy(update={"search": quick.search.model_copy(update={"seed": None})})
-    assert [form for deployment in DEPLOYMENTS if (form := filled_form(deployment))] == [
-        {"config": anew.model_dump(mode="json")}
-    ] * 4
+    filled = [deployment["parameters"]["config"] for deployment in DEPLOYMENTS if "parameters" in deployment]
+    assert [configuration(settings) for settings in filled] == [anew] * 4
     for deployment in DEPLOYMENTS:
         module, _, function = deployment["entrypoint"].rpartition(".")
         form = getattr(import_module(module), function).parameters.model_dump()
         triggers = deployment.get("triggers", [])
         expected = {name for trigger in triggers for name in trigger["parameters"]}
-        assert form["properties"].keys() >= filled_form(deployment).keys() | expected
+        assert form["properties"].keys() >= deployment.get("parameters", {}).keys() | expected
 
 
 @pytest.mark.parametrize(
@@ -58,20 +58,21 @@ def test_no_run_that_has_ended_is_taken_for_lost(state, ended):
 def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(served):
     assert register(served, AGAIN) == []
     made = served.read_deployment_by_name("pipeline/pipeline-again")
-    assert made.parameters == filled_form(AGAIN[3])
-    smaller = preset("smoke").model_dump(mode="json")
+    assert made.parameters == AGAIN[3]["parameters"]
+    smaller = {"preset": "smoke", "samples": 4}
     mine = {"parameters": {"config": smaller}, "tags": ["mine"], "concurrency_limit": 3}
     served.update_deployment(made.id, DeploymentUpdate(**mine, description="gone", version="0"))
     served.update_deployment_schedule(made.id, made.schedules[0].id, active=True)
     for name, parameters in (
-        ("evolution/evolution-again", {"config": {"search": {"wings": 2}}}),
+        ("evolution/evolution-again", {"config": {"advanced": {"search": {"wings": 2}}}}),
         ("collection/collection-again", {}),
     ):
         outdated = DeploymentUpdate(parameters=parameters, enforce_parameter_schema=False)
         served.update_deployment(served.read_deployment_by_name(name).id, outdated)
 
     (note,) = register(served, AGAIN)
-    assert note.startswith("The parameters of evolution-again no longer fit and were replaced: search.wings")
+    assert note.startswith("The parameters of evolution-again no longer fit and were replaced: ")
+    assert "'wings' was unexpected" in note
     kept = served.read_deployment_by_name("pipeline/pipeline-again")
     assert (kept.id, kept.parameters, kept.tags) == (made.id, {"config": smaller}, ["mine"])
     assert kept.global_concurrency_limit.limit == 3
@@ -79,7 +80,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
     assert (kept.description, kept.version) == (made.description, made.version)
     for number, name in ((0, "collection/collection-again"), (1, "evolution/evolution-again")):
         renewed = served.read_deployment_by_name(name)
-        assert renewed.parameters == filled_form(AGAIN[number])
+        assert renewed.parameters == AGAIN[number]["parameters"]
         assert renewed.enforce_parameter_schema
 
 
@@ -100,7 +101,7 @@ def announcing(payload: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
-    config = preset("smoke").model_dump(mode="json")
+    config = settings_of(preset("smoke"))
     rule = f"runs:/{uuid.uuid4().hex}"
     announcing({"rule": rule, "config": config})
     deployment = idle.read_deployment_by_name("evaluation/evaluation")

@@ -13,6 +13,8 @@ import httpx
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
+from bife_core.presets import preset
+from bife_core.settings import NAMES
 from bife_core.store import Store
 from flows.operate.abandoned import GONE
 from flows.operate.deployments import DEPLOYMENTS, WORK_POOL
@@ -65,19 +67,9 @@ def test_each_deployment_has_a_form_of_the_settings(operated):
         schema = found["parameter_openapi_schema"]
         if "config" not in schema["properties"]:
             continue
-        form = schema["definitions"]["InstancesConfig"]["properties"]
-        assert form["benchmark"]["enum"] == [*FAMILIES, "folder"]
-        settings = [
-            field
-            for definition in schema["definitions"].values()
-            for field in definition.get("properties", {}).values()
-            if "$ref" not in field
-        ]
-        assert all(field["description"] and field["title"] for field in settings)
-        assert (
-            schema["definitions"]["CollectionConfig"]["properties"]["time_limit_s"]["title"]
-            == "Time limit (s)"
-        )
+        form = schema["properties"]["config"]["properties"]
+        assert [*form] == ["preset", "instances", *NAMES, "advanced"]
+        assert form["instances"]["anyOf"][0]["enum"] == [*FAMILIES]
     assert "CollectionSummary" not in json.dumps(operated.page.deployment("evolution"))
     nightly = operated.page.deployment("pipeline")["schedules"]
     assert [(entry["schedule"]["cron"], entry["active"]) for entry in nightly] == [("0 2 * * *", False)]
@@ -86,14 +78,11 @@ def test_each_deployment_has_a_form_of_the_settings(operated):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"collection__decisions": 0}, "config.collection.decisions'. Failure reason: 0 is less than"),
-        (
-            {"instances__benchmark": "sudoku"},
-            "config.instances.benchmark'. Failure reason: 'sudoku' is not one of",
-        ),
-        ({"search__population": "e9"}, "config.search.population"),
-        ({"search__wings": 2}, "config.search'. Failure reason: Additional properties are not allowed"),
-        ({"generator__temperature": "hot"}, "config.generator.temperature"),
+        ({"samples": 0}, "config.samples'. Failure reason: 0 is less than"),
+        ({"search": "sudoku"}, "config.search'. Failure reason: 'sudoku' is not one of"),
+        ({"wings": 2}, "config'. Failure reason: Additional properties are not allowed ('wings' was"),
+        ({"search__population": "e9"}, "config.advanced"),
+        ({"search__wings": 2}, "config.advanced"),
     ],
 )
 def test_a_form_refuses_what_does_not_fit(operated, changed, sentence):
@@ -148,7 +137,7 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     ended = operated_alone.page.end_of(started["id"])
     assert (ended["state_type"], ended["run_count"]) == ("COMPLETED", 2), ended["state"]
     assert journal()[: len(paid)] == paid
-    samples = smoke()["search"]["samples"]
+    samples = preset("smoke").search.samples
     assert sum(body["kind"] == "drafted" for body in journal()) == samples
     runs = operated_alone.tracked("POST", "runs/search", experiment_ids=["1", "2", "3"], max_results=1000)[
         "runs"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.operate.deployments import DEPLOYMENTS, filled_form
+from flows.operate.deployments import DEPLOYMENTS
 from flows.operate.servers import Server
 from tests.flows.cli.conftest import REPOSITORY
 from tests.support.operating import PrefectPage, own_prefect, smoke, until
@@ -52,8 +52,8 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
             name: deployment[name] for name in ("entrypoint", "tags", "description")
         }
         assert made["enforce_parameter_schema"]
-        assert filled_form(made) == filled_form(deployment)
-    assert page.start("collection", config=smoke(collection__decisions=0)).status_code == 409
+        assert made["parameters"] == deployment.get("parameters", {})
+    assert page.start("collection", config=smoke(samples=0)).status_code == 409
 
     worker = Server(
         "worker",
@@ -63,7 +63,7 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
         tmp_path / "worker.log",
     )
     try:
-        ended = page.end_well("evolution", config=smoke(search__seed=None))
+        ended = page.end_well("evolution", config=smoke(seed=None))
         assert "is the best of" in ended["state"]["message"]
         # The automations of the file: an evaluation follows by itself.
         compared = until(lambda: page.runs_of("evaluation"), "an evaluation to be started")

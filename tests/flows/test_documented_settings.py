@@ -1,0 +1,97 @@
+"""Every example of settings in the documents is taken by the command line, by Prefect's server, and by a flow."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from prefect.utilities.schema_tools import validate
+
+from bife_core.config import PipelineConfig
+from bife_core.search.bife import BifeSearch
+from bife_core.search.config import SEARCHES
+from bife_core.settings import configuration, flat, form
+from flows.cli import app, options
+from flows.pipeline import pipeline
+from tests.support.documents import DOCS, blocks
+from tests.support.operating import nested
+
+PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+FAMILIES = {"F", "FAMILY", "knapsack"}
+"""What stands for a family: a placeholder, or one that the page has just added."""
+STAGES = r"run|demo|collect|evolve|evaluate|tune|config"
+
+
+def commands() -> list[str]:
+    """Return every documented command that takes settings."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        fenced = re.findall(rf"^ *(?:\$ )?(bife (?:{STAGES}) .*?)(?: {{2,}}#.*)?$", text, re.MULTILINE)
+        inline = re.findall(rf"`(bife (?:{STAGES}) [^`]*)`", text)
+        found += [" ".join(command.split()) for command in (*fenced, *inline)]
+    return sorted({command for command in found if "--" in command})
+
+
+def parameters() -> list[str]:
+    """Return every documented parameter `config` of a run of a deployment."""
+    shown = (re.findall(r"--param config='(.*?)'", page.read_text(encoding="utf-8")) for page in PAGES)
+    return [text for page in shown for text in page]
+
+
+def check(settings: dict[str, Any]) -> None:
+    """Check that a server takes settings as a flow's parameter, and the flow as a configuration."""
+    given = json.loads(json.dumps({"config": settings}, default=str))
+    schema = pipeline.parameters.model_dump()
+    schema["properties"]["config"] |= form()  # with the plugins of this process
+    validate(given, schema, raise_on_error=True)
+    taken = pipeline.validate_parameters(given)["config"]
+    assert isinstance(taken, PipelineConfig)
+    assert taken == configuration(settings)
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory with the folders and files that examples name, and a search that a page adds."""
+    for name in ("DIR", "plans", "shutoffs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "FILE.set").touch()
+    (tmp_path / "FILE").write_text(json.dumps(yaml.safe_load(blocks("cli.md", "yaml")[0])))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(SEARCHES, "first", BifeSearch)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, name, *words = shlex.split(command)
+    words = ["set_covering" if word in FAMILIES else word for word in words]
+    stage = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    given = stage.make_context(name, words).params
+    chosen: list[dict[str, Any]] = []
+    with monkeypatch.context() as context:
+        context.setattr("bife_core.settings.configuration", chosen.append)
+        options.resolve(**{option: given[option] for option in inspect.signature(options.resolve).parameters})
+    (settings,) = chosen
+    check(settings | {"advanced": nested(dict(flat(settings.get("advanced", {}))))})
+
+
+@pytest.mark.parametrize("text", parameters())
+def test_a_run_of_a_deployment_is_given_settings_that_it_takes(text: str) -> None:
+    check(json.loads(text))
+
+
+def test_a_file_of_settings_is_one_for_a_form_too() -> None:
+    (shown,) = blocks("cli.md", "yaml")
+    check(yaml.safe_load(shown))
+
+
+def test_examples_are_found() -> None:
+    assert len(commands()) > 12
+    assert len(parameters()) == 2
