@@ -97,11 +97,16 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> Inst
     return InstanceSet(label=opened.name, split=split, instances=chosen, notes=opened.notes)
 
 
+def samples_name(instances: InstancesConfig) -> str:
+    """Return the name of the folder of a benchmark's expert samples."""
+    return f"{instances.label}-{instances.fingerprint()}"
+
+
 @task(name="collect", task_run_name="collect {config.collection.decisions} decisions", **TRIED_AGAIN)
 def collect(config: PipelineConfig) -> CollectionSummary:
     """Record expert samples, on disk before they are used; raise `DecisionsError` if no instance gave one."""
     instances = config.instances
-    name = f"{instances.label}-{instances.fingerprint()}"
+    name = samples_name(instances)
     with alone_at(f"collection {name}", f"the collection for {instances.label}"):
         return collect_decisions(
             benchmark(instances),

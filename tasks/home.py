@@ -65,14 +65,8 @@ class Home:
 
     def sizes_mb(self) -> dict[str, float]:
         """Return the megabytes that each file and folder of the home takes, largest first."""
-        sizes = {}
-        for path in self.root.iterdir() if self.root.is_dir() else ():
-            files = [path] if path.is_file() else path.rglob("*")
-            size = 0
-            for file in files:
-                with suppress(OSError):  # gone meanwhile
-                    size += file.lstat().st_size
-            sizes[path.name] = size / 1e6
+        parts = self.root.iterdir() if self.root.is_dir() else ()
+        sizes = {path.name: megabytes(path) for path in parts}
         return dict(sorted(sizes.items(), key=lambda entry: -entry[1]))
 
     def require_room(self) -> None:
@@ -94,6 +88,15 @@ class Home:
                 "set BIFE_HOME to a directory of yours."
             ) from error
         return path
+
+
+def megabytes(path: Path) -> float:
+    """Return how much a file takes, or a folder with all below it."""
+    size = 0
+    for file in [path] if path.is_file() else path.rglob("*"):
+        with suppress(OSError):  # gone meanwhile
+            size += file.lstat().st_size
+    return size / 1e6
 
 
 def project_home() -> Home:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import doctor, look, rules, solve, stages, up
+from flows.cli import doctor, look, rules, solve, stages, up, upkeep
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ for panel, commands in {
         look.report,
     ),
     "Use": (solve.solve, rules.export),
-    "Operate": (up.up, up.down, up.status, look.track),
+    "Operate": (up.up, up.down, up.status, look.track, upkeep.prune, upkeep.backup),
     "Look around": (look.config, look.plugins, doctor.doctor),
 }.items():
     for command in commands:

@@ -27,10 +27,15 @@ R = TypeVar("R")
 def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a flow such as `flows.pipeline.pipeline` with the other arguments; `watcher` is called as it goes."""
     require_room()  # the flow does so too, but then an API has been started for nothing, or could not be
-    if not os.environ.get("PREFECT_API_URL"):
-        start_embedded_api()
+    reach_prefect()
     with observing(watcher or Observer()):
         return stage(*args, **kwargs)
+
+
+def reach_prefect() -> None:
+    """Start the embedded API unless a server's address is set."""
+    if not os.environ.get("PREFECT_API_URL"):
+        start_embedded_api()
 
 
 def start_embedded_api() -> None:

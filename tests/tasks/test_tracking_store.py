@@ -3,9 +3,11 @@
 import getpass
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,16 @@ def test_half_a_record_of_a_stage_is_written_anew(stage, folder):
         read_record(folder.name)
     assert track_record(folder, stage) == run_id
     assert read_record(folder.name).key == stage.key
+
+
+def test_a_database_of_an_older_mlflow_is_refused_with_what_brings_it_up_to_date(
+    tmp_path, databases, monkeypatch
+):
+    database = databases(tmp_path) / "mlflow" / "mlflow.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
+    program = "from tasks.tracking.store import client\nclient()"
+    places = {"BIFE_HOME": str(tmp_path), "MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
+    environment = os.environ | places | {"PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert "mlflow db upgrade" in done.stderr.splitlines()[-1]

@@ -1,0 +1,51 @@
+"""`bife prune`, `bife backup`: what a home holds, made smaller or kept safe."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bife_core.wording import counted
+from flows.cli.consoles import say, show_table, standard_output
+
+_DAY_S = 86400.0
+
+
+def prune(
+    keep_days: Annotated[
+        int, typer.Option(metavar="N", min=1, help="What has changed in the last N days stays.")
+    ] = 90,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without, only say what would go.")] = False,
+) -> None:
+    """Remove what old runs left: files, runs in MLflow, expert samples, and Prefect's history.
+
+    What the evidence of a registered rule names stays, and so does the store: answers of models, solves, and what
+    instances have served.
+    """
+    console = standard_output()
+    with console.status("Looking ..."):
+        from flows.operate.upkeep import prune as found
+
+        rows = found(time.time() - keep_days * _DAY_S, remove=yes)
+    cells = [(one.kind, str(one.count), "-" if one.size_mb is None else f"{one.size_mb:.1f}") for one in rows]
+    show_table(console, ("older than " + counted(keep_days, "day"), "number", "MB"), cells)
+    say(console, "Removed." if yes else "Nothing was removed; --yes removes it.")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive, such as bife.tar.gz.")],
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Make the home, which must hold no file, from the archive.")
+    ] = False,
+) -> None:
+    """Write all of the home into one file, also while runs are under way."""
+    from tasks import backup
+    from tasks.home import project_home
+
+    console, home = standard_output(), project_home()
+    with console.status("Copying ..."):
+        (backup.restore if restore else backup.back_up)(home, file)
+    say(console, f"{home.root} is as it was." if restore else f"{file}: {file.stat().st_size / 1e6:.1f} MB.")

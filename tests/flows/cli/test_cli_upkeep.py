@@ -1,0 +1,72 @@
+"""`bife prune` and `bife backup` as commands."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId
+from prefect.client.schemas.objects import StateType
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Completed, Running
+
+from tests.flows.cli.conftest import environment
+from tests.support.challenging import source
+from tests.support.operating import until
+
+
+@flow(name="ended")
+def ended() -> None:
+    """Do nothing."""
+
+
+def flow_run(client, state):
+    made = client.create_flow_run(ended, state=Running())
+    client.set_flow_run_state(made.id, state, force=True)
+    logged = {"flow_run_id": str(made.id), "name": "prefect", "level": 20, "message": "a line"}
+    client.create_logs([logged | {"timestamp": datetime.now(UTC).isoformat()}])
+    return made.id
+
+
+def test_prune_says_what_would_go_and_removes_it_when_told_to(prepared, bife, tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    samples = tmp_path / "decisions" / "auctions-0123456789abcdef"
+    samples.mkdir(parents=True)
+    with get_client(sync_client=True) as client:
+        gone, stays = (flow_run(client, Completed()) for _ in range(2))
+        # The server alone says when a run ended.
+        with closing(sqlite3.connect(prepared / "prefect" / "prefect.db", timeout=60)) as database, database:
+            aged = "UPDATE flow_run SET end_time = datetime(end_time, '-800 days') WHERE id = ?"
+            assert database.execute(aged, [str(gone)]).rowcount == 1
+        said = bife("prune", "--keep-days", "700")
+        assert said.exit_code == 0, said.output
+        assert said.output.splitlines()[-1] == "Nothing was removed; --yes removes it."
+        rows = {line.split("  ")[0]: line.split()[-2:] for line in said.output.splitlines()[1:-1]}
+        assert rows["flow runs of Prefect"] == ["1", "-"]
+        assert rows["evolutions, collections, evaluations"] == ["0", "0.0"]
+        assert client.read_flow_run(gone).state_type == StateType.COMPLETED
+
+        assert bife("prune", "--keep-days", "700", "--yes").output.splitlines()[-1] == "Removed."
+        with pytest.raises(ObjectNotFound):
+            client.read_flow_run(gone)
+        assert client.read_flow_run(stays).state_type == StateType.COMPLETED
+        of_run = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[gone]))
+        until(lambda: client.read_logs(of_run) == [], "the log to go", 60)
+
+
+@pytest.mark.long
+def test_a_home_that_was_lost_is_made_from_its_backup_with_its_rules(program, databases, tmp_path):
+    home, file = databases(tmp_path / "home"), tmp_path / "bife.tar.gz"
+    register = [sys.executable, "-m", "tests.support.challenging", "bife-kept", "3"]
+    subprocess.run(register, env=environment(home), check=True, timeout=200)
+    assert program("backup", str(file), home=home).returncode == 0
+    shutil.rmtree(home)
+    restored = program("backup", "--restore", str(file), home=home)
+    assert restored.stdout == f"{home} is as it was.\n", restored.stderr
+    shown = program("rules", "show", "models:/bife-kept@challenger", home=home)
+    assert [line.strip() for line in source(3).splitlines()][1] in shown.stdout, shown.stderr

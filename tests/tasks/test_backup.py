@@ -1,0 +1,94 @@
+"""A backup that is made while runs are under way, and a home that is made from it."""
+
+import os
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+
+import pytest
+
+from bife_core.errors import ConfigError
+from bife_core.store import Store
+from tasks.backup import back_up, restore
+from tasks.home import Home
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home with a store, another database, files, and what `bife up` makes anew."""
+    home = Home(tmp_path / "home")
+    Store(home.root).append("a", "started", {"by": "me"})
+    for name in ("runs/a/best_rule.py", "logs/up.log", "prefect/pages/index.html", "up.json"):
+        path = home.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    with closing(sqlite3.connect(home.root / "prefect" / "prefect.db")) as database:
+        database.executescript(
+            "PRAGMA journal_mode=WAL; CREATE TABLE runs (name); INSERT INTO runs VALUES ('one')"
+        )
+    return home
+
+
+def test_a_home_that_is_written_to_is_as_it_was_after_its_loss(home, tmp_path):
+    store, stop = Store(home.root), threading.Event()
+
+    def write():
+        while not stop.is_set():
+            store.append("a", "scored", {"text": "x" * 1000})
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    file = tmp_path / "bife.tar.gz"
+    # A transaction that is open meanwhile is no part of it, and does not stop it.
+    with closing(sqlite3.connect(home.root / "prefect" / "prefect.db")) as other:
+        other.execute("INSERT INTO runs VALUES ('two')")
+        back_up(home, file)
+    stop.set()
+    writer.join()
+    store.close()
+    before = [event.seq for event in store.events("a")]
+    store.close()
+    shutil.move(home.root, tmp_path / "lost")
+
+    restore(home, file)
+    events = [event.seq for event in Store(home.root).events("a")]
+    assert events == before[: len(events)]
+    assert len(events) >= 1
+    with closing(sqlite3.connect(home.root / "prefect" / "prefect.db")) as database:
+        assert database.execute("SELECT name FROM runs").fetchall() == [("one",)]
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    files = {path.relative_to(home.root).as_posix() for path in home.root.rglob("*") if path.is_file()}
+    assert {name for name in files if "db-" not in name} == {
+        "bife.db",
+        "prefect/prefect.db",
+        "runs/a/best_rule.py",
+    }
+
+
+def test_it_is_for_its_owner_alone_and_half_of_one_is_not_left(home, tmp_path, monkeypatch):
+    back_up(home, tmp_path / "bife.tar.gz")
+    assert (tmp_path / "bife.tar.gz").stat().st_mode & 0o077 == 0
+    os.truncate(tmp_path / "bife.tar.gz", 600)
+    with pytest.raises(ConfigError, match="cannot be read as a backup"):
+        restore(Home(home.root / "new"), tmp_path / "bife.tar.gz")
+    with pytest.raises(ConfigError, match="cannot be read as a backup"):
+        restore(Home(home.root / "new"), home.root / "runs" / "a" / "best_rule.py")
+    with pytest.raises(
+        ConfigError, match=r"nowhere/bife.tar.gz cannot be written \(No such file or directory\)"
+    ):
+        back_up(home, tmp_path / "nowhere" / "bife.tar.gz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bife.tar.gz", "home"]
+
+
+def test_what_would_overwrite_or_not_fit_is_refused_in_a_sentence(home, tmp_path):
+    file = tmp_path / "bife.tar.gz"
+    back_up(home, file)
+    with pytest.raises(ConfigError, match="exists already; name another file"):
+        back_up(home, file)
+    with pytest.raises(ConfigError, match="holds files; set BIFE_HOME"):
+        restore(home, file)
+    with pytest.raises(ConfigError, match=f"is of the home {home.root}, by which MLflow knows"):
+        restore(Home(tmp_path / "elsewhere"), file)
+    with pytest.raises(ConfigError, match=r"holds no bife\.db"):
+        back_up(Home(tmp_path / "elsewhere"), tmp_path / "other.tar.gz")
