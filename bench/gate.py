@@ -6,7 +6,10 @@ ratios of `--ratio` over all instances there could be: 1 is a null experiment. T
 - normal (standard deviation 0.3), heavy (Student's t of 3 degrees of freedom, scale 0.3);
 - rare: on 10 % of instances the rule takes many times as long as on the others (0.85 and 4.3 at ratio 1); often: the
   same with 20 % (0.8 and 2.4);
-- clustered: four instances a group, which share 60 % of the variance;
+- beyond: the same with ratios larger than the gate's bound takes into account (0.7, and 25 on 10 %);
+- clustered: four instances a group, which share 60 % of the variance, and come one of each group after the other, as
+  those of a folder do;
+- turns: three instances a group, whose costs change together (0.53, and 4.4 in 30 % of groups, standard deviation 0.2);
 - censored: a fifth of all solves reach the time limit;
 - seeds: two solves an instance, standard deviations 0.25 (instance) and 0.2 (each solve).
 
@@ -48,8 +51,17 @@ def _mixed(share: float, good: float) -> Callable[[int, float, np.random.Generat
 
 
 def _clustered(count: int, log: float, rng: np.random.Generator) -> _Logs:
-    of_group = np.repeat(rng.normal(0, 0.3 * math.sqrt(0.6), (count + 3) // 4), 4)[:count, None]
-    return log + of_group + rng.normal(0, 0.3 * math.sqrt(0.4), (count, 1))
+    of_group = rng.normal(0, 0.3 * math.sqrt(0.6), (_groups("clustered", count), 1))
+    return log + np.tile(of_group, (4, 1))[:count] + rng.normal(0, 0.3 * math.sqrt(0.4), (count, 1))
+
+
+def _turns(count: int, log: float, rng: np.random.Generator) -> _Logs:
+    of_group = _mixed(0.3, 0.53)(_groups("turns", count), log, rng)
+    return np.tile(of_group, (3, 1))[:count] + rng.normal(0, 0.2, (count, 1))
+
+
+def _groups(kind: str, count: int) -> int:
+    return math.ceil(count / {"clustered": 4, "turns": 3}.get(kind, 1))
 
 
 KINDS: Final[Mapping[str, Callable[[int, float, np.random.Generator], _Logs]]] = {
@@ -57,7 +69,9 @@ KINDS: Final[Mapping[str, Callable[[int, float, np.random.Generator], _Logs]]] =
     "heavy": lambda count, log, rng: log + 0.3 * rng.standard_t(3, (count, 1)),
     "rare": _mixed(0.1, 0.85),
     "often": _mixed(0.2, 0.8),
+    "beyond": _mixed(0.1, 0.7),
     "clustered": _clustered,
+    "turns": _turns,
     "censored": lambda count, log, rng: log + rng.normal(0, 0.212, (count, 1)),
     "seeds": lambda count, log, rng: log + rng.normal(0, 0.25, (count, 1)) + rng.normal(0, 0.2, (count, 2)),
 }
@@ -79,7 +93,7 @@ def drawn(
         rpb += rng.normal(0, 0.2, rpb.shape)
     rows = []
     for number in range(count):
-        group = f"g{number // 4}" if kind == "clustered" else f"i{number}"
+        group = f"g{number % _groups(kind, count)}"
         for seed in range(rule.shape[1]):
             for method, logs in (("rule", rule), ("relpscost", rpb)):
                 cpu_s = RPB_S * math.exp(min(logs[number, seed], limit))

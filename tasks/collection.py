@@ -63,7 +63,7 @@ def _opened(config: InstancesConfig) -> Benchmark:
 
 
 class _Entering(NamedTuple):
-    """A benchmark whose instances are entered in the store, as serving their split, before they are used."""
+    """A benchmark whose instances are entered in the store with their groups, as serving their split, before use."""
 
     opened: Benchmark
     name: str
@@ -73,7 +73,9 @@ class _Entering(NamedTuple):
         """Return instances of a split; those of ``test`` are entered when it is known by which comparison."""
         found = self.opened.instances(split, count)
         if split != "test":
-            home_store().serve(marks(found), split)
+            groups = {one.group for one in found}
+            every = self.opened.usable if isinstance(self.opened, FolderBenchmark) else found
+            home_store().serve(marks(one for one in every if one.group in groups), split)
         return found
 
 
@@ -84,7 +86,7 @@ def benchmark(config: InstancesConfig) -> _Entering:
     """
     opened = _opened(config)
     if isinstance(opened, FolderBenchmark):
-        ledger = home_store().served(marks(opened.usable))
+        ledger = home_store().served({one.digest for one in opened.usable})
         opened = replace(opened, kept={mark: one.split for mark, one in ledger.items()})
     return _Entering(opened, opened.name, opened.notes)
 

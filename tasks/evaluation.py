@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -66,29 +68,51 @@ def own_test_instances(instances: InstancesConfig, rule: Method) -> InstancesCon
 def unseen_instances(config: PipelineConfig, of_rule: str = "none") -> InstanceSet:
     """Return test instances for an evaluation that may promote a rule: none that ever served a search in this store.
 
-    Of a folder those come first that served the most comparisons of the rule, whose keys begin with `of_rule`, so that
-    no setting gives it others. Then come those that served the fewest of any; where these suffice, the others are left.
+    Of a folder none is taken either that judged a rule together with others, or in other groups, than there are now:
+    who took these away, or grouped them anew, may have known how they came out. Those come first that served the most
+    comparisons of the rule, whose keys begin with `of_rule`, so that no setting gives it others. Then come those that
+    served the fewest of any; where these suffice, the others are left.
     """
     count, where = max(config.evaluation.instances, config.evaluation.most_instances), config.instances
     drawn = prepare_instances(where, "test", count if where.folder is None else sys.maxsize)
-    ledger, uses, unseen = home_store().served(marks(drawn.instances)), dict[Instance, tuple[int, int]](), []
-    for one in drawn.instances:
-        entries = [ledger.get(mark, Served("test")) for mark in (one.group, one.digest)]
+    ledger, folder = home_store().served(), benchmark(where).opened
+    groups, judged = defaultdict[str, list[Instance]](list), defaultdict[str, set[str]](set)
+    for one in folder.usable if isinstance(folder, FolderBenchmark) else drawn.instances:
+        groups[one.group].append(one)
+    for mark, served in ledger.items():
+        for key in served.comparisons:
+            judged[key].add(mark)
+
+    @cache
+    def altered(key: str) -> bool:
+        then = [one for some in groups.values() for one in some if one.digest in judged[key]]
+        return where.folder is not None and marks(then) != judged[key]
+
+    uses, unseen = dict[str, tuple[int, int]](), set[str]()
+    for group in {one.group for one in drawn.instances}:
+        # What a group of files is called says nothing: those of another folder may be called alike.
+        known = marks(groups[group]) if where.folder is None else {one.digest for one in groups[group]}
+        entries = [ledger.get(mark, Served("test")) for mark in known]
         own = [key.startswith(of_rule) for key in max((entry.comparisons for entry in entries), key=len)]
-        uses[one] = -sum(own), [*own, True].index(True)  # others that came later change nothing
-        unseen += [one] if {entry.split for entry in entries} == {"test"} else []
-    order = sorted(unseen or drawn.instances, key=uses.__getitem__)
+        uses[group] = -sum(own), [*own, True].index(True)  # others that came later change nothing
+        if all(entry.split == "test" and not any(map(altered, entry.comparisons)) for entry in entries):
+            unseen.add(group)
+    held_out = [one for one in drawn.instances if one.group in unseen]
+    order = sorted(held_out or drawn.instances, key=lambda one: uses[one.group])
     for level in sorted({level for _, level in uses.values()}):
-        chosen = [one for one in order if uses[one][0] or uses[one][1] <= level][:count]
+        chosen = [one for one in order if uses[one.group][0] or uses[one.group][1] <= level][:count]
         if len({one.group for one in chosen}) >= fewest_instances(
             confidence_of(level + 1, CONFIDENCE), _LIKELY
         ):
             break
     tested, notes = tuple(one for one in drawn.instances if one in chosen), drawn.notes
-    if unseen and len(unseen) < len(uses):
-        left_out = counted(len(uses) - len(unseen), "test instance")
-        notes = (*notes, f"{left_out} served a search before and are left out.")
-    use = 1 + max(uses[one][1] for one in tested) if unseen else 0
+    if held_out and len(held_out) < len(drawn.instances):
+        left_out = counted(len(drawn.instances) - len(held_out), "test instance")
+        notes = (
+            *notes,
+            f"{left_out} served a search before, or judged rules beside others, and are left out.",
+        )
+    use = 1 + max(uses[one.group][1] for one in tested) if held_out else 0
     return drawn.model_copy(update={"instances": tested, "notes": notes, "use": use})
 
 
@@ -111,7 +135,10 @@ def no_champion_by(tested: InstanceSet, config: PipelineConfig) -> tuple[str, ..
     if not isinstance(folder, FolderBenchmark):
         return ()
     if not tested.use:
-        return ("No rule can become champion: all instances of the folder served a search; add others.",)
+        return (
+            "No rule can become champion: all test instances of the folder served a search, or judged rules beside "
+            "instances that are gone or in other groups; add others.",
+        )
     few, most = (
         len({one.group for one in instances}) for instances in (tested.instances, folder.parts["test"])
     )

@@ -222,7 +222,7 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
     elif one.baseline != RPB:
         reason = f"It was compared with {one.baseline}, not with {RPB} (RPB)."
     elif not one.use:
-        reason = "Its test instances served a search, so they are not held out."
+        reason = "Its test instances served a search or were chosen among others, so they are not held out."
     elif one.mismatches:
         reason = "Its solves and RPB's prove different optima, which is a defect."
     elif hindered := obstacle(one.missing, one.proofs, one.baseline_proofs, one.solves, one.baseline_missing):

@@ -17,7 +17,7 @@ from typing import Any
 from bife_core.benchmarks.base import Instance, marks
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.machine import here
-from bife_core.methods.base import Method, ScipMethod
+from bife_core.methods.base import BUILTIN_METHODS, Method, ScipMethod
 from bife_core.sandbox import Workers
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
@@ -57,10 +57,13 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     ['relpscost', 'pscost']
     """
     distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
-    names = [method.name for method in distinct]
+    # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
+    names = [method.name for method in distinct] + [*BUILTIN_METHODS]
     return {
-        f"{method.name} ({method.identity[:6]})" if names.count(method.name) > 1 else method.name: method
-        for method in distinct
+        f"{one.name} ({one.identity[:6]})"
+        if names.count(one.name) > 1 and one.identity != one.name
+        else one.name: one
+        for one in distinct
     }
 
 
@@ -112,10 +115,12 @@ def enter_comparisons(
     """Enter that instances are about to compare rules, and return which use of them the first one is.
 
     A comparison is known by the rule and by all that changes its solves or how they are judged: the `methods` solved in
-    turn, the instances, the protocol, SCIP's settings and the machine. SCIP's own rules use nothing up: 0 for one.
+    turn, the instances and their groups, the protocol, SCIP's settings and the machine. SCIP's own rules use nothing
+    up: 0 for one.
     """
     how = config.model_dump(mode="json", exclude={"instances", "most_instances", "tuned_rpb"})
-    facts = [[one.identity for one in methods], [one.digest for one in instances], how, solver.digest, here()]
+    solved = [[one.digest, one.group] for one in instances]
+    facts = [[one.identity for one in methods], solved, how, solver.digest, here()]
     groups, by = marks(instances), digest_of(facts)[:16]
     uses = [
         0 if isinstance(rule, ScipMethod) else store.serve(groups, "test", f"{key_of(rule)}{by}")

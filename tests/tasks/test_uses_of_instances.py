@@ -14,7 +14,7 @@ from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.presets import with_overrides
-from tasks.collection import prepare_instances
+from tasks.collection import benchmark, prepare_instances
 from tasks.evaluation import no_champion_by, own_test_instances, take_test_instances, unseen_instances
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
@@ -24,8 +24,9 @@ PSCOST = ScipMethod(name="pscost")
 
 @pytest.fixture(autouse=True)
 def store(monkeypatch, tmp_path):
-    """Nothing has served anything."""
+    """Nothing has served anything, and no server is asked for tasks."""
     monkeypatch.setenv("BIFE_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr("tasks.evaluation.prepare_instances", prepare_instances.fn)
 
 
 def folder(path, numbers, **instances):
@@ -176,7 +177,7 @@ def test_where_all_instances_served_a_search_no_use_of_them_promotes_a_rule(tmp_
     (part.instances.folder / "part100.lp").unlink()
     assert judge(part, R)[1] == 0
     (sentence,) = no_champion_by(unseen_instances(part), part)
-    assert sentence.endswith("served a search; add others.")
+    assert "all test instances of the folder served a search" in sentence
 
 
 def test_a_rule_has_test_instances_of_a_family_whatever_is_set():
@@ -207,3 +208,77 @@ def test_a_family_with_a_list_of_instances_counts_over_all_seeds(monkeypatch):
     monkeypatch.setitem(FAMILIES, "listed", listed)
     config = PipelineConfig(instances=InstancesConfig(benchmark="listed", size="tiny"))
     assert [judge(config, rule, others=[ScipMethod(name=RPB)])[1] for rule in (R, S, T)] == [1, 2, 3]
+
+
+def usable(config):
+    """Return all instances of a folder as it is now."""
+    return benchmark(config.instances).opened.usable
+
+
+def days(config, many=22, members=2):
+    """Fill a folder with instances of so many days, and return settings that group them by it."""
+    where = config.instances.folder
+    for day, member in itertools.product(range(many), range(members)):
+        (where / f"day{day:02}-{member}.lp").write_text(KNAPSACK.format(100 + members * day + member))
+    return with_overrides(config, {"instances.groups": r"day\d\d"})
+
+
+def test_a_search_has_seen_the_whole_group_of_what_it_solved_whatever_groups_are_called_later(tmp_path):
+    grouped = days(folder(tmp_path / "a", ()))
+    searched = search(grouped, 1, 1, 1)
+    every = {one.digest: one.group for one in usable(grouped)}
+    seen = {digest for digest, group in every.items() if group in {every[one] for one in searched}}
+    assert len(seen) == 2 * len(searched)
+    for groups in (None, r"(\d\d)-"):
+        assert not judge(with_overrides(grouped, {"instances.groups": groups}), R, count=99)[0] & seen
+
+
+def test_a_look_at_one_of_a_group_is_a_use_of_the_others(tmp_path):
+    grouped = with_overrides(days(folder(tmp_path / "a", ()), 12), {"evaluation.instances": 6})
+    alone = with_overrides(grouped, {"instances.groups": None})
+    looked_at, _ = judge(alone, R, promoting=False, count=3)
+    group_of = {one.digest: one.group for one in usable(grouped)}
+    judging, _ = judge(grouped, S, count=99)
+    assert judging
+    assert not {group_of[one] for one in judging} & {group_of[one] for one in looked_at}
+
+
+def test_groups_of_two_folders_that_are_called_alike_are_not_the_same(tmp_path):
+    first = days(folder(tmp_path / "a", ()), 44, 1)
+    seen = search(first, 99, 99, 99)
+    other = folder(tmp_path / "b", ())
+    for number, name in enumerate(sorted(one.name for one in usable(first) if one.digest in seen)):
+        (other.instances.folder / name).write_text(KNAPSACK.format(500 + number))
+    other = with_overrides(other, {"instances.groups": r"day\d\d"})
+    judged, use = judge(other, R)
+    assert (len(judged), use) == (11, 1)
+
+
+@pytest.mark.parametrize("rule", [R, S])
+def test_what_is_left_of_instances_that_were_judged_together_judges_no_rule(tmp_path, rule):
+    config = folder(tmp_path / "a", range(24))
+    judged, _ = judge(config, R, promoting=False)
+    picked, added = folder(tmp_path / "picked", ()), folder(tmp_path / "added", range(100, 130))
+    for one in usable(config):
+        if one.digest in sorted(judged)[3:]:
+            for where in (picked, added):
+                shutil.copy(one.path, where.instances.folder)
+    assert judge(picked, rule)[1] == 0
+    (sentence,) = no_champion_by(unseen_instances(picked), picked)
+    assert "judged rules beside instances that are gone" in sentence
+    others, use = judge(added, rule)
+    assert use == 1
+    assert not others & judged
+
+
+@pytest.mark.parametrize("rule", [R, S])
+def test_instances_that_were_judged_apart_do_not_judge_as_one_group(tmp_path, rule):
+    config = folder(tmp_path / "a", range(24))
+    judged, _ = judge(config, R, promoting=False)
+    (config.instances.folder / "bad").mkdir()
+    for one in usable(config):
+        if one.digest in sorted(judged)[:5]:
+            shutil.move(one.path, config.instances.folder / "bad")
+    lumped = with_overrides(config, {"instances.groups": "^bad"})
+    judge(lumped, R, promoting=False)
+    assert not judge(lumped, rule)[0] & judged

@@ -97,6 +97,9 @@ def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two() -> N
         f"paper_ca ({rule.identity[:6]})",
         f"paper_ca ({other.identity[:6]})",
     ]
+    posing = RuleMethod(name="relpscost", source=rule.text)
+    assert list(labelled([posing])) == [f"relpscost ({rule.identity[:6]})"], "only RPB is taken for RPB"
+    assert next(iter(labelled([ScipMethod(name="relpscost"), posing]))) == "relpscost"
 
 
 def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
