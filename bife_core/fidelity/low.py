@@ -74,12 +74,14 @@ def low_fidelity(
 class LowScore(Value):
     """F_LF of a rule, or the reason there is none.
 
+    `regret` is the share of the best strong-branching score that its choices miss on average, whatever F_LF measures.
     `behaviour` is a hash of what the rule chose: rules that choose alike in all decisions of the file have the same.
     `source` is the rule with its numbers tuned, which all else is of then, or None if it is as it was written.
     `seconds` are CPU seconds of compiling and scoring.
     """
 
     f_lf: float | None = None
+    regret: float | None = None
     failure: str | None = None
     kind: RejectionKind | None = None
     sha: str | None = None
@@ -170,7 +172,8 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowSco
     if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", sha=rule.sha)
-    return LowScore(f_lf=yardstick.f_lf(chosen), sha=rule.sha, behaviour=behaviour_of(chosen))
+    f_lf, regret = yardstick.f_lf(chosen), yardstick.regret(chosen)
+    return LowScore(f_lf=f_lf, regret=regret, sha=rule.sha, behaviour=behaviour_of(chosen))
 
 
 @lru_cache(maxsize=2)

@@ -97,12 +97,17 @@ def _accuracy(decisions: Decisions) -> tuple[Floats, Floats]:
 
 def _depth_regret(decisions: Decisions) -> tuple[Floats, Floats]:
     """Score over the best of the decision, which counts by 2^-depth: every level of a full tree counts alike."""
+    return _shares(decisions), np.exp2(decisions.depth.min() - decisions.depth.astype(np.float64))
+
+
+def _shares(decisions: Decisions) -> Floats:
+    """Return the score of each candidate over the best of its decision."""
     best_scores = np.maximum.reduceat(decisions.scores, decisions.offsets[:-1])
     highest = np.repeat(best_scores, np.diff(decisions.offsets))
     share: Floats = np.zeros_like(highest)
     np.divide(decisions.scores, highest, out=share, where=decisions.scores > 0)
     share[decisions.best] = 1.0
-    return share, np.exp2(decisions.depth.min() - decisions.depth.astype(np.float64))
+    return share
 
 
 MEASURES: Final[Mapping[LowMeasure, Callable[[Decisions], tuple[Floats, Floats]]]] = {
@@ -121,8 +126,13 @@ class Yardstick:
         if measure not in MEASURES:
             raise DecisionsError(f"measure was expected to be {' or '.join(MEASURES)} and is {measure!r}.")
         self._worth, self._weight = MEASURES[measure](decisions)
+        self._share = _shares(decisions)
 
     def f_lf(self, chosen: Rows) -> float:
         """Return F_LF of a rule from the rows it chooses, see `chosen_rows`."""
         values = np.where(chosen >= 0, self._worth[chosen], 0.0)
         return math.fsum(values * self._weight) / math.fsum(self._weight)
+
+    def regret(self, chosen: Rows) -> float:
+        """Return the share of the best score that a decision's choice misses, on average over the decisions."""
+        return float(1.0 - np.where(chosen >= 0, self._share[chosen], 0.0).mean())

@@ -12,7 +12,8 @@ class FeatureRange(Value):
     """The values of one feature over all recorded candidates.
 
     The quantiles are the smallest value, 10 %, median, 90 % and largest value. `alone` is F_LF of choosing by this
-    feature alone, by its smallest value if `smallest`; `repeats` is the index of an earlier feature that has the same
+    feature alone, by its smallest value if `smallest`; `given` that of the best of all times this one to a `power`, by
+    size. `repeats` is the index of an earlier feature that has the same
     values, up to the sign.
     """
 
@@ -20,6 +21,8 @@ class FeatureRange(Value):
     quantiles: tuple[float, float, float, float, float]
     alone: float | None = None
     smallest: bool = False
+    given: float | None = None
+    power: float = 0.0
     repeats: int | None = None
 
     @property
@@ -43,11 +46,11 @@ class PromptContext(Value):
     `low` and `high` say what F_LF and F_HF are, `tau` is the F_LF that now earns solves, and `rpb` F_HF of SCIP's own
     rule; both are None until a rule was evaluated in the solver.
 
-    `earlier` is what the search sampled before it made this request, in order. `failings` has sentences on where a rule
-    chooses wrongly, and `executions` a table of its solves, by its sample's id. `fitting` says that the numbers of
-    rules are fitted to the recorded decisions after they are written, and `fitted` whose have become others so.
-    `likeness` is the share of decisions in which two parents choose the same candidate. `theme` is what a rule without
-    parents is to begin from.
+    `earlier` is what the search sampled before it made this request, in order. By a sample's id, `failings` has
+    sentences on where its rule chooses wrongly, `executions` a table of its solves and `regrets` what its choices miss.
+    `fitting` says that the numbers of rules are fitted to the recorded decisions after they are written, and `fitted`
+    whose have become others so. `likeness` is the share of decisions in which two parents choose the same candidate.
+    `theme` is what a rule without parents is to begin from.
     """
 
     benchmark: str
@@ -60,6 +63,7 @@ class PromptContext(Value):
     earlier: tuple[Sample, ...] = ()
     failings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     executions: dict[str, str] = Field(default_factory=dict)
+    regrets: dict[str, float] = Field(default_factory=dict)
     fitting: bool = False
     fitted: tuple[str, ...] = ()
     likeness: float | None = None

@@ -7,7 +7,6 @@ after a dollar sign are filled in here; the description of the features comes fr
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Iterable
 from functools import cache
@@ -16,9 +15,10 @@ from string import Template
 from typing import Final
 
 from bife_core.errors import ConfigError
-from bife_core.features import FEATURES, GROUPS, N_FEATURES, Feature, Group
+from bife_core.features import FEATURES, GROUPS, N_FEATURES
 from bife_core.generators.base import Draft, Message
 from bife_core.generators.config import Prompts
+from bife_core.generators.formula import formula
 from bife_core.generators.parsing import without_reasoning
 from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
@@ -29,6 +29,15 @@ _SENTENCE: Final = " It has 25 words at most and begins with what sets the rule 
 """What informed prompts add on the description of a rule: in the list of earlier attempts it is all there is."""
 _QUOTED: Final = 12_000
 """Characters of a rejected answer that are shown to its author again."""
+_BESIDE: Final = 10
+"""Features that are named beside the one that says most alone."""
+_COSTS: Final = {
+    "solve": "computed once per solve: free",
+    "candidate": "a few numbers per candidate: cheap",
+    "row": "a pass over the candidate's rows",
+    "entry": "a pass over its rows and, once per LP, all their entries: the costliest",
+}
+"""What a group of features costs, in words."""
 _EARLIER: Final = 12
 """Earlier attempts that a prompt has at most: the better half are the best, the others the latest."""
 _LINE: Final = 240
@@ -46,9 +55,13 @@ def feature_description() -> str:
     """Return the part of the prompt that explains the features, one line each under their group's heading."""
     lines: list[str] = []
     for group in GROUPS:
-        members = [feature_line(feature) for feature in FEATURES if feature.group == group]
-        if members:
-            lines += ["", f"## {heading(group)}", *members]
+        when = "constant during a solve" if group.cost == "solve" else "updated at every node"
+        lines += ["", f"## {group.name.replace('_', ' ')} ({when})"]
+        lines += [
+            f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
+            for feature in FEATURES
+            if feature.group == group
+        ]
     return "\n".join(lines).strip()
 
 
@@ -68,9 +81,7 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
 
 
 def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
-    thought = parent.thought or "Its author left no description."
-    if context is not None and parent.id in context.fitted:
-        thought = f"{thought.rstrip('.')}. (Its numbers were fitted since.)"
+    thought = _description(parent, context) or "Its author left no description."
     fields = {"number": number, "thought": thought, "source": (parent.source or "").strip()}
     if context is None:
         return _template("parent").substitute(fields).strip()
@@ -181,28 +192,27 @@ def assemble_repair(rejected: Draft, reason: str) -> tuple[Message, ...] | None:
     )
 
 
-def feature_line(feature: Feature) -> str:
-    """Return what a prompt says of a feature wherever it is used."""
-    return f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
-
-
-def heading(group: Group) -> str:
-    """Return the heading of a group of features in a prompt."""
-    when = "constant during a solve" if group.cost == "solve" else "updated at every node"
-    return f"{group.name.replace('_', ' ')} ({when})"
-
-
 def measured_features(context: PromptContext) -> str:
     """Return the features that distinguish candidates, with their quantiles, and the others by name."""
     lines = [
-        "Behind each feature stand its smallest value, 10 % quantile, median, 90 % quantile and largest value over all",
-        "candidates of the recorded decisions, and F_LF (see below) of choosing by it alone, in the better direction.",
+        "[i] is variable_features[i]. Behind each feature stand its smallest value, 10 % quantile, median, 90 %",
+        "quantile and largest value over all candidates of the recorded decisions, and F_LF (see below) of choosing",
+        "by it alone, in the better direction.",
     ]
     shown = [r for r in context.features if not r.constant and r.repeats is None]
     for group in GROUPS:
         own = [r for r in shown if FEATURES[r.index].group == group]
         if own:
-            lines += ["", f"## {heading(group)}", *map(_measured, own)]
+            lines += ["", f"## {group.name.replace('_', ' ')} ({_COSTS[group.cost]})", *map(_measured, own)]
+    if beside := [found for found in shown if found.given is not None]:
+        best = max(shown, key=lambda found: found.alone or 0.0)
+        beside = sorted(beside, key=lambda found: found.given or 0.0, reverse=True)[:_BESIDE]
+        told = ", ".join(f"[{one.index}]^{one.power:g} {one.given:.2f}" for one in beside)
+        name = f"[{best.index}] {FEATURES[best.index].name}"
+        lines += [
+            "",
+            f"What adds most to the best, {name} ({best.alone:.2f}): F_LF of its product with {told}.",
+        ]
     repeated = [
         f"[{r.index}] {FEATURES[r.index].name} = [{r.repeats}] {FEATURES[r.repeats].name}"
         for r in context.features
@@ -219,9 +229,9 @@ def measured_features(context: PromptContext) -> str:
 
 
 def _measured(found: FeatureRange) -> str:
-    line = (
-        f"{feature_line(FEATURES[found.index])} [{' | '.join(f'{value:.3g}' for value in found.quantiles)}]"
-    )
+    feature = FEATURES[found.index]
+    line = f"- [{found.index}] {feature.name}: {feature.meaning} "
+    line += f"[{' | '.join(f'{value:.3g}' for value in found.quantiles)}]"
     return line if found.alone is None else f"{line}, alone {found.alone:.2f}, {found.first} first"
 
 
@@ -248,11 +258,13 @@ def _rank(sample: Sample) -> tuple[bool, float, float]:
 
 def _attempt(sample: Sample, context: PromptContext) -> str:
     fate = _fidelities(sample, context) if sample.valid else f"failed: {_short(sample.failure or '')}"
-    return f"- {_short(sample.thought or _formula(sample))}: {fate}"
+    return f"- {_short(_description(sample, context) or 'a rule without a description')}: {fate}"
 
 
 def _fidelities(sample: Sample, context: PromptContext) -> str:
     parts = [] if sample.f_lf is None else [f"F_LF {sample.f_lf:.3f}"]
+    if sample.id in context.regrets:
+        parts.append(f"regret {context.regrets[sample.id]:.3f}")
     if sample.f_hf is not None:
         rpb = context.rpb
         relative = f" ({sample.f_hf / rpb:.2f} times the cost of SCIP's own rule)" if rpb else ""
@@ -262,14 +274,12 @@ def _fidelities(sample: Sample, context: PromptContext) -> str:
     return ", ".join(parts) or "not scored"
 
 
-def _formula(sample: Sample) -> str:
-    """Return what a rule returns last, for one without a description."""
-    try:
-        returned = [node for node in ast.walk(ast.parse(sample.source or "")) if isinstance(node, ast.Return)]
-    except (SyntaxError, ValueError):
-        returned = []
-    value = returned[-1].value if returned else None
-    return "a rule without a description" if value is None else ast.unparse(value)
+def _description(sample: Sample, context: PromptContext | None) -> str | None:
+    """Return what its author says of a rule, or its steps: a description may not fit numbers that were fitted."""
+    if context is None or (sample.thought and sample.id not in context.fitted):
+        return sample.thought
+    steps = formula(sample.source or "")
+    return sample.thought if steps is None else f"{_short(steps)}."
 
 
 def _short(text: str) -> str:

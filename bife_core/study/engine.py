@@ -222,13 +222,12 @@ class Engine:
         for kind, activity in _ACTIVITIES.items():
             if count := sum(isinstance(request, kind) for request in requests):
                 self._watcher.activity(activity.format(count, instances=len(self._evaluator.design)))
-        scored = [entry for entry in self._known.values() if isinstance(entry, Scored)]
-        fitted = frozenset(entry.id for entry in scored if entry.score.source is not None)
+        scores = {entry.id: entry.score for entry in self._known.values() if isinstance(entry, Scored)}
         reference = self._known.get((Referred, ""))
         rpb = reference.reference if isinstance(reference, Referred) else None
         solved = {entry.id: entry.score for entry in self._known.values() if isinstance(entry, HighScored)}
         tau = self._search.summaries[-1].tau if self._search.summaries else None
-        self._past, self._heard = Past(self._search.samples, fitted, rpb, solved, tau), False
+        self._past, self._heard = Past(self._search.samples, scores, rpb, solved, tau), False
         if any(isinstance(one, SolveRequest) and (HighScored, one.id) not in self._known for one in requests):
             with suppress(OutOfTimeError):  # which the threads find too, and end the search by
                 self._reference()  # now, so that a failure is not met once by each thread

@@ -15,6 +15,8 @@ from bife_core.scip.solving import SolveResult
 
 _ROWS: Final = 4
 """Instances shown at either end of the order, where there are more than twice as many."""
+_NODES: Final = 10
+"""Nodes from which on the time per node is shown."""
 
 
 def execution(
@@ -36,7 +38,7 @@ def execution(
             cut_off.add(place + 1)
         # A solve that ran into the limit costs the limit, and its seconds are as the clock showed them.
         correction = cost / own.cpu_s if config.cost == "time" and own.finished else 1.0
-        node_ms, rival = correction * _node_ms(own), best and best.costs[place]
+        node_ms, rival = correction * _node_ms(own, _NODES), best and best.costs[place]
         ratios = own.nodes / max(rpb.nodes, 1), node_ms / _node_ms(rpb), cost / cost_of(rpb, config)
         rows.append((place + 1, own.nodes, node_ms, cost, *ratios, cost / rival if rival else math.nan))
     if not rows:
@@ -68,9 +70,12 @@ def execution(
     return "\n".join((*lines, "", spent))
 
 
-def _node_ms(result: SolveResult) -> float:
-    """Return the milliseconds a node took, the root left out: its work is the same under every rule."""
-    if result.nodes < 2:
+def _node_ms(result: SolveResult, least: int = 2) -> float:
+    """Return the milliseconds a node took, the root left out: its work is the same under every rule.
+
+    A solve of less than `least` nodes says nothing of it.
+    """
+    if result.nodes < least:
         return math.nan
     return 1e3 * max(result.cpu_s - (result.root_s or 0.0), 1e-6) / (result.nodes - 1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -20,9 +20,11 @@ from bife_core.features import feature_index
 from bife_core.fidelity.config import LowMeasure
 from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import HighScore, mean_cost
+from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_of
 from bife_core.fidelity.solving import Reference, cost_of
 from bife_core.generators import PromptContext
+from bife_core.generators.offline.expression import Leaf
 from bife_core.generators.prompt_context import FeatureRange
 from bife_core.generators.themes import theme
 from bife_core.methods.rule import RuleMethod
@@ -30,11 +32,15 @@ from bife_core.sandbox import Workers
 from bife_core.search import Sample, SampleRequest, WrittenRequest
 from bife_core.search.population import by_high_fidelity
 from bife_core.study.execution import execution
+from bife_core.symbolic.columns import Columns
 
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a file, which may be compressed."""
 _ROUNDING: Final = 1e-6
 """Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
+
+_POWERS: Final = (0.25, -0.25, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0)
+"""Exponents of a feature that are tried beside the best one."""
 
 _LOW: Final[Mapping[LowMeasure, str]] = {
     "accuracy": "the share of recorded decisions in which the rule chooses as strong branching did",
@@ -47,12 +53,12 @@ _LOW: Final[Mapping[LowMeasure, str]] = {
 class Past:
     """What a search had found out when it made its requests.
 
-    `fitted` are the samples whose numbers were tuned on decisions, `reference` RPB's solves, once there are some, and
-    `solved` those of rules. `tau` is the F_LF that earns solves.
+    `scores` are those of samples on the recorded decisions, `reference` RPB's solves, once there are some, and `solved`
+    those of rules. `tau` is the F_LF that earns solves.
     """
 
     samples: tuple[Sample, ...] = ()
-    fitted: frozenset[str] = frozenset()
+    scores: Mapping[str, LowScore] = field(default_factory=dict)
     reference: Reference | None = None
     solved: Mapping[str, HighScore] = field(default_factory=dict)
     tau: float | None = None
@@ -91,6 +97,7 @@ class ContextBuilder:
             except BifeError as error:
                 self._failure = error
                 raise
+        scores = {one.id: past.scores[one.id] for one in past.samples if one.id in past.scores}
         known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
         return facts.model_copy(
             update={
@@ -99,7 +106,8 @@ class ContextBuilder:
                 "executions": self._executions(request.parents, past),
                 "theme": self._theme(request, facts),
                 "earlier": past.samples,
-                "fitted": tuple(parent.id for parent in request.parents if parent.id in past.fitted),
+                "fitted": tuple(name for name, score in scores.items() if score.source is not None),
+                "regrets": {name: score.regret for name, score in scores.items() if score.regret is not None},
                 **self._choices(request.parents, pool),
             }
         )
@@ -212,7 +220,29 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
             repeats = next((other for other in others if _same(decisions.columns[other], column)), None)
             known = known.model_copy(update={"repeats": repeats})
         found.append(known)
-    return tuple(found)
+    return tuple(beside_the_best(decisions, yardstick, found))
+
+
+def beside_the_best(
+    decisions: Decisions, yardstick: Yardstick, ranges: Sequence[FeatureRange]
+) -> Iterator[FeatureRange]:
+    """Yield features with the F_LF of the best of them times a power of each, where they say something of their own."""
+    telling = [found for found in ranges if not found.constant and found.repeats is None]
+    best = max(telling, key=lambda found: found.alone or 0.0, default=None)
+    columns = Columns(decisions)
+
+    def f_lf(scores: Floats) -> float:
+        return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
+
+    for found in ranges:
+        if best is None or found is best or found not in telling:
+            yield found
+            continue
+        first, second = (np.log(columns.value(Leaf(one.index))) for one in (best, found))
+        first = max(first, -first, key=f_lf)
+        reached = {power: f_lf(first + power * second) for power in _POWERS}
+        power = max(reached, key=lambda power: reached[power])
+        yield found.model_copy(update={"given": reached[power], "power": power})
 
 
 def _same(one: Floats, other: Floats) -> bool:

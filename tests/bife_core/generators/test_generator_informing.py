@@ -9,6 +9,8 @@ from bife_core.search import Sample
 
 ABOUT = PromptContext(benchmark="toys")
 
+SLACK = "def candidate_variable_score(x):\n    slack = x[18]\n    return 1.7 * slack"
+
 
 def sample(number: int, **known: object) -> Sample:
     text = {"id": f"g00-c{number:02d}", "generation": 0, "operator": "i1", "thought": f"Thought {number}."}
@@ -26,9 +28,10 @@ def test_a_constant_feature_is_named_and_left_out_of_the_list() -> None:
             }
         )
     )
-    assert "variable_features[0] obj_coef" in text
+    assert "- [0] obj_coef: " in text
+    assert "## objective (computed once per solve: free)" in text
     assert "[-2 | -1 | 0 | 0.123 | 7]" in text
-    assert "variable_features[18]" not in text
+    assert "- [18]" not in text
     assert "fractionality" not in text
     assert text.endswith("the same value: [18] slack = 0.5.")
 
@@ -40,8 +43,31 @@ def test_a_feature_has_what_it_tells_alone_and_one_that_repeats_another_is_named
     text = measured_features(ABOUT.model_copy(update={"features": (obj, rows, repeats)}))
     assert "[-4 | -3 | -2 | -1 | 0], alone 0.21, farthest from 0 first\n" in text
     assert "[1 | 2 | 3 | 4 | 5], alone 0.10, smallest first\n" in text
-    assert "variable_features[67]" not in text
+    assert "- [67]" not in text
     assert text.endswith("up to the sign: [67] active_coef_weight4_sum = [0] obj_coef.")
+
+
+def test_what_adds_to_the_best_feature_is_named_the_most_first() -> None:
+    quantiles = (0.0, 1.0, 2.0, 3.0, 4.0)
+    best = FeatureRange(index=67, quantiles=quantiles, alone=0.49)
+    others = [
+        FeatureRange(index=index, quantiles=quantiles, alone=0.3, given=0.5 + index / 100, power=-0.5)
+        for index in range(12)
+    ]
+    text = measured_features(ABOUT.model_copy(update={"features": (*others, best)}))
+    named = text.split(
+        "adds most to the best, [67] active_coef_weight4_sum (0.49): F_LF of its product with "
+    )[1]
+    assert named.startswith("[11]^-0.5 0.61, [10]^-0.5 0.60, ")
+    assert named.count("^") == 10
+
+
+def test_a_rule_whose_numbers_were_fitted_is_described_by_its_steps() -> None:
+    tried = (sample(1, source=SLACK), sample(2, source=SLACK), sample(3, source="none ="))
+    context = ABOUT.model_copy(update={"earlier": tried, "fitted": (tried[1].id, tried[2].id)})
+    assert earlier_attempts(context, shown=()).split("\n") == [
+        "- Thought 1: not scored", "- 1.7 * slack: not scored", "- Thought 3: not scored"
+    ]  # fmt: skip
 
 
 def test_a_parent_has_its_scores_and_where_it_fails() -> None:
@@ -51,11 +77,13 @@ def test_a_parent_has_its_scores_and_where_it_fails() -> None:
         "F_LF 0.250, F_HF -6 (0.75 times the cost of SCIP's own rule). Bad at the root."
     )
     assert scores(sample(2), context) == "not scored."
+    context = context.model_copy(update={"regrets": {parent.id: 0.1234}})
+    assert scores(parent, context).startswith("F_LF 0.250, regret 0.123, F_HF -6 ")
 
 
-@pytest.mark.parametrize("rest", [{"thought": None, "source": "def f(x):\n    return x[18] + 1"}, {}])
+@pytest.mark.parametrize("rest", [{"thought": None, "source": SLACK}, {}])
 def test_an_earlier_attempt_is_a_line_that_says_what_and_how(rest: dict[str, object]) -> None:
-    what = "x[18] + 1" if rest else "Thought 1"
+    what = "1.7 * slack" if rest else "Thought 1"
     tried = (sample(1, f_lf=0.25, **rest), sample(2, failure="duplicate of g00-c01"), sample(3))
     text = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=tried[2:])
     assert text.split("\n") == [f"- {what}: F_LF 0.250", "- Thought 2: failed: duplicate of g00-c01"]

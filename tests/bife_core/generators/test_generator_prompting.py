@@ -84,6 +84,7 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         failings={"g00-c01": ("It fails at the root.",)},
         executions={"g00-c01": "instance | nodes\n1 | 500\n\nOf its CPU time the root took 40%."},
         tau=0.24,
+        regrets={"g00-c01": 0.12},
     )
     solved = PARENTS[0].model_copy(update={"f_hf": -12.0})
     (message,) = assemble(request("e2", (solved, PARENTS[1])), context)
@@ -119,13 +120,15 @@ def test_a_rule_to_change_is_called_what_its_solves_show(known: dict[str, object
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
+    source = "def candidate_variable_score(x):\n    return 1.7 * x[18]\n"
+    parents = (PARENTS[0].model_copy(update={"source": source}), PARENTS[1])
     context = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
-    (message,) = assemble(request(operator), context)
+    (message,) = assemble(request(operator, parents), context)
     assert "fitted to the recorded decisions after" in message.content
     assert ("other values for them" in message.content) is False
     if "Rule 1" in message.content:
-        assert "Rule 1. first thought. (Its numbers were fitted since.)" in message.content
-        assert message.content.count("fitted since") == 1
+        assert "Rule 1. 1.7 * slack.\n" in message.content
+        assert "first thought" not in message.content
     (plain,) = assemble(request(operator), context, "paper")
     assert plain.content == text(operator)
 

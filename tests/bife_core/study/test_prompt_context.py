@@ -13,6 +13,7 @@ from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.failings import failings
+from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows, scores_of
 from bife_core.generators import (
     Draft,
@@ -69,6 +70,17 @@ def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_anoth
     assert {index for index, found in enumerate(ranges) if found.repeats is not None} == {67}
 
 
+def test_of_each_feature_it_is_known_what_it_adds_to_the_best_one() -> None:
+    columns = np.zeros((72, 6))
+    # The number of rows is right where it does not tie, and the smallest slack where it does.
+    columns[3], columns[18] = [3.0, 1.0, 1.0, 2.0, 2.0, 1.0], [0.5, 0.1, 0.6, 0.2, 0.1, 0.5]
+    decisions = decisions_of([3, 3], [1.0, 0.0, 0.0, 0.0, 1.0, 0.0], columns=columns)
+    ranges = feature_ranges(decisions, Yardstick(decisions))
+    assert (ranges[3].alone, ranges[3].given) == (0.5, None)
+    assert (ranges[18].alone, ranges[18].given, ranges[18].power) == (0.5, 1.0, -0.25)
+    assert ranges[0].given is None
+
+
 def config(**settings: object) -> PipelineConfig:
     few = {"search.samples": 3, "search.initial": 2, "search.population": 2, "generator.kind": "openai"}
     return bife_core.with_overrides(bife_core.preset("smoke"), few | settings)
@@ -101,8 +113,9 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
         for number, name in enumerate(("one", "two", "unscored"))
     )
     parents = (*parents[:2], parents[2].model_copy(update={"f_lf": None}))
-    known = context_of(data, Past(parents, frozenset({"one", "other"})), LowFidelityConfig(tune=5))
-    assert (known.fitting, known.fitted) == (True, ("one",))
+    tuned = {name: LowScore(source="x", regret=0.25) for name in ("one", "other")}
+    known = context_of(data, Past(parents, tuned), LowFidelityConfig(tune=5))
+    assert (known.fitting, known.fitted, known.regrets) == (True, ("one",), {"one": 0.25})
     assert list(known.failings) == ["one", "two"]
     assert known.likeness is None  # of three it would not say which two
     known = context_of(data, Past(parents[:2]), LowFidelityConfig(tune=5))
