@@ -34,8 +34,8 @@ class CollectionSummary(Value):
 
     `digest` is the hash of the content of the merged file at `path`. `tie_share`, `pruned_share` and
     `tightenable_share` are shares of its decisions (see `Decisions`). `instances` were solved for them, in order, those
-    without a decision included; `failures` has a sentence for each that could not be solved, `notes` one on those that
-    gave no decision. `cpu_s` is what recording the decisions took, whenever that was.
+    without a decision included, and `digests` are theirs; `failures` has a sentence for each that could not be solved,
+    `notes` one on those that gave no decision. `cpu_s` is what recording the decisions took, whenever that was.
     """
 
     path: Path
@@ -47,6 +47,7 @@ class CollectionSummary(Value):
     tightenable_share: float
     instances: tuple[str, ...]
     failures: tuple[str, ...]
+    digests: tuple[str, ...] = ()
     cpu_s: float = 0.0
     notes: tuple[str, ...] = ()
 
@@ -113,13 +114,13 @@ def collect_decisions(
     solver = solver or SolverConfig()
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
-    names: list[str] = []
+    solved: list[Instance] = []
     failures: list[str] = []
     parts: list[_Part] = []
     total = 0
     while total < config.decisions:
         # A solve that turns out not to be needed would hold a worker that others wait for.
-        usual = total / len(names) if names else config.decisions_per_instance
+        usual = total / len(solved) if solved else config.decisions_per_instance
         likely = math.ceil((config.decisions - total) / usual) if usual else pool.workers
         for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
             path = _part_path(directory, instance, config, solver)
@@ -128,7 +129,7 @@ def collect_decisions(
         if not running:
             break
         instance, path, solve = running.popleft()
-        names.append(instance.name)
+        solved.append(instance)
         try:
             if solve is not None:
                 solve.result()
@@ -149,7 +150,7 @@ def collect_decisions(
     notes = (f"{reasons.total()} instances gave no decision ({counted}).",) if reasons else ()
     if total == 0:
         raise DecisionsError(
-            f"No strong-branching decision came from {len(names)} collection instances. "
+            f"No strong-branching decision came from {len(solved)} collection instances. "
             f"{' '.join([*failures[:3], *notes])} What could help: more time for each (collection.time_limit_s, "
             f"{config.time_limit_s:g} s now), instances that take more branching, or a search that needs no decisions "
             "(--search bife_without_f_lf)."
@@ -165,8 +166,9 @@ def collect_decisions(
         tie_share=decisions.tie_share,
         pruned_share=float(decisions.pruned.mean()),
         tightenable_share=float(decisions.tightenable.mean()),
-        instances=tuple(names),
+        instances=tuple(one.name for one in solved),
         failures=tuple(failures),
+        digests=tuple(one.digest for one in solved),
         cpu_s=math.fsum(part.end["cpu_s"] for part in parts),
         notes=notes,
     )

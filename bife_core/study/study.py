@@ -322,12 +322,15 @@ def create_study(
         folder = store.folder / "runs" / key
     origin = config.origin_of_rules if generator is None else generator.name
     opened = Opened(key=key, name=f"{benchmark} {config.search.method}", origin=origin)
+    journal = Journal(Path(folder), opened, store=store)
+    if isinstance(decisions, CollectionSummary):
+        journal.store.serve(decisions.digests, "collection")
     return Study(
         config=config,
         instances=design,
         training=tried,
         decisions=path,
-        journal=Journal(Path(folder), opened, store=store),
+        journal=journal,
         benchmark=benchmark,
         search=search,
         generator=generator,

@@ -61,7 +61,7 @@ def outcome(evolution: bife_core.Evolution) -> list[Any]:
     return [tuple(getattr(sample, field) for field in fields) for sample in evolution.samples]
 
 
-def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> None:
+def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
     assert len(whole.samples) == 5
     assert whole.best is not None
     assert whole.best.f_hf == max(s.f_hf for s in whole.samples if s.f_hf is not None)
@@ -73,7 +73,9 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> 
     assert kinds(whole.folder).count("finalised") == 5
     assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
     assert entries_of(whole.folder)[0].origin == small().origin_of_rules
-    assert {one.split for one in bife_core.Store(whole.folder).served().values()} == {"design"}
+    served = {mark: one.split for mark, one in bife_core.Store(whole.folder).served().items()}
+    recorded = dict.fromkeys(data["decisions"].digests, "collection")
+    assert served == dict.fromkeys((one.digest for one in data["instances"]), "design") | recorded
 
 
 def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
