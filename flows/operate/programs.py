@@ -102,7 +102,6 @@ def prefect_server(home: Home, access: Access, asked: int | None) -> tuple[str, 
     port = free_port(4200, access.host, asked)
     environment = {
         "PREFECT_SERVER_API_HOST": access.host,
-        # By variable: with an option for the port, Prefect's pages would still ask port 4200.
         "PREFECT_SERVER_API_PORT": str(port),
         "PREFECT_SERVER_API_AUTH_STRING": access.auth or os.environ.get("PREFECT_SERVER_API_AUTH_STRING", ""),
         "PREFECT_UI_API_URL": f"http://{access.reach}:{port}/api" if access.local else "/api",
@@ -113,8 +112,10 @@ def prefect_server(home: Home, access: Access, asked: int | None) -> tuple[str, 
         # By default they are put into the installed package, which may be read-only and which other homes share.
         "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(home.prefect / "pages"),
         **_USUAL_LOGS,
+        **with_own_code(),
     }
-    command = [sys.executable, "-m", "prefect", "server", "start"]
+    command = [sys.executable, "-m", "uvicorn", "--factory", "flows.operate.pages:app"]
+    command += ["--host", access.host, "--port", str(port), "--log-level", "warning"]
     health = f"http://{access.reach}:{port}/api/health"
     server = Server("Prefect", command, environment, health, home.root / "logs" / "prefect.log")
     return f"http://{access.names[0]}:{port}", server

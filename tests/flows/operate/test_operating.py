@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -52,6 +53,15 @@ def test_strangers_are_turned_away(operated, path):
         assert answer.headers.get("access-control-allow-origin") is None
         asked = browser.options(address, headers=evil | {"Access-Control-Request-Method": "POST"})
         assert asked.headers.get("access-control-allow-origin") is None
+
+
+def test_browsers_refuse_prefects_pages_other_machines(operated):
+    page = httpx.get(f"{operated.prefect}/v2/dashboard", auth=operated.auth, trust_env=False)
+    port = operated.prefect.rpartition(":")[2]
+    policy = page.headers["Content-Security-Policy"].split()
+    assert policy[:3] == ["connect-src", "'self'", f"http://127.0.0.1:{port}"]
+    assert f"ws://localhost:{port}" in policy
+    assert all(re.fullmatch(rf"(http|ws)://(127\.0\.0\.1|localhost):{port}", one) for one in policy[2:])
 
 
 def test_each_deployment_has_a_form_of_the_settings(operated):
