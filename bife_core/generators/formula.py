@@ -60,6 +60,7 @@ def formula(source: str) -> str | None:
     )
     names: dict[str, str] = {}
     steps: list[str] = []
+    last = ""
     for statement in functions[0].body:
         match read := _Reader(names, array).visit(statement):
             case ast.Expr(ast.Constant()):  # the docstring
@@ -67,7 +68,17 @@ def formula(source: str) -> str | None:
             case ast.Assign([ast.Name(name)], ast.Name(same)) if stored[name] == 1:
                 names[name] = same
                 continue
-            case ast.Return(ast.Name()) if steps:
+            case ast.AugAssign(ast.Name(name), ast.Add() | ast.Sub() as sign, value) if name == last:
+                text = ast.unparse(value)
+                steps[-1] += f" + {text}" if isinstance(sign, ast.Add) else f" - ({text})"
                 continue
+            case ast.Return(ast.Name(name)) if name == last:
+                steps[-1] = steps[-1].removeprefix(f"{name} = ")
+                continue
+        last = (
+            read.targets[0].id
+            if isinstance(read, ast.Assign) and isinstance(read.targets[0], ast.Name)
+            else ""
+        )
         steps.append(" ".join(ast.unparse(read).split()).removeprefix("return "))
     return "; ".join(reversed(steps)) or None

@@ -147,7 +147,7 @@ def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
         return "a rule that was eliminated by racing, since it was too slow to be kept"
     if parent.f_hf is None:
         return "a rule that was not evaluated in the solver"
-    if parent.f_hf >= max(other.f_hf for other in (parent, *context.earlier) if other.f_hf is not None):
+    if _best(parent, context):
         return "the best rule so far"
     if context.rpb is not None and parent.f_hf < context.rpb:
         return "a rule that works, but is slower than SCIP's own"
@@ -237,7 +237,13 @@ def _measured(found: FeatureRange) -> str:
 
 def scores(sample: Sample, context: PromptContext) -> str:
     """Return F_LF and F_HF of a rule, and where it fails, in a line."""
-    return " ".join([f"{_fidelities(sample, context)}.", *context.failings.get(sample.id, ())])
+    best = ["It is the best rule so far."] if _best(sample, context) else []
+    return " ".join([f"{_fidelities(sample, context)}.", *best, *context.failings.get(sample.id, ())])
+
+
+def _best(sample: Sample, context: PromptContext) -> bool:
+    solved = [other.f_hf for other in (sample, *context.earlier) if other.f_hf is not None]
+    return sample.f_hf is not None and len(solved) > 1 and sample.f_hf >= max(solved)
 
 
 def earlier_attempts(context: PromptContext, shown: Iterable[Sample]) -> str:
@@ -279,7 +285,11 @@ def _description(sample: Sample, context: PromptContext | None) -> str | None:
     if context is None or (sample.thought and sample.id not in context.fitted):
         return sample.thought
     steps = formula(sample.source or "")
-    return sample.thought if steps is None else f"{_short(steps)}."
+    if steps is None:
+        return sample.thought
+    while len(steps) > _LINE and "; " in steps:
+        steps = steps.rpartition("; ")[0]
+    return f"{_short(steps)}."
 
 
 def _short(text: str) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bife_core.fidelity.racing import lost
+from bife_core.generators.formula import formula
 from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.generators.prompting import earlier_attempts, measured_features, scores
 from bife_core.search import Sample
@@ -70,6 +71,16 @@ def test_a_rule_whose_numbers_were_fitted_is_described_by_its_steps() -> None:
     ]  # fmt: skip
 
 
+def test_steps_that_add_up_are_one_and_what_is_too_long_ends_after_a_step() -> None:
+    lines = ["a = x[18] - 1", "s = 2.5 * a", "s += x[19]", "s -= a + 1", "return s"]
+    source = "def candidate_variable_score(x):\n    " + "\n    ".join(lines)
+    assert formula(source) == "2.5 * a + ceil_dist - (a + 1); a = slack - 1"
+    lines[0] = f"a = x[18] - {'1' * 240}"
+    tried = (sample(1, source="def candidate_variable_score(x):\n    " + "\n    ".join(lines)),)
+    context = ABOUT.model_copy(update={"earlier": tried, "fitted": (tried[0].id,)})
+    assert earlier_attempts(context, shown=()) == "- 2.5 * a + ceil_dist - (a + 1): not scored"
+
+
 def test_a_parent_has_its_scores_and_where_it_fails() -> None:
     parent = sample(1, f_lf=0.25, f_hf=-6.0)
     context = ABOUT.model_copy(update={"rpb": -8.0, "failings": {parent.id: ("Bad at the root.",)}})
@@ -77,7 +88,8 @@ def test_a_parent_has_its_scores_and_where_it_fails() -> None:
         "F_LF 0.250, F_HF -6 (0.75 times the cost of SCIP's own rule). Bad at the root."
     )
     assert scores(sample(2), context) == "not scored."
-    context = context.model_copy(update={"regrets": {parent.id: 0.1234}})
+    context = context.model_copy(update={"regrets": {parent.id: 0.1234}, "earlier": (sample(3, f_hf=-7.0),)})
+    assert "It is the best rule so far. Bad" in scores(parent, context)
     assert scores(parent, context).startswith("F_LF 0.250, regret 0.123, F_HF -6 ")
 
 
