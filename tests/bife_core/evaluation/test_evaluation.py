@@ -134,6 +134,8 @@ def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(
     [
         (outcome("x", 10.0), outcome("x", 10.0 + 1e-7), False),
         (outcome("x", 10.0), outcome("x", 10.1), True),
+        (outcome("x", 10.0), outcome("x", 10.0 + 2e-4), True),
+        (outcome("x", 0.014443377565), outcome("x", 0.014444740466), False),
         (outcome("x", 1e9), outcome("x", 1e9 + 1.0), False),
         (outcome("x", None, "infeasible"), outcome("x", None, "infeasible"), False),
         (outcome("x", None, "infeasible"), outcome("x", 3.0), True),
