@@ -75,7 +75,7 @@ def test_fewer_calls_than_the_initial_population_still_give_a_rule(search):
 def test_no_time_left_ends_the_search_before_it_begins(search, method, limit):
     result = search(25, method=method, **{limit: 1e-9})
     assert (len(result.samples), result.best) == (0, None)
-    assert f"budget.{limit}" in result.ended_by
+    assert f"{limit} is used up" in result.ended_by
 
 
 def test_a_limit_on_solver_seconds_ends_a_search_between_generations(search):

@@ -26,7 +26,8 @@ def test_the_fewest_instances_are_those_that_exclude_chance(use: int) -> None:
     assert signed_rank_test([0.6] * fewest, [1.0] * fewest) < 1 - level, "the exact test asks for no more"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# What costs more than the bound takes into account can pass it: docs/results.md says how often.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "beyond"])
 def test_a_rule_that_is_no_better_is_hardly_ever_promoted(kind: str) -> None:
     """Few experiments here; `python -m bench.gate` makes thousands."""
     rng = np.random.default_rng(1)
