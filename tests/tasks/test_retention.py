@@ -20,6 +20,7 @@ FAR_S = 3600.0
 @pytest.fixture(autouse=True)
 def own_home(tmp_path, monkeypatch, databases):
     """A home of its own; MLflow, its registry included, is that of all tests."""
+    store.client()  # makes MLflow's experiments in the home of all tests, where they look for its files
     monkeypatch.setenv("BIFE_HOME", str(tmp_path))
     return tmp_path
 
