@@ -120,3 +120,20 @@ def test_the_library_runs_without_prefect_and_mlflow():
         check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+# Documented in spite of the underscore, of named tuples, `os` and SQLAlchemy's rows; and a name of types alone.
+PUBLIC = {"_asdict", "_exit", "_mapping", "_NamedFuncPointer"}
+
+
+def test_only_public_names_of_libraries_are_used():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules().values()]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    own |= {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+    used = {node.attr for node in attributes if node.attr.startswith("_") and not node.attr.endswith("__")}
+    assert used - own == PUBLIC
+    names = {name for path in modules().values() for name in imported(path)}
+    assert [name for name in names if "._" in name and name.partition(".")[0] not in FORBIDDEN] == []
