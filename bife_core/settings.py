@@ -178,10 +178,13 @@ def _choice(about: str, listed: tuple[str, list[str]], other: str) -> dict[str, 
 
 def _default(name: str) -> str:
     """Return a sentence on what a setting is where it is left out."""
-    values = {each: settings_of(configuration({"preset": each}))[name] for each in get_args(PresetName)}
-    if len(set(values.values())) > 1:
-        return f"Default: {', '.join(f'{value} ({each})' for each, value in values.items())}."
-    return f"Default: {'none' if (value := values['quick']) is None else value}."
+    of_value: dict[Any, list[str]] = {}
+    for each in get_args(PresetName):
+        of_value.setdefault(settings_of(configuration({"preset": each}))[name], []).append(each)
+    if len(of_value) > 1:
+        listed = (f"{value} ({', '.join(names)})" for value, names in of_value.items())
+        return f"Default: {', '.join(listed)}."
+    return f"Default: {'none' if None in of_value else next(iter(of_value))}."
 
 
 def _group(title: str, fields: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
