@@ -60,7 +60,7 @@ def check(settings: dict[str, Any]) -> None:
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory with the folders and files that examples name, and a search that a page adds."""
-    for name in ("DIR", "plans", "shutoffs"):
+    for name in ("DIR", "plans", "images"):
         (tmp_path / name).mkdir()
     (tmp_path / "FILE.set").touch()
     (tmp_path / "FILE").write_text(json.dumps(yaml.safe_load(blocks("cli.md", "yaml")[0])))
