@@ -87,7 +87,7 @@ class Evidence(Origin, Tail):
     `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, with its interval at the level
     `confidence` and the adjusted p-value of the exact test; `time_ratio` is that of CPU time. `missing` solves gave no
     result or a wrong one, `unfinished` ones ended at a limit, and `proofs` ended with a proof. `use` counts the uses of
-    the test instances, and is 0 if they served a search. `likeness` is JSON of the instances'
+    the test instances, and is 0 if they served a search or were chosen among others. `likeness` is JSON of their
     `bife_core.benchmarks.formulation.Likeness`. `solver` names the settings of SCIP it was measured under, and
     `solver_params` is JSON of what they set beside SCIP's defaults. What begins with ``champion`` compares with the
     champion in the same evaluation.
