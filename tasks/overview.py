@@ -24,7 +24,6 @@ DAYS: Final = 14
 class LastSearch(Value):
     """The last search for a rule: when it began, what came of it, the share used of each limit of its budget."""
 
-    name: str
     began: datetime
     outcome: str
     budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
@@ -129,7 +128,6 @@ def _search(opened: StoredEvent, events: list[StoredEvent]) -> LastSearch:
         except TrackingError:
             url = ""
     return LastSearch(
-        name=opened.body.get("name", opened.study),
         began=datetime.fromtimestamp(opened.at_unix_s, UTC),
         outcome=_outcome(events[-1].kind if events else "", latest),
         budget_used=latest.get("completed", {}).get("budget_used", {}),

@@ -107,8 +107,9 @@ def conducted(stage: Callable[P, R]) -> Callable[P, R]:
             with nullcontext() if watched() else observing(RunLog()):
                 require_room()
                 result = _synchronised(stage(*args, **kwargs))
-                with showing():
-                    renew()
+                if stands_alone():
+                    with showing():
+                        renew()
                 return result
         except BifeError as error:
             if FlowRunContext.get() is None:

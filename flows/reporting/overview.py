@@ -21,7 +21,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import StateType
 from prefect.utilities.urls import url_for
 
-from bife_core.wording import counted
+from bife_core.wording import counted, interval_text
 from tasks.overview import Family, LastSearch, Overview, Waiting, gather
 
 KEY: Final = "bife-overview"
@@ -102,8 +102,7 @@ def _champion(family: Family, overview: Overview) -> tuple[Cell, ...]:
         return "none", "-", "-", "-"
     ratio = "-"
     if evidence is not None:
-        ends = (evidence.ci_low, evidence.ci_high)
-        interval = "no interval" if None in ends else f"{evidence.ci_low:.3f} to {evidence.ci_high:.3f}"
+        interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
         ratio = f"{evidence.ratio:.3f} ({interval})"
     age = "-" if family.since is None else _age(overview.made - family.since)
     return Link(f"{champion.name} {champion.version}", family.page), ratio, champion.solver, age

@@ -20,7 +20,6 @@ PAGE = Overview(
         Family(
             label="auctions",
             search=LastSearch(
-                name="auctions bife",
                 began=NOW - timedelta(hours=30),
                 outcome="stopped: a | b\nc",
                 budget_used={"usd": 0.805},
