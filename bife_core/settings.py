@@ -133,16 +133,17 @@ def form() -> dict[str, Any]:
         name: schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
         for name, part in schema["properties"].items()
     }
+    starts = {each: settings_of(configuration({"preset": each})) for each in get_args(PresetName)}
     fields: dict[str, Any] = {
         "preset": {
             "description": "The budget, and what is left out below: seconds, for tests (smoke), minutes (quick), or "
             "days, as published (paper). Default: quick.",
             "type": "string",
-            "enum": [*get_args(PresetName)],
+            "enum": [*starts],
         },
         "instances": _choice(
             "What is solved: a family of generated instances, or a folder of your own .mps, .lp, .cip or .opb files. "
-            f"Default: {configuration({}).instances.benchmark}.",
+            f"Default: {starts['quick']['instances']}.",
             ("Family", [*FAMILIES]),
             "Folder",
         ),
@@ -150,7 +151,8 @@ def form() -> dict[str, Any]:
     for name, dotted in NAMES.items():
         section, _, key = dotted.partition(".")
         field = parts[section]["properties"].pop(key) if key else parts[section]
-        about = f"{schema['properties'][section].get('description', field['description'])} {_default(name)}"
+        about = f"{schema['properties'][section].get('description', field['description'])} "
+        about += _default({each: start[name] for each, start in starts.items()})
         if name == "solver":
             fields[name] = _choice(about, ("By name", ["default", "paper"]), "File")
         else:
@@ -176,11 +178,11 @@ def _choice(about: str, listed: tuple[str, list[str]], other: str) -> dict[str, 
     return {"description": about, "anyOf": ways}
 
 
-def _default(name: str) -> str:
-    """Return a sentence on what a setting is where it is left out."""
+def _default(of_preset: Mapping[str, Any]) -> str:
+    """Return a sentence on what a setting is where it is left out, from its value in each preset."""
     of_value: dict[Any, list[str]] = {}
-    for each in get_args(PresetName):
-        of_value.setdefault(settings_of(configuration({"preset": each}))[name], []).append(each)
+    for name, value in of_preset.items():
+        of_value.setdefault(value, []).append(name)
     if len(of_value) > 1:
         listed = (f"{value} ({', '.join(names)})" for value, names in of_value.items())
         return f"Default: {', '.join(listed)}."
