@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -126,7 +127,11 @@ class Yardstick:
         if measure not in MEASURES:
             raise DecisionsError(f"measure was expected to be {' or '.join(MEASURES)} and is {measure!r}.")
         self._worth, self._weight = MEASURES[measure](decisions)
-        self._share = _shares(decisions)
+        self._decisions = decisions
+
+    @cached_property
+    def _share(self) -> Floats:
+        return _shares(self._decisions)  # searches that fit rules make yardsticks and ask for no regret
 
     def f_lf(self, chosen: Rows) -> float:
         """Return F_LF of a rule from the rows it chooses, see `chosen_rows`."""
