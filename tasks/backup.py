@@ -27,7 +27,7 @@ _LEVEL: Final = 1
 
 
 def back_up(home: Home, file: Path) -> None:
-    """Write a home into an archive; databases are copied as SQLite's online backup does it, whoever writes to them."""
+    """Write a home into an archive; SQLite's online backup copies its databases."""
     if not (home.root / DATABASE).exists():
         raise ConfigError(f"{home.root} holds no {DATABASE}, so there is nothing to back up.")
     if file.exists():

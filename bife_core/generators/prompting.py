@@ -85,8 +85,8 @@ def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
     fields = {"number": number, "thought": thought, "source": (parent.source or "").strip()}
     if context is None:
         return _template("parent").substitute(fields).strip()
-    told = "\n\n".join(part for part in (scores(parent, context), context.executions.get(parent.id)) if part)
-    return _template("scored_parent").substitute(fields, scores=told).strip()
+    shown = "\n\n".join(part for part in (scores(parent, context), context.executions.get(parent.id)) if part)
+    return _template("scored_parent").substitute(fields, scores=shown).strip()
 
 
 def assemble(
@@ -207,11 +207,11 @@ def measured_features(context: PromptContext) -> str:
     if beside := [found for found in shown if found.given is not None]:
         best = max(shown, key=lambda found: found.alone or 0.0)
         beside = sorted(beside, key=lambda found: found.given or 0.0, reverse=True)[:_BESIDE]
-        told = ", ".join(f"[{one.index}]^{one.power:g} {one.given:.2f}" for one in beside)
+        products = ", ".join(f"[{one.index}]^{one.power:g} {one.given:.2f}" for one in beside)
         name = f"[{best.index}] {FEATURES[best.index].name}"
         lines += [
             "",
-            f"What adds most to the best, {name} ({best.alone:.2f}): F_LF of its product with {told}.",
+            f"What adds most to the best, {name} ({best.alone:.2f}): F_LF of its product with {products}.",
         ]
     repeated = [
         f"[{r.index}] {FEATURES[r.index].name} = [{r.repeats}] {FEATURES[r.repeats].name}"

@@ -33,8 +33,8 @@ def theme(seed: int, number: int, features: Iterable[FeatureRange] = ()) -> str:
     >>> len({theme(7, number) for number in range(len(themes()))}) == len(themes())
     True
     """
-    told = {FEATURES[found.index].group.role for found in features if not found.constant}
-    offered = [sentence for roles, sentence in themes() if not told or roles <= told]
+    varying = {FEATURES[found.index].group.role for found in features if not found.constant}
+    offered = [sentence for roles, sentence in themes() if not varying or roles <= varying]
     rounds, place = divmod(number, len(offered))
     order = np.random.Generator(np.random.PCG64([seed, rounds])).permutation(len(offered))
     return offered[int(order[place])]

@@ -44,20 +44,18 @@ def execution(
     if not rows:
         return ""
     table = np.array(sorted(rows, key=lambda row: -row[6]))
+    if np.isnan(table[:, -1]).all():  # there is no other rule
+        table = table[:, :-1]
     shown = table if len(table) <= 2 * _ROWS else np.vstack((table[:_ROWS], table[-_ROWS:]))
     unit = "CPU s" if config.cost == "time" else config.cost.replace("_", " ")
-    known = [not np.isnan(column).all() for column in table[:, 4:].T]
     geometric = [
-        float(np.exp(np.nanmean(np.log(column)))) if told else math.nan
-        for column, told in zip(table[:, 4:].T, known, strict=True)
+        math.nan if np.isnan(column).all() else float(np.exp(np.nanmean(np.log(column))))
+        for column in table[:, 4:].T
     ]
     lines = [
-        f"instance | nodes | x RPB | ms/node | x RPB | {unit} | x RPB{' | x best' * known[-1]}",
-        *(
-            _line(f"{row[0]:.0f}", row[1:4], row[4:] if known[-1] else row[4:-1], row[0] in cut_off)
-            for row in shown
-        ),
-        _line(f"mean of {len(table)}", [math.nan] * 3, geometric if known[-1] else geometric[:-1]),
+        f"instance | nodes | x RPB | ms/node | x RPB | {unit} | x RPB{' | x best' * (len(geometric) > 3)}",
+        *(_line(f"{row[0]:.0f}", row[1:4], row[4:], row[0] in cut_off) for row in shown),
+        _line(f"mean of {len(table)}", [math.nan] * 3, geometric),
     ]
     total_s = math.fsum(own.cpu_s for own in done)
     root, features, rule = (
@@ -81,7 +79,7 @@ def _node_ms(result: SolveResult, least: int = 2) -> float:
 
 
 def _line(name: str, numbers: Iterable[float], ratios: Iterable[float], cut_off: bool = False) -> str:
-    told = ["" if math.isnan(number) else f"{number:.3g}" for number in numbers]
+    cells = ["" if math.isnan(number) else f"{number:.3g}" for number in numbers]
     over = ["-" if math.isnan(ratio) else f"{ratio:.2f}" for ratio in ratios]
-    told[2] += " (limit)" * cut_off
-    return " | ".join((name, *(part for pair in zip(told, over, strict=False) for part in pair), *over[3:]))
+    cells[2] += " (limit)" * cut_off
+    return " | ".join((name, *(part for pair in zip(cells, over, strict=False) for part in pair), *over[3:]))

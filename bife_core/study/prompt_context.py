@@ -77,12 +77,8 @@ class ContextBuilder:
         self.benchmark = benchmark
         self._instances = [instance.path for instance in design[:3]]
         self._decisions = decisions
-        self._low, self._high, self._solver, self._search = (
-            config.low,
-            config.high,
-            config.solver,
-            config.search,
-        )
+        self._low, self._high = config.low, config.high
+        self._solver, self._search = config.solver, config.search
         self._lock = Lock()
         self._facts: PromptContext | None = None
         self._failure: BifeError | None = None
