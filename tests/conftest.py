@@ -42,7 +42,8 @@ os.environ["PREFECT_SERVER_EPHEMERAL_ENABLED"] = "false"  # wherever Prefect is 
 for _name in ("BIFE_ENV_FILE", "MLFLOW_REGISTRY_URI", "BIFE_SERVER_AUTH"):
     os.environ.pop(_name, None)
 
-# All processes of a session of tests, those of xdist and what tests start, have it in their environment.
+# All processes of a session of tests, those of xdist and what tests start, have it in their environment, where tests
+# read it too: who imports this file makes a second home.
 MARK = os.environ.setdefault(VARIABLE, HOME.name)
 
 # No test speaks TLS, yet every HTTP client reads all certificates it trusts: with one each is made 50 times as fast.

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 
-from tests.conftest import MARK
 from tests.support.processes import VARIABLE, left_over
 
 LEAVES = """
@@ -17,7 +16,7 @@ print(subprocess.Popen([sys.executable, "-c", code], **away).pid)
 
 
 def test_a_process_that_has_lost_its_parent_is_named_with_its_test_until_it_ends():
-    mark = f"{MARK}-left"
+    mark = f"{os.environ[VARIABLE]}-left"
     command, environment = [sys.executable, "-c", LEAVES], os.environ | {VARIABLE: mark}
     started = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found = left_over(mark, 0.0)

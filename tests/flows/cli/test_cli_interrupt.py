@@ -10,7 +10,6 @@ import psutil
 import pytest
 
 from flows.cli.running import GO_ON
-from tests.conftest import MARK
 from tests.flows.cli.conftest import PROGRAM, REPOSITORY, environment, sentence
 from tests.support.processes import VARIABLE, left_over
 
@@ -87,7 +86,7 @@ def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_
     ],
 )
 def test_no_process_outlives_a_run(tmp_path, databases, number, processes):
-    mark = f"{MARK}-{tmp_path.name}"
+    mark = f"{os.environ[VARIABLE]}-{tmp_path.name}"
     variables = environment(databases(tmp_path), **{VARIABLE: mark})
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     run = subprocess.Popen(COLLECT, env=variables, process_group=0, **quiet)
