@@ -16,7 +16,17 @@ from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Trie
 from flows.collection import collection
 from flows.conclusions import evolution_conclusion, links
 from flows.reporting.artifacts import EvolutionPage, show_conclusion
-from flows.reporting.conduct import EVOLUTION_ENDED, HOOKS, announce, conducted, stands_alone, tried_again
+from flows.reporting.conduct import (
+    EVOLUTION_ENDED,
+    HOOKS,
+    NEARLY,
+    NEARLY_USED,
+    NO_RULE,
+    announce,
+    conducted,
+    stands_alone,
+    tried_again,
+)
 from flows.resolving import resolved
 from flows.results import EvolutionResult, TrackedRun
 from tasks.collection import InstanceSet, prepare_instances
@@ -78,16 +88,20 @@ def evolution(
         result = _run(study, decisions, notes)
     show_conclusion(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
-    news = result.new or tried_again()
-    if result.best is not None and result.run.run_id and stands_alone() and news:
-        payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
-        announce(EVOLUTION_ENDED, f"evolution.{result.key}", payload)
+    if result.new or tried_again():
+        subject = f"evolution.{result.key}"
+        if result.best is None:
+            announce(NO_RULE, subject, {"reason": result.sentence})
+        elif result.run.run_id and stands_alone():
+            payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
+            announce(EVOLUTION_ENDED, subject, payload)
     return with_message(result, result.sentence, None if result.new else NOTHING_TO_DO)
 
 
 def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ...]) -> EvolutionResult:
     """Run the generations; after each, MLflow and the pages are brought up to date."""
     journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
+    nearly_used = set[str]()
     tracked = EvolutionRun(journal.key)
     tracked.sync()
     number = tracked.run_id
@@ -102,7 +116,14 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
             tracked.sync()
             for state in states:
                 page.generation(state)
+                for limit, used in state.budget_used.items():
+                    if used >= NEARLY and limit not in nearly_used:
+                        nearly_used.add(limit)
+                        reason = f"{100 * used:.0f} % of the limit on {limit} is used."
+                        announce(NEARLY_USED, f"evolution.{journal.key}", {"reason": reason})
             states.clear()
+            if found.ended_by is not None and not nearly_used:  # within a generation
+                announce(NEARLY_USED, f"evolution.{journal.key}", {"reason": found.ended_by})
             if study.done or found.ended_by is not None:
                 break
     finally:

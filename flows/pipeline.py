@@ -12,7 +12,7 @@ from flows.evaluation import evaluation
 from flows.evolution import evolution
 from flows.registration import no_champion, present_champion, register_rule
 from flows.reporting.artifacts import show_conclusion
-from flows.reporting.conduct import HOOKS, conducted
+from flows.reporting.conduct import HOOKS, NO_RULE, announce, conducted, tried_again
 from flows.resolving import resolved
 from flows.results import PipelineResult
 from flows.tuning import tuning
@@ -77,4 +77,6 @@ def pipeline(config: Settings) -> PipelineResult:
         }
     )
     show_conclusion(config.instances.label, "pipeline", pipeline_conclusion(result))
+    if evaluated.summary.judged.finding != "better" and (evolved.new or tried_again()):
+        announce(NO_RULE, f"evolution.{evolved.key}", {"reason": comparison(evaluated)})
     return with_message(result, f"{comparison(evaluated)}. {standing}".strip())

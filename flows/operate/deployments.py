@@ -32,8 +32,10 @@ def _declared(name: str) -> Any:
 
 DEPLOYMENTS: Final[list[dict[str, Any]]] = _declared("prefect.yaml")["deployments"]
 
-LOST_RUNS: Final = AutomationCore.model_validate(_declared("prefect-lost-runs.yaml"))
-"""For workers on other machines; on its own each worker of `bife up` sees within seconds that a process is gone."""
+AUTOMATIONS: Final = [
+    AutomationCore.model_validate(each) for each in _declared("prefect-automations.yaml")["automations"]
+]
+"""First the one for runs that are lost with another machine; then alerts, which are switched off."""
 
 
 def register(client: SyncPrefectClient, deployments: list[dict[str, Any]] = DEPLOYMENTS) -> list[str]:
@@ -48,8 +50,9 @@ def register(client: SyncPrefectClient, deployments: list[dict[str, Any]] = DEPL
     except ObjectNotFound:
         template = ProcessWorker.get_default_base_job_template()
         client.create_work_pool(WorkPoolCreate(name=WORK_POOL, type="process", base_job_template=template))
-    if client.find_automation(LOST_RUNS.name) is None:
-        client.create_automation(LOST_RUNS)
+    for automation in AUTOMATIONS:
+        if client.find_automation(automation.name) is None:
+            client.create_automation(automation)
     return [note for deployment in deployments if (note := _register(client, deployment))]
 
 

@@ -39,6 +39,14 @@ EVOLUTION_ENDED: Final = "bife.evolution.ended"
 CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
 """Event; its payload: `name` of the registered model and `approval`, who is to decide."""
 
+NO_RULE: Final = "bife.search.without-rule"
+"""Event of a search without a rule that is known to be faster than RPB; its payload: `reason`, a sentence."""
+
+NEARLY_USED: Final = "bife.budget.nearly-used"
+"""Event of a search that has used `NEARLY` of a limit of its budget, once for each; its payload: `reason`."""
+
+NEARLY: Final = 0.8
+
 _MACHINE: Final = "bife.machine"
 _PROCESS: Final = "bife.pid"
 

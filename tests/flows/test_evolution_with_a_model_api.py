@@ -7,6 +7,7 @@ from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
+from flows.reporting.conduct import NO_RULE
 from tasks.tracking.store import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
@@ -94,11 +95,16 @@ def test_the_key_is_written_nowhere(smoke, configured, home):
     assert holders == []
 
 
-def test_a_model_that_writes_no_rule_ends_the_search_without_one(smoke, configured):
+def test_a_model_that_writes_no_rule_ends_the_search_without_one(smoke, configured, monkeypatch):
+    announced = []
+    monkeypatch.setattr(
+        "flows.evolution.announce", lambda event, _, payload: announced.append((event, payload))
+    )
     with ModelApi(then="no_code") as api:
         config = configured(api, 5)
         result = run(None, evolution, config, smoke.result.collection.summary)
     assert result.best is None
+    assert announced == [(NO_RULE, {"reason": f"None of {len(result.samples)} sampled rules was of use."})]
     assert result.failures == len(result.samples) == config.search.samples
     parent = MlflowClient().get_run(result.run.run_id)
     assert parent.info.status == "FINISHED"

@@ -10,6 +10,7 @@ from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
+from flows.reporting.conduct import EVOLUTION_ENDED, NEARLY_USED
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
@@ -39,9 +40,23 @@ def status(result):
     return MlflowClient().get_run(result.run.run_id).info.status
 
 
-def test_a_limit_on_calls_in_the_midst_of_a_generation(search):
+@pytest.fixture
+def announced(monkeypatch):
+    """The events of searches but their ends, as (event, payload)."""
+    heard = []
+
+    def hear(event, _, payload):
+        if event != EVOLUTION_ENDED:
+            heard.append((event, payload))
+
+    monkeypatch.setattr("flows.evolution.announce", hear)
+    return heard
+
+
+def test_a_limit_on_calls_in_the_midst_of_a_generation(search, announced):
     with ModelApi() as api:
         first = search(21, api, calls=6)
+        assert announced == [(NEARLY_USED, {"reason": first.ended_by})]
         assert len(api.requests) == first.spending.calls == 6
         assert first.best is not None
         assert first.best_rule.is_file()
@@ -72,10 +87,17 @@ def test_fewer_calls_than_the_initial_population_still_give_a_rule(search):
 @pytest.mark.parametrize(
     ("method", "limit"), [("bife", "hours"), ("symbolic", "hours"), ("bife", "solver_s")]
 )
-def test_no_time_left_ends_the_search_before_it_begins(search, method, limit):
+def test_no_time_left_ends_the_search_before_it_begins(search, announced, method, limit):
     result = search(25, method=method, **{limit: 1e-9})
     assert (len(result.samples), result.best) == (0, None)
     assert f"{limit} is used up" in result.ended_by
+    assert announced == [(NEARLY_USED, {"reason": result.ended_by})]
+
+
+def test_a_limit_that_is_nearly_used_is_announced_once(search, announced):
+    with ModelApi() as api:
+        assert search(29, api, calls=9).ended_by is None
+    assert announced == [(NEARLY_USED, {"reason": "89 % of the limit on calls is used."})]
 
 
 def test_a_limit_on_solver_seconds_ends_a_search_between_generations(search):

@@ -109,6 +109,14 @@ class PrefectPage:
     def runs_of(self, deployment: str) -> list[dict[str, Any]]:
         return self.runs(flow_runs={"deployment_id": {"any_": [self.deployment(deployment)["id"]]}})
 
+    def triggered(self, automation_id: str) -> list[dict[str, Any]]:
+        """The times that an automation was triggered."""
+        wanted = {
+            "event": {"name": ["prefect.automation.triggered"]},
+            "resource": {"id": [f"prefect.automation.{automation_id}"]},
+        }
+        return self.ask("POST", "/events/filter", filter=wanted)["events"]
+
     def logs(self, run_id: str) -> str:
         """All that a run and its tasks logged."""
         lines = self.ask("POST", "/logs/filter", logs={"flow_run_id": {"any_": [run_id]}}, limit=200)

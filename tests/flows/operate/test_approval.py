@@ -10,6 +10,7 @@ import uuid
 import psutil
 import pytest
 
+from flows.operate.deployments import AUTOMATIONS
 from tests.flows.cli.conftest import environment
 from tests.support.challenging import beside, source
 from tests.support.operating import until
@@ -99,3 +100,16 @@ def test_an_answer_is_about_the_version_the_person_saw(operated, name):
     assert (refused["rejected_by"], refused["rejected_reason"]) == ("Ada", "reads too many features")
     assert refused["aliases"] == []
     assert version(operated, name, 1)["aliases"] == ["champion"]
+
+
+def test_the_alert_fires_when_a_person_has_not_answered_in_time(operated, name):
+    alert = next(one for one in AUTOMATIONS if "not answered" in one.name).model_dump(mode="json")
+    soon = alert | {"name": name, "enabled": True, "trigger": alert["trigger"] | {"within": 10}}
+    made = operated.page.ask("POST", "/automations/", **soon)
+    challenge(operated, name, 1, **beside(0))
+    run = start(operated, name)
+    (fired,) = until(lambda: operated.page.triggered(made["id"]), "the alert", 90)
+    assert fired["payload"]["triggering_event"]["resource"]["prefect.resource.id"].endswith(run["id"])
+    operated.page.resume(run["id"], decision="reject", reason="late", who="Ada")
+    end(operated, run)
+    operated.page.client.delete(f"/automations/{made['id']}")

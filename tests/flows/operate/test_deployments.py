@@ -16,13 +16,16 @@ from prefect.server.events.schemas.automations import EventTrigger
 from bife_core.presets import preset
 from bife_core.settings import configuration, settings_of
 from flows.operate.abandoned import GONE
-from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, WORK_POOL, register
-from flows.reporting.conduct import EVOLUTION_ENDED, announce
+from flows.operate.deployments import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
+from flows.reporting.conduct import EVOLUTION_ENDED, NEARLY_USED, NO_RULE, announce
 from tasks.states import NOTHING_TO_DO
 from tests.support.operating import until
 
 AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} for deployment in DEPLOYMENTS]
 """Under names of their own, so that other tests find the deployments as `bife up` made them."""
+
+
+ALERTS = AUTOMATIONS[1:]
 
 
 def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_seed_for_each_run():
@@ -48,8 +51,9 @@ def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_se
     ],
 )
 def test_no_run_that_has_ended_is_taken_for_lost(state, ended):
-    assert LOST_RUNS.actions[0].message == GONE
-    on_the_server = EventTrigger.model_validate(LOST_RUNS.trigger.model_dump(mode="json"))
+    lost_runs = AUTOMATIONS[0]
+    assert (lost_runs.enabled, lost_runs.actions[0].message) == (True, GONE)
+    on_the_server = EventTrigger.model_validate(lost_runs.trigger.model_dump(mode="json"))
     assert on_the_server.expects(f"prefect.flow-run.{state}") == ended
 
 
@@ -114,3 +118,30 @@ def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
     (run,) = until(started, "an evaluation to be started", 90)
     idle.delete_flow_run(run["id"])
     assert run["parameters"] == {"config": config, "rule": rule, "as_challenger": True}
+
+
+@flow(name="alerting")
+def alerting(event: str) -> None:
+    """Emit an event as a flow does."""
+    announce(event, "test", {"reason": "A test."})
+
+
+def test_alerts_are_switched_off_and_leave_the_notification_to_the_operator():
+    assert len(ALERTS) == 3
+    assert {alert.enabled for alert in ALERTS} == {False}
+    assert [action.type for alert in ALERTS for action in alert.actions] == ["do-nothing"] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("event", [NO_RULE, NEARLY_USED])
+def test_an_alert_that_is_switched_on_fires_on_the_event_of_a_flow(operated, served, event):
+    (alert,) = (one for one in ALERTS if one.trigger.expect == {event})
+    made = served.find_automation(alert.name)
+    assert not made.enabled
+    served.resume_automation(made.id)
+    try:
+        alerting(event)
+        until(lambda: operated.page.triggered(str(made.id)), "the alert", 90)
+    finally:
+        served.pause_automation(made.id)

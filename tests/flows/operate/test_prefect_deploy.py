@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.operate.deployments import DEPLOYMENTS
+from flows.operate.deployments import AUTOMATIONS, DEPLOYMENTS
 from flows.operate.servers import Server
 from tests.flows.cli.conftest import REPOSITORY
 from tests.support.operating import PrefectPage, own_prefect, smoke, until
@@ -41,9 +41,10 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
     before = (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8")
     prefect(variables, "work-pool", "create", "bife", "--type", "process")
     prefect(variables, "--no-prompt", "deploy", "--all")
-    prefect(variables, "automation", "create", "--from-file", "prefect-lost-runs.yaml")
+    prefect(variables, "automation", "create", "--from-file", "prefect-automations.yaml")
     made = prefect(variables, "automation", "ls")
     assert made.count("bife:") == sum(len(deployment.get("triggers", [])) for deployment in DEPLOYMENTS) + 1
+    assert made.count("bife alert:") == len(AUTOMATIONS) - 1
     assert (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8") == before
     page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"))
     for deployment in DEPLOYMENTS:
