@@ -33,7 +33,7 @@ from bife_core.evaluation.comparing import Tail, compare
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.evaluation.summary import looks
 from bife_core.stats import CONFIDENCE, UpperBound, confidence_of
-from tasks.registry import Evidence, gate
+from tasks.registry.evidence import Evidence, gate
 
 LEVEL = confidence_of(1, CONFIDENCE)
 """Level of the first use of a test set."""

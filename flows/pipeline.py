@@ -20,7 +20,7 @@ from flows.validation import choose_final
 from tasks.collection import precheck
 from tasks.evaluation import no_champion_by, unseen_instances
 from tasks.evolution import require_generator
-from tasks.registry import Origin
+from tasks.registry.evidence import Origin
 from tasks.states import with_message
 from tasks.stores import noted, observer
 

@@ -15,7 +15,7 @@ from bife_core.errors import ConfigError
 from flows.conclusions import link
 from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import HOOKS, conducted, present_run
-from tasks.registry import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
+from tasks.registry.deciding import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
 from tasks.states import with_message
 from tasks.stores import observer
 

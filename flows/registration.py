@@ -9,19 +9,9 @@ from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Tail
 from flows.reporting.conduct import CHALLENGER_REGISTERED, announce, tried_again
 from flows.results import EvaluationResult
-from tasks.registry import (
-    CHALLENGER,
-    CHAMPION,
-    Evidence,
-    Origin,
-    RegisteredRule,
-    by_alias,
-    by_hash,
-    champion_of,
-    gate,
-    register,
-    registered_name,
-)
+from tasks.registry.deciding import register
+from tasks.registry.evidence import Evidence, Origin, RegisteredRule, gate
+from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias, by_hash, champion_of, registered_name
 from tasks.stores import noted, observer
 from tasks.tracking.store import TrackingError
 

@@ -11,7 +11,7 @@ from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from flows.reporting.conduct import present_run
 from tasks.home import project_home
-from tasks.registry import CHAMPION, champion_of
+from tasks.registry.reading import CHAMPION, champion_of
 from tasks.stores import observer
 
 

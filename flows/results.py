@@ -14,7 +14,7 @@ from bife_core.study import Evolution
 from bife_core.study.files import BEST_RULE
 from bife_core.tuning import Tuning
 from bife_core.values import Value
-from tasks.registry import RegisteredRule
+from tasks.registry.evidence import RegisteredRule
 from tasks.tracking.store import run_url
 
 

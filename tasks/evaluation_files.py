@@ -26,8 +26,9 @@ from bife_core.report import (
 from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
 from tasks.home import project_home
-from tasks.registry import registered, run_data
+from tasks.registry.reading import registered
 from tasks.stores import home_store
+from tasks.tracking.store import run_data
 
 RECORD: Final = "evaluation.json"
 """The file that is written last: where it lies, all lie."""

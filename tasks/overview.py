@@ -12,7 +12,8 @@ from bife_core.store import StoredEvent
 from bife_core.values import Value
 from bife_core.wording import counted
 from tasks.home import project_home
-from tasks.registry import CHAMPION, RegisteredRule, list_rules
+from tasks.registry.evidence import RegisteredRule
+from tasks.registry.reading import CHAMPION, list_rules
 from tasks.stores import home_store
 from tasks.tracking import lacking, mlflow_run
 from tasks.tracking.store import EVOLUTION, TrackingError, page, run_url

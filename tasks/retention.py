@@ -18,7 +18,7 @@ from bife_core.store import StudyRow
 from bife_core.study.journal import left_open, read_journal
 from tasks.collection import samples_name
 from tasks.home import megabytes, project_home
-from tasks.registry import list_rules
+from tasks.registry.reading import list_rules
 from tasks.stores import home_store
 from tasks.tracking import lacking, mlflow_run, provenance, read_record, store
 from tasks.tracking.store import TrackingError

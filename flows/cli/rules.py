@@ -23,13 +23,13 @@ def list_rules() -> None:
     rules = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
     show_table(console, ("reference rule", "what it does", "reference of"), rules, numbers=False)
     console.print()
-    from tasks import registry
+    from tasks.registry import reading
 
     tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
     tags |= {"solver": "under"}
     rows = [
         (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
-        for version in registry.list_rules()
+        for version in reading.list_rules()
     ]
     if rows:
         show_table(console, ("registered rule", "aliases", *tags.values()), rows)
@@ -61,7 +61,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
     if reference in REFERENCE_RULES:
         facts.append(("origin", REFERENCE_RULES[reference].origin))
     if reference.startswith("models:"):
-        from tasks.registry import registered
+        from tasks.registry.reading import registered
 
         version = registered(reference)
         facts.append(("version", " ".join((str(version.version), *version.aliases))))
@@ -82,7 +82,7 @@ def rollback(
     """Make the former champion of a registered model champion again, in your login name."""
     console = standard_output()
     with console.status("Starting ..."):
-        from tasks.registry import roll_back
+        from tasks.registry.deciding import roll_back
         from tasks.tracking.provenance import user
 
     change = roll_back.fn(name, user(), reason)

@@ -74,7 +74,7 @@ def solve(
     model = read_model(instance)
     console = standard_output()
     if rule == AUTO:
-        from tasks.registry import rule_for
+        from tasks.registry.reading import rule_for
 
         rule, reason = rule_for(model, settings.under)
         say(console, f"{rule} branches. {reason}")
@@ -82,7 +82,7 @@ def solve(
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
     for reference in (rule, versus):
         if reference is not None and reference.startswith("models:"):
-            from tasks.registry import other_settings, registered
+            from tasks.registry.reading import other_settings, registered
 
             if differing := other_settings(registered(reference), settings.under, reference):
                 say(console, f"note: {differing}.")

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import mlflow
 import pandas as pd
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.entities import Metric, Param, Run, RunData, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
 from sqlalchemy.engine import make_url
@@ -117,6 +117,16 @@ def open_run(
             return found[0]
         made = {"bife.key": key, **tags}
         return client().create_run(experiment_id(experiment), start_time=start_ms, run_name=name, tags=made)
+
+
+def run_data(run_id: str) -> RunData:
+    """Return parameters, metrics and tags of a run."""
+    try:
+        return client().get_run(run_id).data
+    except MlflowException as error:
+        raise TrackingError(
+            f"MLflow at {tracking_uri()} gives no run {run_id} ({first_line(error)})."
+        ) from error
 
 
 def children(parent: str) -> list[Run]:

@@ -17,7 +17,7 @@ from flows.evaluation import evaluation
 from flows.operate.running import run
 from tasks.collection import prepare_instances
 from tasks.evaluation_files import load_report
-from tasks.registry import list_rules
+from tasks.registry.reading import list_rules
 from tasks.stores import home_store
 from tasks.tracking import store
 from tests.flows.conftest import demonstrate

@@ -6,7 +6,9 @@ import pytest
 
 from bife_core.presets import with_overrides
 from flows.registration import evidence, register_rule
-from tasks.registry import CHALLENGER, Origin, by_alias, gate, refuse
+from tasks.registry.deciding import refuse
+from tasks.registry.evidence import Origin, gate
+from tasks.registry.reading import CHALLENGER, by_alias
 from tasks.stores import observing
 from tests.flows.conftest import Diary
 from tests.support.measured import summary

@@ -13,7 +13,7 @@ from bife_core.methods.loading import load_method, with_budget
 from bife_core.methods.rule import RuleMethod
 from bife_core.scip.solver import SolverConfig
 from flows.resolving import resolved, seed_at
-from tasks.registry import registered_name
+from tasks.registry.reading import registered_name
 from tasks.stores import observing
 from tests.flows.conftest import Diary
 from tests.support.challenging import beside, made_champion, source

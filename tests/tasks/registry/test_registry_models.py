@@ -1,0 +1,127 @@
+"""Registered versions as models of MLflow: they are loaded by reference, never unpickled, and refused once altered."""
+
+import hashlib
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pytest
+from mlflow.exceptions import MlflowException
+
+import bife_core
+from bife_core.errors import RuleError
+from bife_core.features import FEATURES, N_FEATURES
+from bife_core.methods.base import METHODS
+from bife_core.methods.loading import load_method, stored_text
+from bife_core.methods.tuned_rpb import TunedRpb
+from tasks.tracking import store
+from tests.support.challenging import made_champion, source
+from tests.support.weighted import KIND, Weighted
+
+
+def files(registered):
+    """Return the folder of a version's files."""
+    version = store.client().get_model_version(registered.name, str(registered.version))
+    return Path(mlflow.artifacts.download_artifacts(version.source))
+
+
+def test_the_source_comes_back_by_alias_and_by_version(name):
+    registered = made_champion(name, 0)
+    assert registered.aliases == ("challenger", "champion")
+    assert stored_text(f"models:/{name}@champion") == source(0)
+    assert stored_text(registered.reference) == source(0)
+    rule = bife_core.load_rule(registered.reference)
+    assert rule.score(np.ones((3, N_FEATURES))) == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
+    registered = made_champion(name, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
+    features = np.random.default_rng(1).uniform(size=(4, N_FEATURES))
+    assert model.predict(features) == pytest.approx(features[:, 20] * features[:, 21])
+    with pytest.raises(MlflowException):
+        model.predict(features[:, :71])
+    folder = files(registered)
+    assert [path.name for path in folder.rglob("*.pkl")] == []
+    assert (folder / "artifacts" / "rule.py").read_text() == source(0)
+
+
+def test_a_scorer_is_registered_and_loaded_like_a_rule(name, monkeypatch):
+    monkeypatch.setitem(METHODS, KIND, Weighted)
+    scorer = Weighted(name="linear", weights={FEATURES[24].name: 1.0, FEATURES[3].name: -2.5})
+    registered = made_champion(name, 0, scorer)
+    assert load_method(registered.reference) == scorer
+    with pytest.raises(RuleError, match="is no rule but a method"):
+        bife_core.load_rule(registered.reference)
+    features = np.random.default_rng(1).uniform(size=(4, 72))
+    model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
+    assert model.predict(features) == pytest.approx(scorer.score(features))
+    assert "```json" in registered.card
+    folder = files(registered)
+    (folder / "artifacts" / "method.json").write_text(scorer.text.replace("2.5", "2.6"))
+    with pytest.raises(RuleError, match="has been altered"):
+        stored_text(registered.reference)
+
+
+def test_tuned_rpb_is_registered_and_loaded_but_scores_nothing(name):
+    tuned = TunedRpb(params={"branching/scorefunc": "q"})
+    registered = made_champion(name, 0, tuned)
+    loaded = load_method(registered.reference)
+    assert (loaded.identity, registered.tags["file"]) == (tuned.identity, "tuned_rpb.set")
+    model = mlflow.pyfunc.load_model(registered.reference)
+    assert model.unwrap_python_model().rule.params == tuned.params
+    with pytest.raises(RuleError, match="scores no candidates"):
+        model.predict(np.zeros((4, 72)))
+
+
+def test_the_evidence_stands_in_tags_and_card(name):
+    registered = made_champion(name, 0, evolution_key="key")
+    assert registered.tags["ratio"] == "0.8"
+    assert registered.tags["evolution_key"] == "key"
+    assert "**solver**: SCIP default settings" in registered.card
+    assert "0.800 (95 % interval 0.700 to 0.900, p = 0.001;" in registered.card
+    assert source(0).rstrip() in registered.card
+
+
+def test_an_altered_rule_is_refused(name):
+    registered = made_champion(name, 0)
+    folder = files(registered)
+    (folder / "artifacts" / "rule.py").write_text(source(9))
+    with pytest.raises(RuleError, match="it has been altered"):
+        stored_text(registered.reference)
+    with pytest.raises(RuleError, match="it has been altered"):
+        mlflow.pyfunc.load_model(registered.reference)
+
+
+def test_a_hostile_text_is_refused_even_where_every_hash_was_changed_with_it(name):
+    registered = made_champion(name, 0)
+    folder = files(registered)
+    hostile = "import os\n" + source(9)
+    (folder / "artifacts" / "rule.py").write_text(hostile)
+    described = folder / "MLmodel"
+    sha = hashlib.sha256(hostile.encode()).hexdigest()
+    described.write_text(described.read_text().replace(registered.tags["sha"], sha))
+    store.client().set_model_version_tag(name, str(registered.version), "sha", sha)
+    for load in (stored_text, bife_core.load_rule, mlflow.pyfunc.load_model):
+        with pytest.raises(RuleError, match="not os"):
+            load(registered.reference)
+
+
+class _Trap:
+    def __reduce__(self):
+        return Path.touch, (Path(os.environ["BIFE_HOME"], "unpickled"),)
+
+
+def test_a_pickle_beside_the_rule_is_never_read(name, home):
+    registered = made_champion(name, 0)
+    folder = files(registered)
+    for place in ("python_model.pkl", "model.pkl", "artifacts/rule.pkl", "artifacts/rule.py.pkl"):
+        (folder / place).write_bytes(pickle.dumps(_Trap()))
+    assert stored_text(registered.reference) == source(0)
+    mlflow.pyfunc.load_model(registered.reference)
+    assert not (home / "unpickled").exists()

@@ -1,0 +1,60 @@
+"""Whoever uses a registered rule is told of settings of SCIP that it was not measured under."""
+
+import warnings
+
+import pytest
+
+import bife_core
+from bife_core.export import export_c
+from bife_core.scip.reading import read_model
+from bife_core.scip.solver import SolverConfig
+from tasks.tracking import store
+from tests.support.challenging import made_champion, under
+
+
+def test_whoever_attaches_a_rule_of_other_settings_is_warned(name, model):
+    made_champion(name, 0, **under(SolverConfig(name="paper")))
+    reference = f"models:/{name}@champion"
+    with pytest.warns(UserWarning, match=r"measured under paper settings; here separating/maxrounds is -1"):
+        bife_core.attach(read_model(model), f"{reference},budget=0.5")
+    with pytest.warns(UserWarning, match="was measured under paper settings"):
+        bife_core.solve(model, reference)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        bife_core.solve(model, reference, solver="paper", time_limit_s=5, seed=3)
+        bife_core.solve(model, bife_core.load_rule(reference))
+    made_champion(
+        f"{name}-own", 0, **under(SolverConfig(name="a.set", params={"lp/scaling": 0, "limits/time": 9.0}))
+    )
+    with pytest.warns(UserWarning, match=r"the settings of a\.set; here lp/scaling is 1 and was 0\."):
+        bife_core.solve(model, f"models:/{name}-own@champion")
+    unknown = made_champion(f"{name}-old", 0, solver_params="")
+    with pytest.warns(UserWarning, match="settings it was measured under were not recorded"):
+        bife_core.solve(model, unknown.reference, solver="paper")
+    store.client().delete_model_version_tag(unknown.name, str(unknown.version), "solver_params")
+    with pytest.warns(UserWarning, match="settings it was measured under were not recorded"):
+        bife_core.solve(model, unknown.reference, solver="paper")
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"heuristics/rens/freq": -1}, r"heuristics/rens/freq is -1 and was 0\."),
+        ({"branching/scorefunc": "s"}, "branching/scorefunc is s and was p"),
+        ({"limits/nodes": 1, "randomization/lpseed": 3, "branching/relpscost/priority": 9}, None),
+    ],
+)
+def test_whatever_a_model_has_set_beside_the_recorded_is_told(name, model, params, said):
+    reference = made_champion(name, 0).reference
+    scip = read_model(model)
+    scip.setParams(params)
+    with pytest.warns(UserWarning, match=said) if said else warnings.catch_warnings():
+        warnings.simplefilter("always" if said else "error", UserWarning)
+        bife_core.attach(scip, reference)
+    assert "Measured under SCIP default settings" in export_c(reference)
+
+
+def test_a_comparison_under_other_settings_is_told(name, model, tmp_path):
+    reference = made_champion(name, 0).reference
+    with pytest.warns(UserWarning, match="here presolving/maxrestarts is 0 and was -1, sep"):
+        bife_core.compare(reference, model, settings="paper", store=tmp_path, metric="nodes")
