@@ -183,6 +183,11 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
         return REFERENCE_RULES[reference].source, reference
     if reference.startswith(("models:", "runs:")):
         return stored_text(reference), reference
+    if "\n" in reference:
+        raise RuleError(
+            "The name of a rule or a file was expected and the text of one was found; compile it with "
+            "bife_core.compile_rule(text)."
+        )
     path = Path(reference)
     if path.suffix in (".py", ".set") or len(path.parts) > 1 or (reference and path.exists()):
         return _read(path), path.stem

@@ -57,6 +57,7 @@ def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
         (Path("missing"), "There is no file"),
         (17, "17 is no method"),
         ("", "There is no rule ''"),
+        ("def candidate_variable_score(v):\n    return v[18]\n", "compile it with bife_core.compile_rule"),
     ],
 )
 def test_what_is_not_there_is_one_clear_sentence(ref, words, tmp_path, monkeypatch):
