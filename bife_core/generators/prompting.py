@@ -281,15 +281,13 @@ def _fidelities(sample: Sample, context: PromptContext) -> str:
 
 
 def _description(sample: Sample, context: PromptContext | None) -> str | None:
-    """Return what its author says of a rule, or its steps: a description may not fit numbers that were fitted."""
+    """Return what its author says of a rule, or its steps where its numbers were fitted since and they are short."""
     if context is None or (sample.thought and sample.id not in context.fitted):
         return sample.thought
     steps = formula(sample.source or "")
-    if steps is None:
-        return sample.thought
-    while len(steps) > _LINE and "; " in steps:
-        steps = steps.rpartition("; ")[0]
-    return f"{_short(steps)}."
+    if sample.thought and (steps is None or len(steps) > _LINE):
+        return f"{sample.thought.rstrip('.')} (its numbers were fitted since)."
+    return steps and f"{_short(steps)}."
 
 
 def _short(text: str) -> str:

@@ -67,18 +67,20 @@ def test_a_rule_whose_numbers_were_fitted_is_described_by_its_steps() -> None:
     tried = (sample(1, source=SLACK), sample(2, source=SLACK), sample(3, source="none ="))
     context = ABOUT.model_copy(update={"earlier": tried, "fitted": (tried[1].id, tried[2].id)})
     assert earlier_attempts(context, shown=()).split("\n") == [
-        "- Thought 1: not scored", "- 1.7 * slack: not scored", "- Thought 3: not scored"
-    ]  # fmt: skip
+        "- Thought 1: not scored",
+        "- 1.7 * slack: not scored",
+        "- Thought 3 (its numbers were fitted since): not scored",
+    ]
 
 
-def test_steps_that_add_up_are_one_and_what_is_too_long_ends_after_a_step() -> None:
+def test_steps_that_add_up_are_one_and_for_long_ones_the_author_speaks() -> None:
     lines = ["a = x[18] - 1", "s = 2.5 * a", "s += x[19]", "s -= a + 1", "return s"]
     source = "def candidate_variable_score(x):\n    " + "\n    ".join(lines)
     assert formula(source) == "2.5 * a + ceil_dist - (a + 1); a = slack - 1"
     lines[0] = f"a = x[18] - {'1' * 240}"
     tried = (sample(1, source="def candidate_variable_score(x):\n    " + "\n    ".join(lines)),)
     context = ABOUT.model_copy(update={"earlier": tried, "fitted": (tried[0].id,)})
-    assert earlier_attempts(context, shown=()) == "- 2.5 * a + ceil_dist - (a + 1): not scored"
+    assert earlier_attempts(context, shown=()) == ("- Thought 1 (its numbers were fitted since): not scored")
 
 
 def test_a_parent_has_its_scores_and_where_it_fails() -> None:
