@@ -10,6 +10,7 @@ from typing import Final
 RULES: Final = Path(__file__).with_name("rules")
 
 _DIRECTIVE: Final = re.compile(rb"#\s*(expect|solve|about|repeat|pad)\s*:\s*(.*?)\s*")
+_NUMBER: Final = re.compile(r"\{(.*?)\}")
 _KINDS: Final = frozenset({"no_code", "syntax", "signature", "forbidden", "type"})
 
 
@@ -36,8 +37,7 @@ def read_case(path: Path) -> Case:
         lines.pop(0)
     source = b"\n".join(lines)
     if "repeat" in directives:
-        *head, last = source.rstrip(b"\n").split(b"\n")
-        source = b"\n".join([*head, *[last] * int(directives["repeat"])]) + b"\n"
+        source = _repeated(source.decode(), int(directives["repeat"])).encode()
     if "pad" in directives:
         source += b"#" * (int(directives["pad"]) - len(source))
     return Case(path.stem, source, _words(directives.get("expect", "")), _words(directives.get("solve", "")))
@@ -53,6 +53,18 @@ def outcome_of(kind: str | None) -> str:
     if kind is None:
         return "scored"
     return f"rejected/{kind}" if kind in _KINDS else kind
+
+
+def _repeated(source: str, times: int) -> str:
+    """Return a source whose lines with braces, or else the last one, stand there so many times, numbered."""
+    lines = source.splitlines(keepends=True)
+    numbered = [line for line in lines if _NUMBER.search(line)] or lines[-1:]
+    first, block = lines.index(numbered[0]), "".join(numbered)
+
+    def copy(i: int) -> str:
+        return _NUMBER.sub(lambda found: str(eval(found[1], {"i": i})), block)
+
+    return "".join([*lines[:first], *map(copy, range(times)), *lines[first + len(numbered) :]])
 
 
 def _words(text: str) -> tuple[str, ...]:

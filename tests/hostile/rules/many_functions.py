@@ -1,64 +1,7 @@
 # about: 30 helpers
 # expect: rejected/forbidden
-def g0(x):
-    return x
-def g1(x):
-    return x
-def g2(x):
-    return x
-def g3(x):
-    return x
-def g4(x):
-    return x
-def g5(x):
-    return x
-def g6(x):
-    return x
-def g7(x):
-    return x
-def g8(x):
-    return x
-def g9(x):
-    return x
-def g10(x):
-    return x
-def g11(x):
-    return x
-def g12(x):
-    return x
-def g13(x):
-    return x
-def g14(x):
-    return x
-def g15(x):
-    return x
-def g16(x):
-    return x
-def g17(x):
-    return x
-def g18(x):
-    return x
-def g19(x):
-    return x
-def g20(x):
-    return x
-def g21(x):
-    return x
-def g22(x):
-    return x
-def g23(x):
-    return x
-def g24(x):
-    return x
-def g25(x):
-    return x
-def g26(x):
-    return x
-def g27(x):
-    return x
-def g28(x):
-    return x
-def g29(x):
-    return x
+# repeat: 30
+def g{i}(x):
+    return x + {i}
 def candidate_variable_score(variable_features):
     return variable_features[18]
