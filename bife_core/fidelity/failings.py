@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import FEATURES
-from bife_core.fidelity.measures import Floats, Rows
+from bife_core.fidelity.measures import Floats, Rows, Yardstick, chosen_rows, scores_of
+from bife_core.methods.rule import RuleMethod
 
 _NAMED: Final = 4
 """Features that are named at most."""
@@ -52,6 +54,19 @@ def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
                 f"choice and the rule's stand on average {', '.join(named)}."
             )
     return tuple(sentences)
+
+
+def contributions(rule: RuleMethod, decisions: Decisions, yardstick: Yardstick) -> tuple[str, ...]:
+    """Return a sentence on what F_LF is without each of a rule's features, those it needs least first, or none."""
+    columns, reached = decisions.columns.copy(), dict[int, float]()
+    changed = replace(decisions, columns=columns)
+    for index in sorted(rule.features):
+        columns[index] = np.median(decisions.columns[index])
+        reached[index] = yardstick.f_lf(chosen_rows(scores_of(rule, changed), decisions.offsets))
+        columns[index] = decisions.columns[index]
+    ranked = sorted(reached, key=lambda index: -reached[index])
+    listed = ", ".join(f"[{index}] {reached[index]:.3f}" for index in ranked)
+    return (f"F_LF with one of its features held at its median: {listed}.",) if listed else ()
 
 
 def _places(decisions: Decisions, rows: Rows) -> Floats:

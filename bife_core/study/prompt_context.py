@@ -18,7 +18,7 @@ from bife_core.errors import BifeError
 from bife_core.evaluation.metrics import METRICS
 from bife_core.features import feature_index
 from bife_core.fidelity.config import LowMeasure
-from bife_core.fidelity.failings import failings
+from bife_core.fidelity.failings import contributions, failings
 from bife_core.fidelity.high import HighScore, mean_cost
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_of
@@ -135,8 +135,12 @@ class ContextBuilder:
         scored = [parent for parent in parents if parent.f_lf is not None and parent.source is not None]
         if self._decisions is None or not scored:
             return {}
-        sources = [parent.source for parent in scored]
-        answer = self._in_worker(pool, "choices", {"sources": sources, "decisions": str(self._decisions)})
+        arguments = {
+            "sources": [parent.source for parent in scored],
+            "decisions": str(self._decisions),
+            "measure": self._low.measure,
+        }
+        answer = self._in_worker(pool, "choices", arguments)
         texts = {parent.id: tuple(text) for parent, text in zip(scored, answer["failings"], strict=True)}
         return {"failings": texts, "likeness": answer["likeness"] if len(scored) == len(parents) else None}
 
@@ -188,13 +192,17 @@ def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> di
     }
 
 
-def choices(sources: list[str], decisions: str) -> dict[str, Any]:
-    """Return where rules that have an F_LF choose wrongly, and how often two choose alike; called in a worker."""
+def choices(sources: list[str], decisions: str, measure: LowMeasure) -> dict[str, Any]:
+    """Return what rules with an F_LF owe to what, and how often two choose alike; called in a worker."""
     recorded = Decisions.load(Path(decisions))
+    yardstick = Yardstick(recorded, measure)
     rules = [RuleMethod(name="rule", source=source) for source in sources]
     chosen = [chosen_rows(scores_of(rule, recorded), recorded.offsets) for rule in rules]
     return {
-        "failings": [failings(recorded, rows) for rows in chosen],
+        "failings": [
+            (*failings(recorded, rows), *contributions(rule, recorded, yardstick))
+            for rule, rows in zip(rules, chosen, strict=True)
+        ],
         "likeness": float(np.mean(chosen[0] == chosen[1])) if len(chosen) == 2 else None,
     }
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bife_core.fidelity.failings import failings
+from bife_core.fidelity.failings import contributions, failings
+from bife_core.fidelity.measures import Yardstick
+from bife_core.methods.rule import RuleMethod
 from tests.support.recorded import decisions_of
 
 AMONG = (
@@ -45,3 +47,18 @@ def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in() -> None:
     assert "2 of 2 decisions at the root" in text
     (text,) = failings(decisions, np.array([-1, -1]))
     assert "0 of 2 decisions at the root" in text
+
+
+def test_a_rule_is_told_what_f_lf_is_without_each_of_its_features() -> None:
+    # Feature 0 alone says which candidate is best; feature 18 is the same for all.
+    decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[1.0, 5.0] * 4)
+
+    def told(score: str) -> tuple[str, ...]:
+        source = f"def candidate_variable_score(x):\n    return {score}\n"
+        rule = RuleMethod(name="rule", source=source)
+        return contributions(rule, decisions, Yardstick(decisions))
+
+    assert told("x[0] + x[18]") == (
+        "F_LF with one of its features held at its median: [18] 1.000, [0] 0.000.",
+    )
+    assert told("1.0") == ()

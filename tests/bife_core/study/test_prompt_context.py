@@ -121,7 +121,9 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
     known = context_of(data, Past(parents[:2]), LowFidelityConfig(tune=5))
     decisions = Decisions.load(data["decisions"].path)
     first, second = (chosen_by(parent, decisions) for parent in parents[:2])
-    assert known.failings["one"] == failings(decisions, first)
+    *said, contributed = known.failings["one"]
+    assert tuple(said) == failings(decisions, first)
+    assert contributed.startswith("F_LF with one of its features held at its median: [")
     assert known.likeness == np.mean(first == second)
     assert not context_of(data, Past()).fitting
 
