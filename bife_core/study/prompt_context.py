@@ -267,7 +267,8 @@ def candidates(decisions: Decisions) -> tuple[str, ...]:
         f"{len(decisions)} recorded decisions, at depths {depth.min()} to {depth.max()} (median "
         f"{np.median(depth):g}), with {sizes.min()} to {sizes.max()} candidates (median {np.median(sizes):g}); in "
         f"{decisions.tie_share:.0%} several candidates share the best score, in {decisions.pruned.mean():.0%} both "
-        "children of a candidate are cut off.",
+        "children of a candidate are cut off. On so many decisions an F_LF has a standard error of up to "
+        f"{0.5 / np.sqrt(len(decisions)):.2f}: what differs by less may differ by chance.",
         f"Of the candidates' fractional parts f, 10 % lie below {low:.2f}, half below {middle:.2f}, 10 % above "
         f"{high:.2f}.",
     )

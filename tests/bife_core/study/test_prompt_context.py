@@ -53,6 +53,7 @@ def test_features_have_quantiles_and_candidates_are_described() -> None:
     assert ranges[1].constant
     first, second = candidates(decisions)
     assert "2 recorded decisions, at depths 0 to 4 (median 2), with 1 to 3 candidates (median 2)" in first
+    assert "a standard error of up to 0.35" in first
     assert "half below 0.50" in second
 
 
