@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -13,8 +10,7 @@ from tasks.tracking import store
 from tests.browser.chromium import NoBrowserError, chromium, missing
 from tests.browser.showing import CHALLENGED, promotion_of
 from tests.browser.views import VIEWS, View, choose, field, fill_in, form_of, refuse_zero_samples, resume
-from tests.flows.cli.conftest import environment
-from tests.support.challenging import beside
+from tests.support.challenging import beside, challenge_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 
@@ -106,12 +102,7 @@ def test_a_person_approves_by_clicking(page, shown):
 
 def test_a_person_refuses_by_clicking(page, shown):
     sha = version(shown, 1)[0]["sha"]
-    known = json.dumps(beside(0) | {"champion_sha": sha})
-    subprocess.run(
-        [sys.executable, "-m", "tests.support.challenging", CHALLENGED, "1", known],
-        env=environment(shown.up.home.root),
-        check=True,
-    )
+    challenge_in(shown.up.home.root, CHALLENGED, 1, **beside(0) | {"champion_sha": sha})
     shown.up.page.start("promotion", name=CHALLENGED).raise_for_status()
     run = promotion_of(shown.up, CHALLENGED, besides=shown.promotion["id"])
     answer(page, shown.run_page(run), "reject", "reads too many features")

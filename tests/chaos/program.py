@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,8 @@ from typing import Final
 
 import psutil
 
-REPOSITORY: Final = Path(__file__).parents[2]
+from tests.support.programs import PROGRAM, REPOSITORY
+
 STARTING: Final = "starting"
 STAGES: Final = ("collection", "evolution", "evaluation", "registration")
 _GONE_S: Final = 20.0
@@ -35,7 +35,7 @@ class Program:
         self.stages = [(STARTING, time.monotonic())]
         self.output: list[str] = []
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from flows.cli import main; main()", *arguments],
+            [*PROGRAM, *arguments],
             env=environment(home, extra),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -9,7 +9,6 @@ from flows.evolution import evolution
 from flows.operate.running import run
 from flows.reporting.conduct import NO_RULE
 from tasks.tracking.store import EVOLUTION, experiment_id
-from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
 KEY = "sk-secret-of-the-tests"
@@ -21,12 +20,7 @@ def configured(smoke, monkeypatch):
     """Return a function that points the environment at an API and gives the configuration of a new evolution."""
 
     def configure(api, seed):
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
-        monkeypatch.setenv("BIFE_LLM_API_KEY", KEY)
-        monkeypatch.setenv("BIFE_LLM_TIMEOUT_S", "1")
-        monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
-        monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
+        api.configure(monkeypatch, api_key=KEY, timeout_s=1, price_in=1.0, price_out=2.0)
         return with_overrides(smoke.config, SMALL | {"search.seed": seed})
 
     return configure

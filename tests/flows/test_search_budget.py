@@ -11,7 +11,6 @@ from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
 from flows.reporting.conduct import EVOLUTION_ENDED, NEARLY_USED
-from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
 
@@ -21,12 +20,7 @@ def search(smoke, monkeypatch):
 
     def go(seed, api=None, method="bife", **limits):
         if api is not None:
-            monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-            monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
-            monkeypatch.setenv("BIFE_LLM_TIMEOUT_S", "2")
-            monkeypatch.setenv("BIFE_LLM_TRIES", "1")
-            monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
-            monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
+            api.configure(monkeypatch, timeout_s=2, tries=1, price_in=1.0, price_out=2.0)
         overrides = {f"budget.{name}": value for name, value in limits.items()}
         overrides |= {"search.seed": seed, "search.method": method, "high.instances": 1, "high.race": False}
         if api is not None:
@@ -115,8 +109,7 @@ def test_a_limit_on_solver_seconds_ends_a_search_between_generations(search):
 def test_money_without_prices_is_refused_before_anything_is_done(smoke, monkeypatch):
     overrides = {"generator.kind": "openai", "budget.usd": 1, "search.seed": 26}
     with ModelApi() as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+        api.configure(monkeypatch)
         with pytest.raises(ConfigError, match="needs the prices"):
             run(None, evolution, with_overrides(smoke.config, overrides))
         assert api.requests == []

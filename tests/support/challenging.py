@@ -1,10 +1,11 @@
-"""Register rules with invented evidence; ``python -m tests.support.challenging NAME NUMBER [JSON]`` does so too."""
+"""Register rules with invented evidence; ``python -m tests.support.challenging NAME NUMBER JSON`` does so too."""
 
 from __future__ import annotations
 
 import json
 import sys
 import uuid
+from pathlib import Path
 from typing import Any
 
 from bife_core.methods.base import Method
@@ -13,6 +14,7 @@ from bife_core.scip.solver import SolverConfig
 from tasks.registry.deciding import register
 from tasks.registry.evidence import Evidence, RegisteredRule
 from tasks.tracking import store
+from tests.support.programs import python
 
 
 def source(number: int) -> str:
@@ -70,6 +72,13 @@ def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
     return register.fn(name, source(number), evidence(number, evaluation_run=_run(), **known))
 
 
+def challenge_in(home: Path, name: str, number: int, **known: Any) -> int:
+    """Do so in another home, and return the version."""
+    done = python("-m", "tests.support.challenging", name, number, json.dumps(known), home=home)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
 def made_champion(name: str, number: int, method: Method | None = None, **known: Any) -> RegisteredRule:
     """Register a rule, or a method in its place, and let the gate decide, as a pipeline does."""
     text = source(number) if method is None else method.text
@@ -83,5 +92,5 @@ def _run() -> str:
 
 
 if __name__ == "__main__":
-    _name, _number, *_known = sys.argv[1:]
-    print(challenge(_name, int(_number), **json.loads(_known[0] if _known else "{}")).version)
+    _name, _number, _known = sys.argv[1:]
+    print(challenge(_name, int(_number), **json.loads(_known)).version)

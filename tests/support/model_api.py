@@ -16,10 +16,15 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.support.model_answers import MODEL, completion
 from tests.support.model_scenes import SCENES
+
+if TYPE_CHECKING:
+    import pytest
+
+CLIENT_REQUEST: Final = "x-client-request-id"
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,8 @@ class ModelApi:
         What the list of models is; by default the one that answers. Who asked for it is in `listed`.
     key : str or None
         When given, requests with another key are refused as by the scene `bad_key`.
-    retry_after_s : float
-        What the scene `rate_limited` asks clients to wait.
     delay_s : float
         Seconds before each good answer.
-    port : int
-        Port to listen on; 0 takes a free one.
     """
 
     def __init__(
@@ -70,9 +71,7 @@ class ModelApi:
         then: str | Said = "good",
         listing: Said | None = None,
         key: str | None = None,
-        retry_after_s: float = 0.2,
         delay_s: float = 0.0,
-        port: int = 0,
     ) -> None:
         self.delay_s = delay_s
         self.delivered: list[str] = []
@@ -82,14 +81,13 @@ class ModelApi:
             raise ValueError(f"There are no scenes {sorted(unknown)}; there are {sorted(SCENES)}.")
         self._then = then
         self.key = key
-        self.retry_after_s = retry_after_s
         self.listing = listing or Said(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         self.listed: list[ReceivedRequest] = []
         self.requests: list[ReceivedRequest] = []
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._answers = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), ModelRequest)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), ModelRequest)
         self._server.daemon_threads = True
         self._server.api = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -98,6 +96,18 @@ class ModelApi:
     def base_url(self) -> str:
         """The address to give to a client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program must find in its environment."""
+        named = {"BIFE_LLM_BASE_URL": self.base_url, "BIFE_LLM_MODEL": MODEL}
+        return named | ({"BIFE_LLM_API_KEY": self.key} if self.key is not None else {})
+
+    def configure(self, monkeypatch: pytest.MonkeyPatch, **settings: object) -> None:
+        """Have this process find the API, with further settings: ``timeout_s=1``."""
+        own = {f"BIFE_LLM_{name.upper()}": str(value) for name, value in settings.items()}
+        for name, value in (self.environment | own).items():
+            monkeypatch.setenv(name, value)
 
     def __enter__(self) -> ModelApi:
         self._thread.start()
@@ -114,6 +124,10 @@ class ModelApi:
         with self._lock:
             self._answers += 1
             return self._answers - 1
+
+    def deliver(self, request: str) -> None:
+        """Take note that the answer to a request, by its name, has left whole."""
+        self.delivered.append(request)
 
     def take(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> str | Said:
         """Record a request and return the scene to play for it."""
@@ -182,8 +196,9 @@ class ModelRequest(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(data)
+        if status == 200 and self.command == "POST":
+            self.api.deliver(self.headers.get(CLIENT_REQUEST, ""))
 
     def answer(self, text: str | None, finish_reason: str = "stop", **more: object) -> None:
         """Send a chat completion with `text` as the model's message; `more` becomes part of the message."""
         self.reply(200, completion(text, finish_reason, **more))
-        self.api.delivered.append(self.headers.get("x-client-request-id", ""))

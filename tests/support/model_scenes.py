@@ -61,7 +61,7 @@ def _not_json(handler: ModelRequest) -> None:
 
 
 def _rate_limited(handler: ModelRequest) -> None:
-    handler.reply_error(429, "too many requests", Retry_After=str(handler.api.retry_after_s))
+    handler.reply_error(429, "too many requests", Retry_After="0.2")
 
 
 def _no_credit(handler: ModelRequest) -> None:

@@ -19,7 +19,7 @@ import psutil
 from flows.operate.servers import Server, free_port
 from flows.operate.stack import current, state_file
 from tasks.home import Home
-from tests.flows.cli.conftest import PROGRAM, environment
+from tests.support.programs import environment, program
 
 FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 Auth = tuple[str, str]
@@ -147,7 +147,7 @@ class Operated:
     variables: dict[str, str]
 
     def bife(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return _bife(self.home.root, self.variables, *arguments)
+        return program(*arguments, home=self.home.root, **self.variables)
 
     @property
     def healthy(self) -> bool:
@@ -170,11 +170,6 @@ class Operated:
         address = f"{self.mlflow}/api/2.0/mlflow/{path}"
         answer = httpx.request(method, address, auth=self.auth, trust_env=False, timeout=60.0, **given)
         return answer.raise_for_status().json()
-
-
-def _bife(home: Path, variables: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    how = {"capture_output": True, "text": True, "timeout": 700}
-    return subprocess.run([*PROGRAM, *arguments], env=environment(home, **variables), **how)
 
 
 def processes_of(home: Home) -> list[list[str]]:
@@ -209,7 +204,7 @@ def bife_up(home: Home, *arguments: str, auth: Auth | None = None, **variables: 
     ports = {"--prefect-port": str(free_port(0)), "--mlflow-port": str(free_port(0))}
     options = [text for option in ports.items() for text in option]
     try:
-        started = _bife(home.root, variables, "up", "--detach", *options, *arguments)
+        started = program("up", "--detach", *options, *arguments, home=home.root, **variables)
         assert started.returncode == 0, started.stderr + started.stdout
         prefect, mlflow = (f"http://127.0.0.1:{port}" for port in ports.values())
         # With --host 0.0.0.0 they are named by an address that others reach them at.
@@ -218,9 +213,9 @@ def bife_up(home: Home, *arguments: str, auth: Auth | None = None, **variables: 
         yield Operated(home, prefect, mlflow, auth, page, variables)
         page.client.close()
         assert processes_of(home)
-        stopped = _bife(home.root, variables, "down")
+        stopped = program("down", home=home.root, **variables)
         assert stopped.stdout.startswith("Stopped."), stopped.stdout + stopped.stderr
         assert processes_of(home) == []
         assert not state_file(home).exists()
     finally:
-        _bife(home.root, variables, "down")  # does nothing where the above was reached
+        program("down", home=home.root, **variables)  # does nothing where the above was reached

@@ -1,7 +1,5 @@
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +7,7 @@ import pytest
 from bife_core.errors import ConfigError
 from tasks import home as home_module
 from tasks.home import Home, prepare_environment
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.support.programs import python
 
 
 @pytest.fixture
@@ -113,16 +110,8 @@ except ValueError as error:
 paths = [str(settings.home), str(settings.results.local_storage_path), mlflow.get_tracking_uri()]
 print(json.dumps([*paths, refused.partition(".")[0]]))
 """
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "MLFLOW_", "BIFE_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=clean | {"BIFE_HOME": str(tmp_path / "fresh"), "PYTHONPATH": str(REPOSITORY)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     home = tmp_path / "fresh"
+    done = python("-c", program, home=home, cwd=tmp_path)
     assert json.loads(done.stdout) == [
         str(home / "prefect"),
         str(home / "results"),

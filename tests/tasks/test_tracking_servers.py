@@ -3,7 +3,6 @@
 `test_tracking_subscriber` loses a server at any write, in this process.
 """
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -17,8 +16,7 @@ from bife_core.store import Store
 from flows.operate.servers import LOOPBACK, Server, free_port
 from tasks.tracking import Record
 from tests.support import journals
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.support.programs import environment, program
 
 SEARCH = """
 import sys
@@ -28,6 +26,7 @@ from tasks.stores import home_store
 from tasks import tracking
 from tasks.tracking import GONE, EvolutionRun, Record, synchronise, track_record
 from tests.support import journals
+from tests.support.programs import environment, program
 
 tracking.RETRY_S = 0.5
 folder = project_home().runs / "outage"
@@ -54,19 +53,8 @@ for line in sys.stdin:
 
 
 def mlflow_server(home, port):
-    command = [
-        sys.executable,
-        "-m",
-        "mlflow",
-        "server",
-        "--host",
-        LOOPBACK,
-        "--port",
-        str(port),
-        "--workers",
-        "1",
-    ]
-    command += ["--backend-store-uri", f"sqlite:///{home / 'mlflow' / 'mlflow.db'}"]
+    command = [sys.executable, "-m", "mlflow", "server", "--host", LOOPBACK, "--port", str(port)]
+    command += ["--workers", "1", "--backend-store-uri", f"sqlite:///{home / 'mlflow' / 'mlflow.db'}"]
     command += ["--artifacts-destination", (home / "artifacts").as_uri()]
     environment = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_TRACKING_URI": ""}
     address = f"http://{LOOPBACK}:{port}"
@@ -80,11 +68,9 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
     port = free_port(0)
     server = mlflow_server(databases(tmp_path), port)
     address = f"http://{LOOPBACK}:{port}"
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
     search = subprocess.Popen(
         [sys.executable, "-c", SEARCH],
-        env=inherited
-        | {"BIFE_HOME": str(tmp_path), "MLFLOW_TRACKING_URI": address, "PYTHONPATH": str(REPOSITORY)},
+        env=environment(tmp_path, MLFLOW_TRACKING_URI=address),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -125,27 +111,6 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
     ]
     assert [step for (step,) in steps] == [1, 2, 3, 4]
     assert traces == (4,)
-
-
-def program(*arguments, home, database):
-    """Run the command line against an MLflow of its own."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MLFLOW_", "PREFECT_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", "from flows.cli import main; main()", *arguments],
-        env=inherited
-        | {
-            "BIFE_HOME": str(home),
-            "MLFLOW_TRACKING_URI": f"sqlite:///{database}",
-            "PYTHONPATH": str(REPOSITORY),
-            "COLUMNS": "200",
-        },
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 def in_mlflow(database):
@@ -241,7 +206,8 @@ def full_home(tmp_path):
 @pytest.mark.timeout(600)  # three programs start one after the other
 def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     database = tmp_path / "mlflow.db"
-    written = program("track", home=full_home, database=database)
+    place = {"home": full_home, "MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
+    written = program("track", **place)
     assert written.returncode == 0, written.stderr
     assert "ended  ended: written" in written.stdout
     assert "4 runs written, 0 left." in written.stdout
@@ -253,8 +219,8 @@ def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     assert held["e"]["artifacts"].keys() == {"report.html", "solves_table.json"}
     assert held["e"]["times"] == (1_700_000_000_500, 1_700_000_000_500)
 
-    nothing = program("track", home=full_home, database=database)
+    nothing = program("track", **place)
     assert "0 runs written, 0 left." in nothing.stdout
-    rebuilt = program("track", "--rebuild", home=full_home, database=database)
+    rebuilt = program("track", "--rebuild", **place)
     assert "4 runs written, 0 left." in rebuilt.stdout
     assert in_mlflow(database) == held

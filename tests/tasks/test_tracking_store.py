@@ -2,24 +2,21 @@
 
 import getpass
 import json
-import os
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from prefect import flow, runtime
 
 from tasks.stores import home_store
 from tasks.tracking import Record, provenance, read_record, store, track_record
+from tests.support.programs import environment, python
 
 ML = "?workflowType=machine_learning"
 """How MLflow is asked for the mode that shows runs and the registry."""
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -31,19 +28,14 @@ def run_id(key):
 def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
     """The migration takes a second or two, and what it leaves half-way could not be opened again."""
     program = "from tasks.tracking.store import client; client()"
-    environment = os.environ | {
-        "BIFE_HOME": str(tmp_path),
-        "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow/mlflow.db",
-        "PYTHONPATH": str(REPOSITORY),
-    }
-    killed = subprocess.Popen([sys.executable, "-c", program], env=environment)
+    killed = subprocess.Popen([sys.executable, "-c", program], env=environment(tmp_path))
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("mlflow/.mlflow.db.*")) and time.monotonic() < deadline:
         time.sleep(0.005)
     time.sleep(0.3)
     killed.kill()
     killed.wait()
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    assert python("-c", program, home=tmp_path).returncode == 0
     assert [path.name for path in (tmp_path / "mlflow").iterdir()] == ["mlflow.db"]
 
 
@@ -101,14 +93,8 @@ try:
 except TrackingError as error:
     print(error)
 """
-    environment = os.environ | {
-        "BIFE_HOME": str(tmp_path),
-        "MLFLOW_TRACKING_URI": "http://127.0.0.1:9",
-        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
-        "PYTHONPATH": str(REPOSITORY),
-    }
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    nowhere = {"MLFLOW_TRACKING_URI": "http://127.0.0.1:9", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
+    done = python("-c", program, home=tmp_path, **nowhere)
     assert done.stdout.startswith("MLflow's store at http://127.0.0.1:9 cannot be used (")
     assert done.stdout.rstrip().endswith("whether its server runs.")
 
@@ -183,8 +169,5 @@ def test_a_database_of_an_older_mlflow_is_refused_with_what_brings_it_up_to_date
     database = databases(tmp_path) / "mlflow" / "mlflow.db"
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
-    program = "from tasks.tracking.store import client\nclient()"
-    places = {"BIFE_HOME": str(tmp_path), "MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
-    environment = os.environ | places | {"PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    done = python("-c", "from tasks.tracking.store import client; client()", home=tmp_path)
     assert "mlflow db upgrade" in done.stderr.splitlines()[-1]

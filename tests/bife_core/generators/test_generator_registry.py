@@ -14,7 +14,6 @@ from bife_core.generators import PromptContext, open_generator
 from bife_core.generators.config import GENERATORS
 from bife_core.search import SampleRequest
 from bife_core.testing import check_generator
-from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
 
@@ -34,8 +33,7 @@ def test_every_generator_keeps_to_the_contract(tmp_path: Path, monkeypatch: pyte
     for name in ("BIFE_LLM_API_KEY", "OPENAI_API_KEY", "BIFE_LLM_TIMEOUT_S"):
         monkeypatch.delenv(name, raising=False)
     with ModelApi(then="apt") as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+        api.configure(monkeypatch)
         for config in (
             GeneratorConfig(),
             GeneratorConfig(kind="openai"),
@@ -53,7 +51,7 @@ def test_model_and_temperature_of_the_configuration_are_used(
     config = GeneratorConfig(kind="openai", model="bigger", temperature=0.9)
     request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
     with ModelApi() as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        api.configure(monkeypatch)
         generator = open_generator(config, account_at(tmp_path))
         assert generator.generate(request, PromptContext(benchmark="toys")).model == "bigger"
     (received,) = api.requests

@@ -216,13 +216,8 @@ def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> 
 def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
     count = 40
     with ModelApi(delay_s=0.05) as api:
-        environment = os.environ | {
-            "BIFE_LLM_BASE_URL": api.base_url,
-            "BIFE_LLM_MODEL": MODEL,
-            "BIFE_LLM_PRICE_IN": PRICES["price_in"],
-            "BIFE_LLM_PRICE_OUT": PRICES["price_out"],
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        }
+        prices = {f"BIFE_LLM_{name.upper()}": price for name, price in PRICES.items()}
+        environment = os.environ | api.environment | prices | {"PYTHONPATH": os.pathsep.join(sys.path)}
         command = [sys.executable, "-m", "tests.support.model_client", str(tmp_path), str(count)]
         for kill in range(kills):
             process = subprocess.Popen(command, env=environment)

@@ -19,10 +19,8 @@ def api(monkeypatch):
 
     def start(status=200, body=None):
         body = {"data": [{"id": MODEL}]} if body is None else body
-        server = stack.enter_context(ModelApi(listing=Said(status, body)))
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
-        monkeypatch.setenv("BIFE_LLM_API_KEY", "very-secret-key")
+        server = stack.enter_context(ModelApi(listing=Said(status, body), key="very-secret-key"))
+        server.configure(monkeypatch)
         return server
 
     with ExitStack() as stack:

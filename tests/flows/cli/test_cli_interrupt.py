@@ -10,8 +10,9 @@ import psutil
 import pytest
 
 from flows.cli.running import GO_ON
-from tests.flows.cli.conftest import PROGRAM, REPOSITORY, environment, sentence
+from tests.flows.cli.conftest import sentence
 from tests.support.processes import VARIABLE, left_over
+from tests.support.programs import PROGRAM, REPOSITORY, environment, python
 
 COLLECT = [*PROGRAM, "collect", "--preset", "smoke"]
 COLLECTING = [*COLLECT, "--set", "collection.decisions=9999", "--set", "collection.max_instances=40"]
@@ -62,14 +63,7 @@ def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_
     assert sentence(errors) == GO_ON
     _, alive = psutil.wait_procs(family, timeout=5.0)
     assert alive == []
-    done = subprocess.run(
-        [sys.executable, "-c", PREFECTS_RUNS],
-        env=environment(tmp_path, PREFECT_HOME=str(tmp_path / "prefect")),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    done = python("-c", PREFECTS_RUNS, home=tmp_path, PREFECT_HOME=str(tmp_path / "prefect"))
     assert done.stdout.strip() == "['Cancelled', 'Crashed']"
 
 

@@ -3,22 +3,15 @@
 import pytest
 
 from tests.flows.cli.conftest import sentence
-from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
+from tests.support.programs import program
 
 KEY = "sk-marked-key-0123456789"
 
 
 def variables(api):
-    return {
-        "BIFE_LLM_BASE_URL": api.base_url,
-        "BIFE_LLM_MODEL": MODEL,
-        "BIFE_LLM_API_KEY": KEY,
-        "BIFE_LLM_TRIES": "2",
-        "BIFE_LLM_TIMEOUT_S": "5",
-        "PREFECT_LOGGING_LEVEL": "DEBUG",
-        "OPENAI_LOG": "debug",
-    }
+    patient = {"BIFE_LLM_API_KEY": KEY, "BIFE_LLM_TRIES": "2", "BIFE_LLM_TIMEOUT_S": "5"}
+    return api.environment | patient | {"PREFECT_LOGGING_LEVEL": "DEBUG", "OPENAI_LOG": "debug"}
 
 
 def holders(home):
@@ -28,7 +21,7 @@ def holders(home):
 
 
 @pytest.mark.long
-def test_a_whole_run_leaves_no_trace_of_the_key(program, tmp_path):
+def test_a_whole_run_leaves_no_trace_of_the_key(tmp_path):
     options = ["--preset", "smoke", "--generator", "openai", "--workers", "2"]
     with ModelApi(["key_in_answer", "key_in_error", "good", "key_in_answer"]) as api:
         ended = program("run", *options, "--set", "budget.calls=7", home=tmp_path, **variables(api))
@@ -51,9 +44,7 @@ def test_a_whole_run_leaves_no_trace_of_the_key(program, tmp_path):
 @pytest.mark.usefixtures("prepared")
 def test_a_money_budget_without_prices_ends_before_anything_begins(bife, monkeypatch):
     with ModelApi() as api:
-        for name, value in variables(api).items():
-            if name.startswith("BIFE_"):
-                monkeypatch.setenv(name, value)
+        api.configure(monkeypatch)
         ended = bife("run", "--preset", "smoke", "--generator", "openai", "--usd", "1")
     assert ended.exit_code == 1
     assert "BIFE_LLM_PRICE_IN" in sentence(ended.stderr)

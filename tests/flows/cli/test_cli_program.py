@@ -1,8 +1,6 @@
 """The program as a whole: its help, its page of documentation, and what becomes of errors."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 import typer
@@ -11,7 +9,8 @@ from typer.testing import CliRunner
 from bife_core.errors import BifeError, ConfigError
 from flows.cli import app
 from flows.cli.outcome import EXIT_CODES, CommandEnd, ExitCode, ReportingGroup
-from tests.flows.cli.conftest import FOREIGN, REPOSITORY, environment, sentence
+from tests.flows.cli.conftest import FOREIGN, sentence
+from tests.support.programs import REPOSITORY, python
 
 PAGE = (REPOSITORY / "docs" / "cli.md").read_text(encoding="utf-8")
 SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib"}
@@ -61,10 +60,7 @@ def loaded_after(*arguments):
         "except SystemExit as end: code = end.code\n"
         f"print(sorted({SLOW | SOLVING!r} & set(sys.modules)), code, file=sys.stderr)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
-    )
-    return done.stderr.strip().splitlines()[-1]
+    return python("-c", code).stderr.strip().splitlines()[-1]
 
 
 def test_help_loads_nothing_slow_and_solving_neither_prefect_nor_mlflow():

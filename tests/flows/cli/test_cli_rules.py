@@ -5,6 +5,7 @@ import pytest
 from bife_core.rules import REFERENCE_RULES
 from tests.flows.cli.conftest import sentence
 from tests.support.challenging import made_champion
+from tests.support.programs import program
 
 
 def test_reference_rules_and_registered_ones_are_listed(bife):
@@ -17,7 +18,7 @@ def test_reference_rules_and_registered_ones_are_listed(bife):
     assert line.rstrip().endswith("relpscost  SCIP default settings")
 
 
-def test_listing_makes_no_store_where_there_is_none(program, tmp_path):
+def test_listing_makes_no_store_where_there_is_none(tmp_path):
     done = program("rules", "list", home=tmp_path / "home")
     assert done.returncode == 0
     assert "No rule has been registered yet" in done.stdout

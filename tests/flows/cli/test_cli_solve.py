@@ -16,8 +16,9 @@ from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
 from tasks.collection import GENERAL
-from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
+from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.challenging import made_champion, under
+from tests.support.programs import PROGRAM, environment, program
 from tests.support.weighted import KIND, Weighted
 
 LSEU = FOREIGN / "lseu.mps"
@@ -31,7 +32,7 @@ def row(output, label):
     return found[1].split()
 
 
-def test_another_method_is_compared_with_its_log_hidden(program):
+def test_another_method_is_compared_with_its_log_hidden():
     done = program("solve", LSEU, "--rule", "paper_ca", "--versus", "relpscost")
     log, _, _ = done.stdout.partition("SCIP Status")
     assert "presolving" in log
@@ -43,7 +44,7 @@ def test_another_method_is_compared_with_its_log_hidden(program):
     assert "RPB (relpscost)" in done.stdout
 
 
-def test_quiet_prints_the_result_alone(program):
+def test_quiet_prints_the_result_alone():
     done = program("solve", LSEU, "--rule", "pseudocost_product", "-q", "--seed", 1, "--solver", "default")
     assert "SCIP Status" not in done.stdout
     assert row(done.stdout, "objective") == ["1120"]

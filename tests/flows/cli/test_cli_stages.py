@@ -12,6 +12,7 @@ from flows.cli.stages import finish, required
 from flows.cli.summary import show_comparison
 from tasks.tracking import store
 from tests.flows.cli.conftest import FOREIGN, sentence
+from tests.support.programs import program
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_what_would_stop_a_run_is_found_before_anything_is_spent(
 
 
 @pytest.mark.long
-def test_a_prefect_server_that_is_not_there_is_one_sentence(program):
+def test_a_prefect_server_that_is_not_there_is_one_sentence():
     done = program(
         "evaluate", "--preset", "smoke", "--rule", "paper_ca", PREFECT_API_URL="http://127.0.0.1:9/api"
     )

@@ -2,8 +2,6 @@
 
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -15,9 +13,9 @@ from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Running
 
-from tests.flows.cli.conftest import environment
-from tests.support.challenging import source
+from tests.support.challenging import challenge_in, source
 from tests.support.operating import until
+from tests.support.programs import program
 
 
 @flow(name="ended")
@@ -60,10 +58,9 @@ def test_prune_says_what_would_go_and_removes_it_when_told_to(prepared, bife, tm
 
 
 @pytest.mark.long
-def test_a_home_that_was_lost_is_made_from_its_backup_with_its_rules(program, databases, tmp_path):
+def test_a_home_that_was_lost_is_made_from_its_backup_with_its_rules(databases, tmp_path):
     home, file = databases(tmp_path / "home"), tmp_path / "bife.tar.gz"
-    register = [sys.executable, "-m", "tests.support.challenging", "bife-kept", "3"]
-    subprocess.run(register, env=environment(home), check=True, timeout=200)
+    challenge_in(home, "bife-kept", 3)
     assert program("backup", str(file), home=home).returncode == 0
     shutil.rmtree(home)
     restored = program("backup", "--restore", str(file), home=home)

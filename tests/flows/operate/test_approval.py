@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import uuid
 
 import psutil
 import pytest
 
 from flows.operate.deployments import AUTOMATIONS
-from tests.flows.cli.conftest import environment
-from tests.support.challenging import beside, source
+from tests.support.challenging import beside, challenge_in, source
 from tests.support.operating import until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
-
-
-def challenge(operated, name, number, **known):
-    """Register a rule in the home, as a run would."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.challenging", name, str(number), json.dumps(known)],
-        env=environment(operated.home.root),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return int(done.stdout)
 
 
 def start(operated, name):
@@ -71,14 +55,14 @@ def end(operated, run):
 def name(operated):
     """A model whose first version is champion by the numbers alone."""
     made = f"bife-test-{uuid.uuid4().hex[:8]}"
-    challenge(operated, made, 0)
+    challenge_in(operated.home.root, made, 0)
     operated.page.end_well("promotion", name=made, approval="gate")
     assert version(operated, made, 1)["approved_by"] == "the statistical gate"
     return made
 
 
 def test_an_answer_is_about_the_version_the_person_saw(operated, name):
-    challenge(operated, name, 1, **beside(0))
+    challenge_in(operated.home.root, name, 1, **beside(0))
     run = start(operated, name)
     asked = question(operated, run)
     assert f"Version 2 of **{name}** passes the statistical gate." in asked
@@ -87,7 +71,7 @@ def test_an_answer_is_about_the_version_the_person_saw(operated, name):
     assert malformed["status"] == "REJECT"
 
     # While the person thinks, another rule becomes challenger: approving the one they saw does not promote it.
-    challenge(operated, name, 2, **beside(0))
+    challenge_in(operated.home.root, name, 2, **beside(0))
     given = operated.page.resume(run["id"], decision="approve", reason="faster", who="Ada")
     assert given["status"] == "ACCEPT"
     again = waiting(operated, run["id"], besides=run["state"]["id"])
@@ -106,7 +90,7 @@ def test_the_alert_fires_when_a_person_has_not_answered_in_time(operated, name):
     alert = next(one for one in AUTOMATIONS if "not answered" in one.name).model_dump(mode="json")
     soon = alert | {"name": name, "enabled": True, "trigger": alert["trigger"] | {"within": 10}}
     made = operated.page.ask("POST", "/automations/", **soon)
-    challenge(operated, name, 1, **beside(0))
+    challenge_in(operated.home.root, name, 1, **beside(0))
     run = start(operated, name)
     (fired,) = until(lambda: operated.page.triggered(made["id"]), "the alert", 90)
     assert fired["payload"]["triggering_event"]["resource"]["prefect.resource.id"].endswith(run["id"])

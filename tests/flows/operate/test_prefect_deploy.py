@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pytest
 
 from flows.operate.deployments import AUTOMATIONS, DEPLOYMENTS
 from flows.operate.servers import Server
-from tests.flows.cli.conftest import REPOSITORY
 from tests.support.operating import PrefectPage, own_prefect, smoke, until
+from tests.support.programs import REPOSITORY, python
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -24,15 +23,7 @@ def variables(tmp_path):
 
 
 def prefect(variables, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "prefect", *arguments],
-        cwd=REPOSITORY,
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = python("-m", "prefect", *arguments, home=Path(variables["BIFE_HOME"]), cwd=REPOSITORY, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
