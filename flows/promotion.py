@@ -1,4 +1,4 @@
-"""The last stage: the challenger becomes champion if the numbers allow it and, where asked for, a person agrees."""
+"""What changes a champion: the challenger, if it passes the gate, or a rollback; a person is asked where set so."""
 
 from __future__ import annotations
 
@@ -15,9 +15,19 @@ from bife_core.errors import ConfigError
 from flows.conclusions import link
 from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import HOOKS, conducted, present_run
-from tasks.registry.deciding import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
+from tasks.registry.deciding import (
+    GATE,
+    Case,
+    ChampionChange,
+    open_case,
+    present_champion_of,
+    promote,
+    refuse,
+    roll_back,
+)
 from tasks.states import with_message
 from tasks.stores import observer
+from tasks.tracking import store
 
 _POLL_S = 3
 
@@ -29,13 +39,14 @@ RuleName = Annotated[
         json_schema_extra={"description": "Registered model, such as bife-combinatorial_auction."},
     ),
 ]
+Hours = Annotated[float, Field(gt=0, le=8760)]
 
 
 class Approval(RunInput):
-    """What a person is asked on Prefect's page; the form's head shows the evidence."""
+    """What a person is asked on Prefect's page; the form's head shows what about, with the evidence."""
 
     decision: Literal["approve", "reject"] = Field(
-        description="Approve to make the rule champion; reject to leave the champion as it is."
+        description="Approve what is proposed above; reject to leave the champion as it is."
     )
     reason: Text = Field(description="Kept in the registry beside the rule.")
     who: Text = Field(description="Your name, kept beside the reason.")
@@ -46,7 +57,7 @@ class Approval(RunInput):
 def promotion(
     name: RuleName,
     approval: Literal["person", "gate"] = "person",
-    wait_hours: Annotated[float, Field(gt=0, le=8760)] = 168.0,
+    wait_hours: Hours = 168.0,
 ) -> ChampionChange:
     """Compare a registered model's challenger with RPB and the champion, and promote it if it earns that.
 
@@ -62,19 +73,16 @@ def promotion(
     wait_hours : float
         After this time without an answer the challenger stays what it is.
     """
-    if approval == "person" and not os.environ.get("PREFECT_API_URL"):
-        raise ConfigError(
-            "A person's approval is given on Prefect's page, and no Prefect server is known; start one with "
-            "`bife up`, set PREFECT_API_URL, or promote with approval='gate'."
-        )
+    if approval == "person":
+        _require_pages("promote with approval='gate'")
     observer().stage("promotion", f"the challenger of {name}")
     case = open_case(name)
     show_conclusion(name, "promotion", summary(case))
     version, by, reason, promoted = case.version, GATE, case.decision.reason, case.decision.promote
     if promoted and approval == "person":
-        try:
-            answer = _ask(case, int(wait_hours * 3600))
-        except FlowPauseTimeout:
+        # An answer is about one version: should another be challenger by then, it is asked about anew.
+        answer = _ask(summary(case), f"approval-{version}", wait_hours)
+        if answer is None:
             by, reason, promoted = "timeout", f"No person answered within {wait_hours:g} hours.", False
         else:
             by, reason = answer.who, answer.reason
@@ -92,18 +100,42 @@ def promotion(
 
 @flow(name="rollback", flow_run_name="rollback {name}", **HOOKS)
 @conducted
-def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
-    """Make the former champion of a registered model champion again.
+def rollback(
+    name: RuleName,
+    reason: Text,
+    who: Annotated[str, Field(max_length=500)] = "",
+    version: int | None = None,
+    wait_hours: Hours = 168.0,
+) -> ChampionChange:
+    """Take the champion of a registered model out of use: the one that it replaced, if any, is champion again.
 
     Parameters
     ----------
     name : str
         The registered model.
     reason, who : str
-        Kept in the registry beside the version that loses the alias.
+        Kept in the registry beside the version that loses the alias. Without `who` a person is asked on this page.
+    version : int, optional
+        The champion that is meant; it is an error if another is champion now.
+    wait_hours : float
+        After this time without an answer the champion stays what it is.
     """
-    change = roll_back(name, who, reason)
-    return with_message(change, f"Version {change.version} of {name} is champion again, by {who}: {reason}")
+    if not who:
+        _require_pages("give `who`")
+        champion = present_champion_of(name, version)
+        version = champion.version
+        page = link("Source, evidence and history", store.page(f"models/{name}/versions/{version}"))
+        after = f"version {champion.replaced} is champion again" if champion.replaced else "there is none"
+        about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {page}"
+        observer().stage("rollback", f"version {version} of {name}")
+        answer = _ask(about, f"rollback-{version}", wait_hours)
+        if answer is None or answer.decision == "reject":
+            who, reason = ("timeout", "no answer") if answer is None else (answer.who, answer.reason)
+            kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
+            return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")
+        who, reason = answer.who, answer.reason
+    change = roll_back(name, who, reason, version)
+    return with_message(change, f"{change.sentence}, by {who}: {reason}")
 
 
 def summary(case: Case) -> str:
@@ -117,13 +149,23 @@ def summary(case: Case) -> str:
     )
 
 
-def _ask(case: Case, limit_s: int) -> Approval:
-    form = Approval.with_initial_data(description=summary(case))
-    # An answer is about one version: should another be challenger by then, it is asked about anew.
-    key, run = f"approval-{case.version}", present_run()
-    if run is not None and run.deployment_id is not None:
-        # No process waits; the worker starts the run anew once there is an answer.
-        answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
-    else:
-        answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
+def _require_pages(otherwise: str) -> None:
+    if not os.environ.get("PREFECT_API_URL"):
+        raise ConfigError(
+            "A person's answer is given on Prefect's page, and no Prefect server is known; start one with "
+            f"`bife up`, set PREFECT_API_URL, or {otherwise}."
+        )
+
+
+def _ask(about: str, key: str, wait_hours: float) -> Approval | None:
+    """Return a person's answer on what is shown in Markdown; None if there is none in time."""
+    form, limit_s, run = Approval.with_initial_data(description=about), int(wait_hours * 3600), present_run()
+    try:
+        if run is not None and run.deployment_id is not None:
+            # No process waits; the worker starts the run anew once there is an answer.
+            answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
+        else:
+            answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
+    except FlowPauseTimeout:
+        return None
     return Approval.model_validate(answer.model_dump())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -122,12 +123,9 @@ def _last_searches() -> dict[str, LastSearch]:
 
 def _search(opened: StoredEvent, events: list[StoredEvent]) -> LastSearch:
     latest = {event.kind: event.body for event in events}
-    number, url = mlflow_run(opened.study), ""
-    if number:
-        try:
-            url = run_url(number, EVOLUTION)
-        except TrackingError:
-            url = ""
+    url = ""
+    with suppress(TrackingError):
+        url = run_url(mlflow_run(opened.study), EVOLUTION)
     return LastSearch(
         began=datetime.fromtimestamp(opened.at_unix_s, UTC),
         outcome=_outcome(events[-1].kind if events else "", latest),

@@ -79,14 +79,14 @@ def rollback(
     ],
     reason: Annotated[str, typer.Option(help="Why; kept in the registry.")],
 ) -> None:
-    """Make the former champion of a registered model champion again, in your login name."""
+    """Take a champion out of use, in your login name; the one that it replaced, if any, is champion again."""
     console = standard_output()
     with console.status("Starting ..."):
         from tasks.registry.deciding import roll_back
         from tasks.tracking.provenance import user
 
     change = roll_back.fn(name, user(), reason)
-    say(console, f"Version {change.version} of {name} is champion again.")
+    say(console, f"{change.sentence}.")
 
 
 def export(

@@ -54,6 +54,13 @@ def solve(
             help="SCIP's settings: its defaults, the paper's (cuts at the root, no restarts), or those of a file.",
         ),
     ] = "default",
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record",
+            help="Keep the solves for the deployment `watch`, which compares the champion with RPB by them.",
+        ),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print SCIP's log.")] = False,
     set_param: Annotated[
         list[str] | None,
@@ -97,6 +104,13 @@ def solve(
         if results:
             console.print()
             _show(console, methods, results)
+    if record and results[-1].status != "userinterrupt":
+        from tasks.watch import ChampionWatch
+
+        if not results[0].rule_sha:
+            say(console, "note: Nothing is recorded, for no rule branched.")
+        elif not ChampionWatch(methods[0], settings.under).record(instance, results):
+            say(console, "note: Nothing is recorded, for the instance has served before.")
     conclude(instance.name, results)
 
 

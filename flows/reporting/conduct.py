@@ -45,6 +45,9 @@ NO_RULE: Final = "bife.search.without-rule"
 NEARLY_USED: Final = "bife.budget.nearly-used"
 """Event of a search that has used `NEARLY` of a limit of its budget, once for each; its payload: `reason`."""
 
+CHAMPION_SLOWER: Final = "bife.champion.slower"
+"""Event; its payload: `name` and `version` of the champion that is slower than RPB, and the `reason`."""
+
 NEARLY: Final = 0.8
 
 _MACHINE: Final = "bife.machine"

@@ -27,7 +27,7 @@ from tasks.overview import Family, LastSearch, Overview, Waiting, gather
 KEY: Final = "bife-overview"
 """Key of the artifact."""
 
-ASKING: Final = ("promotion",)
+ASKING: Final = ("promotion", "rollback")
 """Flows that wait for a person's answer."""
 
 

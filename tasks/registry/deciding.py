@@ -12,7 +12,7 @@ from prefect import task
 from bife_core.errors import BifeError
 from bife_core.methods.loading import method_of
 from bife_core.values import Value
-from tasks.registry.evidence import REFUSALS, Evidence, GateDecision, RegisteredRule, gate, refusal
+from tasks.registry.evidence import REFUSALS, REPLACED, Evidence, GateDecision, RegisteredRule, gate, refusal
 from tasks.registry.models import create_version, model_card
 from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias, by_hash, registered, registry
 from tasks.states import TRIED_AGAIN
@@ -20,8 +20,6 @@ from tasks.tracking import store
 
 GATE: Final = "the statistical gate"
 """Who decides where no person does."""
-
-_REPLACED: Final = "replaced_version"
 
 
 class PromotionError(BifeError):
@@ -41,13 +39,18 @@ class Case(Value):
 
 
 class ChampionChange(Value):
-    """What became of an alias: who decided it, and why."""
+    """What became of the alias ``champion``: whether a version holds it now, who decided it, and why."""
 
     name: str
     version: int
     champion: bool
     by: str
     reason: str
+
+    @property
+    def sentence(self) -> str:
+        """What it came to, without a full stop."""
+        return f"Version {self.version} of {self.name} is {'champion' if self.champion else 'no longer champion'}"
 
 
 @task(name="register", task_run_name="register a rule as {name}", **TRIED_AGAIN)
@@ -131,19 +134,30 @@ def refuse(name: str, version: int, by: str, reason: str) -> ChampionChange:
     return ChampionChange(name=name, version=version, champion=False, by=by, reason=reason)
 
 
+def present_champion_of(name: str, version: int | None = None) -> RegisteredRule:
+    """Return the champion of a registered model; a `PromotionError` says that there is none, or not that version."""
+    champion = by_alias(name, CHAMPION)
+    if champion is None or version not in (None, champion.version):
+        which = "no champion" if champion is None else f"another champion than version {version}"
+        raise PromotionError(f"{name} has {which}; `bife rules list` shows what there is.")
+    return champion
+
+
 @task(name="roll back the champion", task_run_name="roll {name} back")
-def roll_back(name: str, by: str, reason: str) -> ChampionChange:
-    """Give the alias ``champion`` back to the version that held it before, or raise `PromotionError` without one."""
+def roll_back(name: str, by: str, reason: str, version: int | None = None) -> ChampionChange:
+    """Take the alias ``champion`` from the version that holds it; the one that it replaced, if any, gets it back.
+
+    A `PromotionError` says that there is no champion, or another than `version`.
+    """
     with registry(held=name) as client:
-        champion = by_alias(name, CHAMPION)
-        before = champion.tags.get(_REPLACED) if champion is not None else None
-        if champion is None or not before:
-            raise PromotionError(
-                f"{name} has no champion that replaced another; `bife rules list` shows what there is."
-            )
-        client.set_registered_model_alias(name, CHAMPION, before)
+        champion = present_champion_of(name, version)
+        if champion.replaced:
+            client.set_registered_model_alias(name, CHAMPION, champion.replaced)
+        else:
+            client.delete_registered_model_alias(name, CHAMPION)
         _put_aside(client, name, champion.version, "rolled_back", by, reason)
-    return ChampionChange(name=name, version=int(before), champion=True, by=by, reason=reason)
+    number = int(champion.replaced or champion.version)
+    return ChampionChange(name=name, version=number, champion=bool(champion.replaced), by=by, reason=reason)
 
 
 def _number(version: RegisteredRule | None) -> int | None:
@@ -166,7 +180,7 @@ def _set_champion(
             client.delete_model_version_tag(name, str(same.version), tag)
     # First the reason, then the alias: a champion without a reason is the worse state to be found in.
     replaced = "" if before is None else str(before.version)
-    decision = {"approved_by": by, "approved_reason": reason, "approved_at": _now(), _REPLACED: replaced}
+    decision = {"approved_by": by, "approved_reason": reason, "approved_at": _now(), REPLACED: replaced}
     _tag(client, name, str(number), decision)
     client.set_registered_model_alias(name, CHAMPION, str(number))
 

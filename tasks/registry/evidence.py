@@ -16,6 +16,7 @@ from bife_core.wording import counted, interval_text
 
 REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
 """Beginnings of the tags that hold a decision against a version, with what was done."""
+REPLACED: Final = "replaced_version"
 
 _UNRECORDED: Final = "; to let this one be champion, take that alias from the other in MLflow"
 
@@ -185,6 +186,11 @@ class RegisteredRule(Value):
     def solver_digest(self) -> str:
         """Hash of these settings; empty for a version that does not say."""
         return self.tags.get("solver_digest", "")
+
+    @property
+    def replaced(self) -> str:
+        """The number of the version that it replaced as champion; empty if it replaced none."""
+        return self.tags.get(REPLACED, "")
 
     @property
     def metric(self) -> Cost:

@@ -172,7 +172,7 @@ VIEWS: Final = (
         (
             "passes the statistical gate.",
             "Source, evidence and history",
-            "Approve to make the rule champion",
+            "Approve what is proposed above",
             "Kept in the registry beside the rule.",
         ),
         resume,

@@ -17,7 +17,7 @@ from flows.promotion import promotion, rollback
 from tasks.registry.deciding import GATE, ChampionChange, PromotionError
 from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias
 from tasks.tracking import store
-from tests.support.challenging import beside, challenge, source
+from tests.support.challenging import beside, challenge, made_champion, source
 
 pytestmark = pytest.mark.usefixtures("prepared")
 
@@ -40,10 +40,10 @@ def addressed(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PREFECT_API_URL", str(client.api_url))
 
 
-def paused(name: str) -> str:
-    """Wait until the promotion of `name` waits for an answer, and return its run's id."""
+def paused(name: str, flow: str = "promotion") -> str:
+    """Wait until the promotion, or rollback, of `name` waits for an answer, and return its run's id."""
     wanted = {
-        "flow_runs": {"name": {"any_": [f"promotion {name}"]}, "state": {"type": {"any_": ["PAUSED"]}}},
+        "flow_runs": {"name": {"any_": [f"{flow} {name}"]}, "state": {"type": {"any_": ["PAUSED"]}}},
     }
     deadline = time.monotonic() + LIMIT_S
     with get_client(sync_client=True) as client:
@@ -62,13 +62,15 @@ def answer(run_id: str, given: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def asking(addressed: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Future[ChampionChange]]:
-    """Start a promotion that asks a person, and return what it will end with."""
+def asking(addressed: None, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Future[ChampionChange]]:
+    """Start a promotion, or a rollback of a version, that asks a person, and return what it will end with."""
     monkeypatch.setattr("flows.promotion._POLL_S", 0.2)
     threads = ThreadPoolExecutor(1)
 
-    def start(name: str) -> Future[ChampionChange]:
-        return threads.submit(promotion, name, "person", 0.1)
+    def start(name: str, version: int | None = None) -> Future[ChampionChange]:
+        if version is None:
+            return threads.submit(promotion, name, "person", 0.1)
+        return threads.submit(rollback, name, "It is slower.", "", version, 0.1)
 
     return start
 
@@ -93,8 +95,29 @@ def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
     assert back.version == first
     assert stored_text(f"models:/{name}@champion") == source(0)
     assert tags(name, second)["rolled_back_by"] == "Grace"
-    with pytest.raises(PromotionError, match="no champion that replaced another"):
-        rollback(name, "again", "Grace")
+    assert not rollback(name, "again", "Grace").champion
+    with pytest.raises(PromotionError, match="has no champion"):
+        rollback(name, "and again", "Grace")
+
+
+@pytest.mark.parametrize(("decision", "left"), [("reject", True), ("approve", False)])
+def test_a_person_decides_whether_a_champion_that_became_slower_stays(name, asking, decision, left):
+    version = made_champion(name, 0).version
+    outcome = asking(name, version)
+    given = {"decision": decision, "reason": "as measured", "who": "Ada"}
+    answer(paused(name, "rollback"), given)
+    change = outcome.result(LIMIT_S)
+    assert (change.champion, change.by, change.reason) == (left, "Ada", "as measured")
+    champion = by_alias(name, CHAMPION)
+    assert (champion and champion.version) == (version if left else None)
+    assert tags(name, version).get("rolled_back_by") == (None if left else "Ada")
+
+
+def test_a_proposal_is_about_one_version(name, addressed):
+    first = made_champion(name, 0).version
+    made_champion(name, 1, ratio=0.6, **beside(0))
+    with pytest.raises(PromotionError, match=f"another champion than version {first}"):
+        rollback(name, "It is slower.", version=first)
 
 
 def test_a_rejected_challenger_leaves_the_champion_alone(name, asking):

@@ -10,12 +10,14 @@ import pytest
 
 from bife_core.errors import RuleError
 from bife_core.methods.base import METHODS
+from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import Scorer
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
 from tasks.collection import GENERAL
+from tasks.watch import ChampionWatch
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.challenging import made_champion, under
 from tests.support.programs import PROGRAM, environment, program
@@ -267,3 +269,15 @@ def test_a_budget_has_a_row_of_its_own(bife):
 def test_a_rule_without_a_budget_has_no_row_for_it(bife):
     result = bife("solve", LSEU, "-q", "--rule", "general", "--set-param", "limits/nodes=5")
     assert "within budget" not in result.stdout
+
+
+def test_recorded_solves_are_kept_for_the_watch_over_the_rule(bife, monkeypatch, tmp_path):
+    monkeypatch.setenv("BIFE_STORE", str(tmp_path))
+    command = ("solve", LSEU, "--rule", "paper_ca", "--versus", "relpscost", "-q", "--record")
+    done = bife(*command)
+    assert done.exit_code == 0
+    kept = ChampionWatch(load_method("paper_ca"), SolverConfig()).comparison("nodes", 60.0)
+    nodes = row(done.stdout, "nodes")
+    assert (kept.instances, round(1 / kept.ratio, 3)) == (1, round(int(nodes[0]) / int(nodes[1]), 3))
+    assert "Nothing is recorded, for the instance has served before" in bife(*command).stdout
+    assert "for no rule branched" in bife("solve", LSEU, "-q", "--rule", "pscost", "--record").stdout

@@ -17,7 +17,7 @@ from bife_core.presets import preset
 from bife_core.settings import configuration, settings_of
 from flows.operate.abandoned import GONE
 from flows.operate.deployments import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
-from flows.reporting.conduct import EVOLUTION_ENDED, NEARLY_USED, NO_RULE, announce
+from flows.reporting.conduct import CHAMPION_SLOWER, EVOLUTION_ENDED, NEARLY_USED, NO_RULE, announce
 from tasks.states import NOTHING_TO_DO
 from tests.support.operating import until
 
@@ -32,7 +32,7 @@ def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_se
     quick = preset("quick")
     anew = quick.model_copy(update={"search": quick.search.model_copy(update={"seed": None})})
     filled = [deployment["parameters"]["config"] for deployment in DEPLOYMENTS if "parameters" in deployment]
-    assert [configuration(settings) for settings in filled] == [anew] * 4
+    assert [configuration(settings) for settings in filled] == [anew] * 5
     for deployment in DEPLOYMENTS:
         module, _, function = deployment["entrypoint"].rpartition(".")
         form = getattr(import_module(module), function).parameters.model_dump()
@@ -121,15 +121,15 @@ def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
 
 
 @flow(name="alerting")
-def alerting(event: str) -> None:
+def alerting(event: str, payload: dict[str, Any]) -> None:
     """Emit an event as a flow does."""
-    announce(event, "test", {"reason": "A test."})
+    announce(event, "test", payload)
 
 
 def test_alerts_are_switched_off_and_leave_the_notification_to_the_operator():
-    assert len(ALERTS) == 3
+    assert len(ALERTS) == 4
     assert {alert.enabled for alert in ALERTS} == {False}
-    assert [action.type for alert in ALERTS for action in alert.actions] == ["do-nothing"] * 3
+    assert [action.type for alert in ALERTS for action in alert.actions] == ["do-nothing"] * 4
 
 
 @pytest.mark.slow
@@ -141,7 +141,19 @@ def test_an_alert_that_is_switched_on_fires_on_the_event_of_a_flow(operated, ser
     assert not made.enabled
     served.resume_automation(made.id)
     try:
-        alerting(event)
+        alerting(event, {"reason": "A test."})
         until(lambda: operated.page.triggered(str(made.id)), "the alert", 90)
     finally:
         served.pause_automation(made.id)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_champion_that_became_slower_starts_a_rollback_that_asks(idle):
+    payload = {"name": f"bife-test-{uuid.uuid4().hex[:8]}", "version": 3, "reason": "It is slower."}
+    alerting(CHAMPION_SLOWER, payload)
+    deployment = idle.read_deployment_by_name("rollback/rollback")
+    wanted = {"flow_runs": {"deployment_id": {"any_": [str(deployment.id)]}}}
+    (run,) = until(lambda: idle.request("POST", "/flow_runs/filter", json=wanted).json(), "a rollback", 90)
+    idle.delete_flow_run(run["id"])
+    assert run["parameters"] == payload

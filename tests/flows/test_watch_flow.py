@@ -1,0 +1,54 @@
+"""The flow that watches a champion, on real solves."""
+
+import pytest
+
+from bife_core.methods.loading import load_method
+from bife_core.presets import preset, with_overrides
+from flows.reporting.conduct import CHAMPION_SLOWER
+from flows.watch import watch
+from tasks.registry.deciding import PromotionError
+from tasks.registry.reading import registered_name
+from tasks.watch import ChampionWatch, standing
+from tests.support.challenging import made_champion
+from tests.support.measured import summary
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prepared")]
+
+
+@pytest.fixture
+def config(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIFE_STORE", str(tmp_path))
+    few = {"evaluation.instances": 2, "evaluation.seeds": [0], "instances.seed": 7}
+    return with_overrides(preset("smoke"), few)
+
+
+@pytest.fixture
+def announced(monkeypatch):
+    heard = []
+    monkeypatch.setattr(
+        "flows.watch.announce", lambda event, subject, payload: heard.append((event, payload))
+    )
+    return heard
+
+
+def test_without_a_champion_there_is_nothing_to_watch(config):
+    other = with_overrides(config, {"instances.benchmark": "set_covering"})
+    with pytest.raises(PromotionError, match="has no champion to watch"):
+        watch(other)
+
+
+def test_each_run_solves_new_instances_and_a_slower_champion_is_proposed_for_demotion_once(config, announced):
+    name = registered_name(config.instances, config.solver)
+    champion = made_champion(name, 0)
+    counts = [one.instances + one.unbranched for one in (watch(config), watch(config))]
+    assert counts == [2, 4]
+    assert announced == []
+
+    watched = ChampionWatch(load_method(champion.reference), config.solver)
+    watched.add_evaluation(summary([9.0] * 60, [1.0] * 60))
+    for _ in range(2):
+        assert standing(watch(config))[0]
+    ((event, payload),) = announced
+    assert event == CHAMPION_SLOWER
+    assert (payload["name"], payload["version"]) == (name, champion.version)
+    assert "it is slower than RPB" in payload["reason"]
