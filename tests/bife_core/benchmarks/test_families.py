@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from pyscipopt import Model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bife_core.benchmarks.base import SPLITS
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.milp import mps_text
+from tests.support.read_back import assert_same, read_by_scip
 
 QUICK = ("combinatorial_auction", "independent_set", "item_placement")
 """Families whose tiny models are solved at once; `make long` solves some of every family."""
@@ -27,10 +26,8 @@ def benchmark(request, tmp_path):
 
 
 def solved(path, **parameters):
-    model = Model()
-    model.hideOutput()
+    model = read_by_scip(path)
     model.setParams({"separating/maxrounds": 0, "presolving/maxrestarts": 0, **parameters})
-    model.readProblem(str(path))
     model.optimize()
     return model
 
@@ -90,25 +87,8 @@ def test_splits_and_indices_share_nothing_whatever_the_seed(benchmark, tmp_path)
 
 
 def test_scip_reads_the_file_as_it_was_drawn(benchmark):
-    data = benchmark.model("validation", 0)
-    model = Model()
-    model.hideOutput()
-    model.readProblem(str(benchmark.instance("validation", 0).path))
-    assert model.getObjectiveSense() == ("maximize" if data.maximise else "minimize")
-    found = {
-        v.name: (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype() != "CONTINUOUS")
-        for v in model.getVars()
-    }
-    bounds = np.clip([data.lower, data.upper], -1e20, 1e20)
-    columns = zip(data.objective, *bounds, data.integer, strict=True)
-    assert found == dict(zip(data.column_names, columns, strict=True))
-    assert [c.name for c in model.getConss()] == list(data.row_names)
-    for i, row in enumerate(model.getConss()):
-        part = data.rows[[i]].tocoo()
-        expected = {data.column_names[j]: v for j, v in zip(part.coords[1], part.data, strict=True)}
-        assert model.getValsLinear(row) == expected
-        sides = np.clip([data.row_lower[i], data.row_upper[i]], -1e20, 1e20).tolist()
-        assert [model.getLhs(row), model.getRhs(row)] == sides
+    file = benchmark.instance("validation", 0).path
+    assert_same(read_by_scip(file), benchmark.model("validation", 0))
 
 
 @pytest.mark.parametrize("benchmark", long_but(FAMILIES, ["item_placement"]), indirect=True)

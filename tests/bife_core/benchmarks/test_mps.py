@@ -5,50 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from pyscipopt import Model
 from scipy.sparse import csr_array
 
 from bife_core.benchmarks.milp import MilpData, binary_program, mps_text, unit_rows
+from tests.support.read_back import assert_same, read_by_scip
 
-INFINITE = 1e20
 
-
-def read_by_scip(text, directory):
+def read_back(text, directory):
     path = directory / "model.mps"
     path.write_text(text)
-    model = Model()
-    model.hideOutput()
-    model.readProblem(str(path))
-    return model
-
-
-def finite(value):
-    return float(np.clip(value, -INFINITE, INFINITE))
-
-
-def assert_same(model, data):
-    """SCIP read the very numbers of `data`."""
-    assert model.getObjectiveSense() == ("maximize" if data.maximise else "minimize")
-    variables = {v.name: v for v in model.getVars()}
-    assert len(variables) == len(data.column_names)
-    for name, c, low, high, integer in zip(
-        data.column_names, data.objective, data.lower, data.upper, data.integer, strict=True
-    ):
-        v = variables[name]
-        found = (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype() != "CONTINUOUS")
-        assert found == (c, finite(low), finite(high), integer)
-    rows = {c.name: c for c in model.getConss()}
-    assert list(rows) == list(data.row_names)
-    for i, name in enumerate(data.row_names):
-        row = data.rows[[i]].tocoo()
-        expected = {data.column_names[j]: v for j, v in zip(row.coords[1], row.data, strict=True)}
-        assert model.getValsLinear(rows[name]) == expected
-        # A range is written as a difference, which rounds.
-        low, high = finite(data.row_lower[i]), finite(data.row_upper[i])
-        is_range = abs(low) < INFINITE and abs(high) < INFINITE and low != high
-        rounding = 1e-15 * (abs(low) + abs(high)) if is_range else 0
-        assert abs(model.getLhs(rows[name]) - low) <= rounding
-        assert model.getRhs(rows[name]) == high
+    return read_by_scip(path)
 
 
 def milp(**changes):
@@ -71,14 +37,14 @@ def milp(**changes):
 @pytest.mark.parametrize("maximise", [False, True])
 def test_scip_reads_back_sense_bounds_types_and_rows(tmp_path, maximise):
     data = milp(maximise=maximise)
-    assert_same(read_by_scip(mps_text(data), tmp_path), data)
+    assert_same(read_back(mps_text(data), tmp_path), data)
 
 
 def test_binary_columns_keep_their_order(tmp_path):
     names = [f"x{j}" for j in range(9)]
     one = csr_array(np.ones((1, 9)))
     data = binary_program("n", maximise=False, objective=np.ones(9), rows=one, row_lower=1)
-    model = read_by_scip(mps_text(replace(data, column_names=names)), tmp_path)
+    model = read_back(mps_text(replace(data, column_names=names)), tmp_path)
     assert [v.name for v in model.getVars()] == names
     assert {v.vtype() for v in model.getVars()} == {"BINARY"}
 
@@ -134,4 +100,4 @@ def models(draw):
 @settings(max_examples=30, deadline=None)
 @given(data=models())
 def test_any_model_survives_the_round_trip(tmp_path_factory, data):
-    assert_same(read_by_scip(mps_text(data), tmp_path_factory.getbasetemp()), data)
+    assert_same(read_back(mps_text(data), tmp_path_factory.getbasetemp()), data)

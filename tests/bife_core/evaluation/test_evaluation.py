@@ -30,10 +30,9 @@ CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60)
 
 
 def outcome(instance: str, bound: float | None, status: str = "optimal", method: str = "a") -> SolveResult:
-    return SolveResult(
-        instance=instance, method=method, seed=0, status=status, nodes=1, lp_iterations=1, cpu_s=1.0,
-        wall_s=1.0, gap=0.0, primal_bound=bound, dual_bound=bound, primal_dual_integral=0.0, versions={},
-    )  # fmt: skip
+    return measured.result(
+        instance=instance, method=method, status=status, primal_bound=bound, dual_bound=bound
+    )
 
 
 def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(

@@ -6,16 +6,13 @@ import pytest
 
 from bife_core.evaluation.precheck import Precheck, gain
 from bife_core.scip.solving import SolveResult
+from tests.support import measured
 
 
 def result(
     cpu_s: float, branching_s: float | None, nodes: int, status: str = "optimal", gap: float = 0.0
 ) -> SolveResult:
-    return SolveResult(
-        instance="a", method="relpscost", seed=0, status=status, nodes=nodes, lp_iterations=1, cpu_s=cpu_s,
-        wall_s=cpu_s, gap=gap, primal_bound=0.0, dual_bound=0.0, primal_dual_integral=0.0, branching_s=branching_s,
-        versions={},
-    )  # fmt: skip
+    return measured.result(cpu_s=cpu_s, branching_s=branching_s, nodes=nodes, status=status, gap=gap)
 
 
 def test_seconds_are_pooled_and_the_spread_is_given() -> None:

@@ -16,6 +16,7 @@ from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
+from tests.support.measured import result
 
 RULE = load_method("pseudocost_product")
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
@@ -23,10 +24,7 @@ TIME = HighFidelityConfig(instances=3, cost="time", time_limit_s=30)
 
 
 def rooted(root_s: float | None, cpu_s: float = 1.0) -> SolveResult:
-    return SolveResult(
-        instance="a", method="b", seed=0, status="optimal", nodes=1, lp_iterations=1, cpu_s=cpu_s, root_s=root_s,
-        wall_s=cpu_s, gap=0.0, primal_bound=0.0, dual_bound=0.0, primal_dual_integral=0.0, versions={},
-    )  # fmt: skip
+    return result(cpu_s=cpu_s, root_s=root_s)
 
 
 def scored(

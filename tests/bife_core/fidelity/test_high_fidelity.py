@@ -16,8 +16,8 @@ from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
+from tests.support.measured import result
 
 SOURCE = REFERENCE_RULES["pseudocost_product"].source
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
@@ -31,15 +31,8 @@ def solving(pool: WorkerPool, folder: Path) -> Solving:
     return Solving(NODES, SolverConfig(), pool, Store(folder))
 
 
-def result(nodes: int, cpu_s: float, status: str = "optimal") -> SolveResult:
-    return SolveResult(
-        instance="a", method="b", seed=0, status=status, nodes=nodes, lp_iterations=1, cpu_s=cpu_s, wall_s=cpu_s,
-        gap=0.0, primal_bound=0.0, dual_bound=0.0, primal_dual_integral=0.0, versions={},
-    )  # fmt: skip
-
-
 def test_means_and_costs() -> None:
-    results = [result(10, 1.0), result(1000, 4.0)]
+    results = [result(nodes=10, cpu_s=1.0), result(nodes=1000, cpu_s=4.0)]
     assert high_fidelity(results, HighFidelityConfig(cost="nodes")) == -505.0
     assert high_fidelity(results, HighFidelityConfig(cost="time")) == -2.5
     with pytest.raises(ValueError, match="at least one"):
@@ -47,10 +40,10 @@ def test_means_and_costs() -> None:
 
 
 def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
-    cut_off = result(10, 60.0, status="timelimit")
+    cut_off = result(nodes=10, cpu_s=60.0, status="timelimit")
     assert cost_of(cut_off, NODES) == 100.0
     assert cost_of(cut_off, HighFidelityConfig(cost="time")) == 60.0
-    out_of_memory = result(10, 3.0, status="memlimit")
+    out_of_memory = result(nodes=10, cpu_s=3.0, status="memlimit")
     assert cost_of(out_of_memory, HighFidelityConfig(cost="time")) == 60.0
     assert cost_of(out_of_memory, NODES) == 100.0
 

@@ -154,13 +154,6 @@ def test_imports_inside_the_function_are_not_doubled() -> None:
     assert str(parse_answer(code).source).count("import math") == 1
 
 
-def test_reasoning_is_not_part_of_the_answer() -> None:
-    old = BODY.replace("up *", "0 *")
-    assert (
-        parse_answer(f"<think>maybe\n```python\n{old}```\n</think>\n{{Gains times}}\n{BODY}").source == BODY
-    )
-
-
 @pytest.mark.parametrize(
     ("answer", "part"),
     [

@@ -19,7 +19,6 @@ from bife_core.generators.prompting import (
     feature_description,
     prompt_digest,
 )
-from bife_core.rules.language import FUNCTION_NAME
 from bife_core.search import ReflectionRequest, Sample, SampleRequest
 
 ABOUT = PromptContext(benchmark="set_covering")
@@ -138,26 +137,6 @@ def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
     for feature in FEATURES:
         line = f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
         assert lines.count(line) == 1
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_no_placeholder_is_left_open(operator: str) -> None:
-    filled = text(operator).replace("$notaplaceholder", "")
-    assert "$" not in filled
-
-
-@pytest.mark.parametrize("operator", ["e1", "e2", "m1", "m2"])
-def test_the_order_is_problem_operator_parents_template(operator: str) -> None:
-    content = text(operator)
-    marks = [
-        "variable_features[71]",
-        "# Your task",
-        PARENTS[0].source,
-        PARENTS[1].source,
-        f"def {FUNCTION_NAME}(",
-    ]
-    places = [content.index(mark) for mark in marks]
-    assert places == sorted(places)
 
 
 def test_the_initial_prompt_shows_no_parents() -> None:

@@ -46,25 +46,9 @@ def test_ordinary_rules_are_accepted(source):
     assert isinstance(found := check_source(source), Program), found
 
 
-KINDS = {
-    "no_code": ["", "   \n\t\n", b""],
-    "syntax": [
-        "def candidate_variable_score(f) return 1",
-        "Here is the rule you asked for:",
-        "\x00",
-        "\udc80",
-        b"\xff\xfe\x00",
-        f"{HEAD}  return 1.0\n return 2.0",
-        "{" * 150,
-    ],
-    "signature": [
-        "import numpy as np",
-        "def candidate_variable_score():\n    return 1.0",
-        "def candidate_variable_score(a, b):\n    return 1.0",
-        "def candidate_variable_score(f=1):\n    return 1.0",
-        "def candidate_variable_score(*f):\n    return 1.0",
-        f"{HEAD}    return 1.0\n{HEAD}    return 2.0",
-    ],
+KINDS = {  # beside the corpus of tests/hostile
+    "no_code": ["   \n\t\n", b""],
+    "syntax": ["Here is the rule you asked for:", b"\xff\xfe\x00"],
     "type": [
         f"{HEAD}    {body}\n"
         for body in (
@@ -86,7 +70,7 @@ KINDS = {
             "k = 3\n    if variable_features[1] > 0:\n        k = 4\n    return variable_features[k]",
         )
     ],
-    "forbidden": [  # beside the corpus of tests/hostile
+    "forbidden": [
         f"{HEAD}    {body}\n"
         for body in (
             "return open('x')",
@@ -117,6 +101,8 @@ KINDS = {
             "np = 2.0\n    return np.exp(1.0)",
             "__builtins__ = 1.0\n    return 1.0",
             "max = 1.0\n    return max(1.0, 2.0)",
+            "return " + " + ".join(["1.0"] * 150),
+            "x = 0.0\n    for i in range(90):\n        for j in range(90):\n            x += i\n    return x",
         )
     ]
     + [
@@ -175,29 +161,6 @@ def test_exactly_the_features_it_reads_are_known(body):
     one, two = np.random.default_rng(0).uniform(0.5, 2.0, (2, 40, N_FEATURES))
     two[:, sorted(rule.features)] = one[:, sorted(rule.features)]
     np.testing.assert_array_equal(rule.score(one), rule.score(two))
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "#" * 20_001,
-        HEAD + "    return " + "not " * 3000 + "1",
-        HEAD + "    return " + " + ".join(["1.0"] * 150),
-        HEAD + "    x = 0.0\n" + "    x = x + 1.0\n" * 700 + "    return x",
-        HEAD + "    for i in range(1000000000):\n        pass\n    return 1.0",
-        HEAD
-        + "    x = 0.0\n"
-        + "    for i in range(90):\n        for j in range(90):\n            x += i\n"
-        + "    return x",
-        "def g0(x):\n    return x + x\n"
-        + "".join(f"def g{i + 1}(x):\n    return g{i}(x) + g{i}(x)\n" for i in range(15))
-        + HEAD
-        + "    return g15(1.0)",
-        "".join(f"def g{i}(x):\n    return x\n" for i in range(30)) + HEAD + "    return 1.0",
-    ],
-)
-def test_size_and_depth_are_limited(source):
-    assert rejection(source).kind == "forbidden"
 
 
 def test_checking_near_the_end_of_the_stack_is_a_rejection_not_a_crash():

@@ -21,6 +21,7 @@ from bife_core.methods.loading import load_rule
 from bife_core.methods.scorer import Scorer
 from bife_core.rules import REFERENCE_RULES, compile_rule
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, versions
+from tests.support.measured import result
 
 
 @pytest.fixture(scope="module")
@@ -168,15 +169,9 @@ def test_a_value_that_does_not_fit_is_told_with_its_cause(
 
 
 def test_costs_are_those_of_the_result() -> None:
-    result = SolveResult(
-        instance="a", method="b", seed=0, status="timelimit", nodes=7, lp_iterations=9, cpu_s=1.5, wall_s=2.0,
-        gap=0.25, primal_bound=4.0, dual_bound=3.0, primal_dual_integral=33.0, versions={},
-    )  # fmt: skip
-    assert result.cost("time") == 1.5
-    assert result.cost("nodes") == 7
-    assert result.cost("lp_iterations") == 9
-    assert result.cost("gap") == 0.25
-    assert result.cost("primal_dual_integral") == 33.0
+    costs = {"nodes": 7, "lp_iterations": 9, "gap": 0.25, "primal_dual_integral": 33.0}
+    found = result(status="timelimit", cpu_s=1.5, wall_s=2.0, **costs)
+    assert {kind: found.cost(kind) for kind in ("time", *costs)} == {"time": 1.5, **costs}
 
 
 def test_the_log_is_shown_when_asked_for(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -180,16 +179,3 @@ def test_a_generator_of_ones_own_and_an_error_on_the_way(
     resumed = bife_core.evolve(small(), **data, generator=second, folder=tmp_path / "run")
     assert outcome(resumed) == outcome(undisturbed)
     assert len(second.asked) < 5
-
-
-@pytest.mark.long
-def test_the_lines_in_the_readme_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"## In a notebook\n\n```python\n(.*?)```", text, re.DOTALL)
-    smaller = block.replace('"quick"', '"smoke"').replace('"design", 6', '"design", 1')
-    smaller = smaller.replace("WorkerPool()", "WorkerPool(1)")
-    assert smaller.count("smoke") == smaller.count('"design", 1') == smaller.count("Pool(1)") == 1
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {}
-    exec(compile(smaller, "README.md", "exec", dont_inherit=True), namespace)
-    assert namespace["found"].best.f_hf < 0

@@ -13,13 +13,13 @@ from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import Scorer
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
 from tasks.collection import GENERAL
 from tasks.watch import ChampionWatch
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.challenging import made_champion, under
+from tests.support.measured import result
 from tests.support.programs import PROGRAM, environment, program
 from tests.support.weighted import KIND, Weighted
 
@@ -175,21 +175,7 @@ def test_incomplete_command_lines_are_usage_errors(bife, arguments):
 
 
 def solved(method, status, objective):
-    return SolveResult(
-        instance="m",
-        method=method,
-        seed=0,
-        status=status,
-        nodes=1,
-        lp_iterations=1,
-        cpu_s=1.0,
-        wall_s=1.0,
-        gap=0.0,
-        primal_bound=objective,
-        dual_bound=objective,
-        primal_dual_integral=0.0,
-        versions={},
-    )
+    return result(method=method, status=status, primal_bound=objective, dual_bound=objective)
 
 
 @pytest.mark.parametrize(

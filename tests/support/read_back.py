@@ -1,0 +1,43 @@
+"""Models as SCIP reads their files, compared number by number with what was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from pyscipopt import Model
+
+from bife_core.benchmarks.milp import MilpData
+
+INFINITE = 1e20
+
+
+def read_by_scip(path: Path) -> Model:
+    """Return the model in a file."""
+    model = Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    return model
+
+
+def assert_same(model: Model, data: MilpData) -> None:
+    """Check that SCIP read the very names and numbers of `data`."""
+    assert model.getObjectiveSense() == ("maximize" if data.maximise else "minimize")
+    found = {
+        v.name: (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype() != "CONTINUOUS")
+        for v in model.getVars()
+    }
+    bounds = np.clip([data.lower, data.upper], -INFINITE, INFINITE)
+    columns = zip(data.objective, *bounds, data.integer, strict=True)
+    assert found == dict(zip(data.column_names, columns, strict=True))
+    assert [row.name for row in model.getConss()] == list(data.row_names)
+    sides = np.clip([data.row_lower, data.row_upper], -INFINITE, INFINITE).T
+    for i, (row, (low, high)) in enumerate(zip(model.getConss(), sides, strict=True)):
+        part = data.rows[[i]].tocoo()
+        expected = {data.column_names[j]: v for j, v in zip(part.coords[1], part.data, strict=True)}
+        assert model.getValsLinear(row) == expected
+        # A range is written as a difference, which rounds.
+        is_range = abs(low) < INFINITE and abs(high) < INFINITE and low != high
+        rounding = 1e-15 * (abs(low) + abs(high)) if is_range else 0
+        assert abs(model.getLhs(row) - low) <= rounding
+        assert model.getRhs(row) == high
