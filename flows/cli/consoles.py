@@ -7,11 +7,15 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from textwrap import indent
+from typing import Final, Literal
 
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
+
+_FOLDED: Final = 20
+"""Characters at which the last column of a table breaks words."""
 
 
 def standard_output() -> Console:
@@ -46,11 +50,11 @@ def show_heading(console: Console, text: str) -> None:
     console.print(text, style="bold cyan", markup=False)
 
 
-def show_facts(console: Console, rows: Sequence[tuple[str, str]]) -> None:
+def show_facts(console: Console, rows: Sequence[tuple[str, str | Text]]) -> None:
     """Print labelled facts, one a line and never broken, so that they can be copied."""
     width = max((len(label) for label, _ in rows), default=0)
     for label, fact in rows:
-        console.print(Text.assemble((label.ljust(width), "bold"), f"  {fact}"), soft_wrap=True)
+        console.print(Text.assemble((label.ljust(width), "bold"), "  ", fact), soft_wrap=True)
 
 
 def show_code(console: Console, source: str) -> None:
@@ -62,10 +66,27 @@ def show_code(console: Console, source: str) -> None:
 def show_table(
     console: Console, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = True
 ) -> None:
-    """Print a table without lines; all columns but the first are aligned right if they are numbers."""
+    """Print a table without lines; all columns but the first are aligned right if they are numbers.
+
+    Only the last column, which may hold a path, breaks words. Where the others do not fit, each row is a list of facts.
+    """
+    rows = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    cells = list(zip(map(Text, columns), *rows, strict=True))
+    widths = [max(len(word) for cell in column for word in ("", *cell.plain.split())) for column in cells]
+    widths[-1] = min(widths[-1], _FOLDED)
+    spare = console.width - sum(widths) - 2 * len(columns)
+    if spare < 0:
+        for row in rows:
+            show_facts(console, list(zip(columns, row, strict=True)))
+            console.print()
+        return
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for position, name in enumerate(columns):
-        table.add_column(name, justify="right" if numbers and position else "left", overflow="fold")
+        lines = [line for cell in cells[position] for line in cell.plain.split("\n")]
+        more = min(max(map(len, lines)) - widths[position], spare)
+        spare -= more
+        justify: Literal["left", "right"] = "right" if numbers and position else "left"
+        table.add_column(name, justify=justify, overflow="fold", width=widths[position] + more)
     for row in rows:
-        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        table.add_row(*row)
     console.print(table)

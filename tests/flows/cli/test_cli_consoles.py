@@ -1,0 +1,48 @@
+"""Tables on terminals of any width."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from flows.cli.consoles import show_table
+
+COLUMNS = ("family", "champion", "ratio to RPB", "last search", "found")
+ROW = (
+    "combinatorial_auction",
+    "bife-combinatorial_auction 12",
+    "0.650 (0.550 to 0.720)",
+    "3 hours ago",
+    "g04-c01",
+)
+
+
+def shown(width, columns=COLUMNS, rows=(ROW,), **more):
+    console = Console(width=width, file=StringIO())
+    show_table(console, columns, rows, **more)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", range(20, 140, 5))
+def test_no_width_breaks_a_word(width):
+    text = shown(width, numbers=False)
+    for word in " ".join((*COLUMNS, *ROW)).split():
+        assert word in text
+
+
+def test_what_fits_is_one_line_and_what_is_too_wide_is_a_list():
+    assert len(shown(120).splitlines()) == 2
+    assert shown(60).splitlines()[:2] == [
+        "family        combinatorial_auction",
+        "champion      bife-combinatorial_auction 12",
+    ]
+
+
+def test_a_path_in_the_last_column_is_folded():
+    text = shown(60, ("check", "finding"), [("home", "/srv/" + "x" * 90)], numbers=False)
+    assert text.replace("\n", "").replace(" ", "").endswith("/srv/" + "x" * 90)
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_a_column_is_as_wide_as_the_lines_of_its_name():
+    assert shown(20, ("a", "one\nother", "b"), [("x", "1", "2")]).splitlines()[1].rstrip() == "a  other  b"
