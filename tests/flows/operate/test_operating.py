@@ -8,6 +8,7 @@ import re
 import secrets
 import signal
 import socket
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -159,6 +160,32 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     os.kill(operated_alone.pid, signal.SIGKILL)
     until(lambda: processes_of(operated_alone.home) == [], "all that it started to end", 60)
     assert operated_alone.bife("up", "--detach").returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_the_list_shows_what_was_started_and_what_it_led_to_and_nothing_else(operated_alone):
+    page = operated_alone.page
+    for seed in range(3):
+        page.end_well("evolution", config=smoke(seed=seed))
+    page.end_well("collection", config=smoke())
+
+    def listed():
+        """The runs that no other run called, as the page lists them."""
+        top = {"flow_runs": {"parent_task_run_id": {"is_null_": True}}, "limit": 200}
+        return Counter(run["name"].partition(" ")[0] for run in page.ask("POST", "/flow_runs/filter", **top))
+
+    # A search leads to the evaluation of its rule, and that to a promotion where it made a challenger.
+    until(lambda: listed()["evaluation"] == 3, "the evaluations")
+    until(
+        lambda: not page.runs(flow_runs={"state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}),
+        "the end",
+    )
+    found = listed()
+    assert (found["evolution"], found["collection"], found["evaluation"]) == (3, 1, 3)
+    assert set(found) <= {"evolution", "collection", "evaluation", "promotion"}
+    lacks = json.loads(operated_alone.bife("track").stdout.rpartition(": ")[2].split()[0])
+    assert lacks == 0  # all of it is in MLflow, without a run of its own
 
 
 def test_a_schedule_starts_runs_by_itself(operated):
