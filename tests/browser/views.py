@@ -112,6 +112,11 @@ VIEWS: Final = (
     View("report", _report, ("paper_ca", "RPB", "95.5 % interval"), calm_ms=500),
     View("prefect-deployments", _prefect("deployments"), ("collection", "evolution", "pipeline", "rollback")),
     View(
+        "prefect-overview",
+        lambda shown: f"{shown.up.prefect}/v2/artifacts/key/bife-overview",
+        ("Families", "Waiting for a person", "promotion bife-combinatorial_auction", "under way", "Disk"),
+    ),
+    View(
         "prefect-form",
         form_of("pipeline"),
         (

@@ -123,8 +123,8 @@ class PrefectPage:
         return "\n".join(line["message"] for line in lines)
 
     def end_of(self, run_id: str) -> dict[str, Any]:
-        """Wait for a run's end."""
-        until(lambda: self.run(run_id)["state_type"] in FINAL, f"the end of run {run_id}")
+        """Wait for a run's end, as long as it takes on a machine with other work; a test has a limit of its own."""
+        until(lambda: self.run(run_id)["state_type"] in FINAL, f"the end of run {run_id}", 3600.0)
         return self.run(run_id)
 
     def end_well(self, deployment: str, **parameters: Any) -> dict[str, Any]:
