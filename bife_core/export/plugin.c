@@ -1,4 +1,41 @@
-@HEADER@
+/*
+ * A branching rule for SCIP 8 to 10, written by BiFE @VERSION@.
+ *
+ * Rule:  @RULE_NAME@
+ * Hash:  @SHA@
+ * Reads: @READS@ features@MEASURED@
+ *
+ * Compile, where $SCIP is the folder SCIP is installed in:
+ *
+ *    cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -I$SCIP/include rule.c -o rule.so -lm
+ *
+ * Use, after SCIP's default plugins were included and before the solve:
+ *
+ *    SCIP_RETCODE SCIPincludeBranchruleBife(SCIP* scip);      (extern "C" in C++)
+ *
+ * Or make a program of it, SCIP's own command line with this rule in charge of branching:
+ *
+ *    cc -std=c99 -O2 -DBIFE_MAIN -ffp-contract=off -I$SCIP/include rule.c -o scip-with-rule -L$SCIP/lib
+ *       -Wl,-rpath,$SCIP/lib -lscip -lm
+ *
+ * Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two rules in one program need names of their own, such as
+ * -DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2; what compiles this file must not use -ffast-math.
+ *
+ * The rule is asked at every node whose LP solution is branched on, and the candidate with the highest score is branched
+ * on, the first of several. SCIP's next branching rule takes over where no score is above minus infinity, or where there
+ * is no memory for the features. With the guard, which is on unless
+ * branching/bife/maxshare is 0, that is reliability pseudocost branching (relpscost), and it takes over too where no score
+ * is finite, and while features and rule have taken more than maxshare of the solving time and more than
+ * branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. While strong branching has
+ * taken no more than the share branching/bife/budget of all LP iterations, relpscost branches and the rule is not asked;
+ * 0 is no budget, and with branching/bife/budgetreturns = FALSE it never branches again once it was over. Copies of SCIP
+ * (sub-MIPs, concurrent solvers, decompositions) do not get the rule.
+ *
+ * What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),
+ * whose docs/features.md says what each feature means. The rule is its author's:
+ *
+ * @SOURCE@
+ */
 
 #if defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 199309L  /* for clock_gettime */

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable
 from importlib.resources import files
 from typing import Any, Final
 
-from bife_core.export.formulas import formula_in_c
-from bife_core.export.writing import feature_constant, number, rule_in_c
+from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
 from bife_core.features import FEATURES, GROUPS, N_FEATURES, Group, columns, groups_of, members_of, rows
 from bife_core.methods.loading import AnyReference, registered_tags, rule_method
 from bife_core.rules import Rejection, check_source
-from bife_core.rules.lowering import Program
 from bife_core.scip.branching import Guard
 from bife_core.scip.solving import versions
 
@@ -54,7 +52,7 @@ def export_c(ref: AnyReference) -> str:
     True
     """
     method = rule_method(ref)
-    name, source, rule = method.name, method.source, check_source(method.source)
+    name, rule, solver = method.name, check_source(method.source), registered_tags(ref).get("solver")
     assert not isinstance(rule, Rejection)
     features = rule.features
     groups = groups_of(features)
@@ -63,7 +61,12 @@ def export_c(ref: AnyReference) -> str:
     structure = _members(columns.STRUCTURE)
     guard = Guard()
     text = {
-        "HEADER": _header(name, source, rule, registered_tags(ref).get("solver")),
+        "VERSION": versions()["bife"],
+        "RULE_NAME": _commented(name),
+        "SHA": rule.sha,
+        "READS": str(len(features)),
+        "MEASURED": _commented(f"\nMeasured under {solver}") if solver else "",
+        "SOURCE": _commented(method.source.strip("\n")),
         "FEATURES": "\n".join(
             f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in sorted(features)
         ),
@@ -154,44 +157,7 @@ def _c_string(text: str) -> str:
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _header(name: str, source: str, rule: Program, solver: str | None) -> str:
-    measured = f"\nMeasured under {solver}" if solver else ""
-    lines = f"""\
-A branching rule for SCIP 8 to 10, written by BiFE {versions()["bife"]}.
-
-Rule:  {name}
-Hash:  {rule.sha}
-Reads: {len(rule.features)} features{measured}
-
-Compile, where $SCIP is the folder SCIP is installed in:
-
-   cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -I$SCIP/include rule.c -o rule.so -lm
-
-Use, after SCIP's default plugins were included and before the solve:
-
-   SCIP_RETCODE {INCLUDE_FUNCTION}(SCIP* scip);      (extern "C" in C++)
-
-Or make a program of it, SCIP's own command line with this rule in charge of branching:
-
-   cc -std=c99 -O2 -DBIFE_MAIN -ffp-contract=off -I$SCIP/include rule.c -o scip-with-rule -L$SCIP/lib
-      -Wl,-rpath,$SCIP/lib -lscip -lm
-
-Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two rules in one program need names of their own, such as
--DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2; what compiles this file must not use -ffast-math.
-
-The rule is asked at every node whose LP solution is branched on, and the candidate with the highest score is branched
-on, the first of several. SCIP's next branching rule takes over where no score is above minus infinity, or where there
-is no memory for the features. With the guard, which is on unless
-branching/bife/maxshare is 0, that is reliability pseudocost branching (relpscost), and it takes over too where no score
-is finite, and while features and rule have taken more than maxshare of the solving time and more than
-branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. While strong branching has
-taken no more than the share branching/bife/budget of all LP iterations, relpscost branches and the rule is not asked;
-0 is no budget, and with branching/bife/budgetreturns = FALSE it never branches again once it was over. Copies of SCIP
-(sub-MIPs, concurrent solvers, decompositions) do not get the rule.
-
-What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),
-whose docs/features.md says what each feature means. The rule is its author's:
-
-""" + source.strip("\n")
-    safe = lines.replace("*/", "* /").replace("/*", "/ *").replace("\r", "")
-    return "\n".join(("/*", *(f" * {line}".rstrip() for line in safe.split("\n")), " */"))
+def _commented(text: str) -> str:
+    """Return a text that may stand in the comment at the head of the file."""
+    safe = text.replace("*/", "* /").replace("/*", "/ *").replace("\r", "")
+    return "\n".join(f" * {line}".rstrip() for line in safe.split("\n")).removeprefix(" * ")

@@ -1,19 +1,25 @@
-"""Functions of doubles in C: those of a rule's scalar program, the same operations in the same order.
+"""Functions of doubles in C: the same operations in the same order, made from their Python.
 
-What C's library lacks, such as Python's ``%``, is in `plugin.c`.
+They are those of a rule's scalar program, and the formulas of `bife_core.features`, so that a feature has one
+description. What C's library lacks, such as Python's ``%``, is in `plugin.c`.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import math
-from typing import Final
+import typing
+from collections.abc import Callable
+from functools import cache
+from textwrap import dedent
+from typing import Any, Final
 
 from bife_core.errors import RuleError
 from bife_core.features import FEATURES
 from bife_core.rules.language import CONSTANTS, words
 from bife_core.rules.lowering import Program
-from bife_core.rules.module import parameters
+from bife_core.rules.module import COMPARISONS, OPERATORS, parameters
 
 _SAME: Final = words("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
@@ -29,16 +35,8 @@ _FUNCTIONS: Final = {
 
 _TESTS: Final = ("math.isnan", "math.isinf", "math.isfinite")
 _SIGNS: Final[dict[type[ast.AST], str]] = {
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
+    **{kind: sign for kind, (sign, _) in OPERATORS.items()},
+    **COMPARISONS,
     ast.And: "&&",
     ast.Or: "||",
 }
@@ -194,3 +192,95 @@ class Writer:
         if name not in _FUNCTIONS:
             raise self.unknown(node)
         return f"{_FUNCTIONS[name]}({', '.join(arguments)})"
+
+
+@cache
+def formula_in_c(function: Callable[..., Any]) -> str:
+    """Return the C of a formula, or raise `RuleError` if it says something that has no counterpart in C.
+
+    A formula is a function of numbers, of sequences of numbers, and of what a fold has gathered, which is a tuple. In C
+    a tuple is an array: one that a formula takes is read, and what it returns is written to `out`, which may be the
+    same.
+    """
+    (source,) = ast.parse(dedent(inspect.getsource(function))).body
+    assert isinstance(source, ast.FunctionDef)
+    about = (inspect.getdoc(function) or "").split("\n")[0].replace("`", "")
+    del source.body[0]  # the docstring
+    return f"/* {about} */\n{_Formula(source, typing.get_type_hints(function)).written()}"
+
+
+class _Formula(Writer):
+    def __init__(self, source: ast.FunctionDef, hints: dict[str, Any]) -> None:
+        super().__init__(source)
+        self._features = {}
+        self.tuples: dict[str, list[str]] = {}
+        self.scalar = hints.pop("return") is float
+        self.given = list(hints)
+        declared = []
+        for name, hint in hints.items():
+            if hint in (float, int):
+                declared.append(f"double {name}")
+                continue
+            declared.append(f"const double* {name}")
+            if typing.get_origin(hint) is tuple:
+                self.tuples[name] = [f"{name}[{i}]" for i in range(len(typing.get_args(hint)))]
+            elif "n_values" not in self.given:
+                self.given.append("n_values")
+        declared += ["int n_values"] * ("n_values" in self.given)
+        declared += [] if self.scalar else ["double* out"]
+        self.head = f"{'double' if self.scalar else 'void'} {source.name}({', '.join(declared)})"
+
+    def written(self) -> str:
+        """Return the function."""
+        bound: list[str] = []
+        for node in ast.walk(self.source):
+            match node:
+                case (
+                    ast.For(target=ast.Name(id=name))
+                    | ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple())
+                ):
+                    bound.append(name)
+        return self.function(self.head, [*self.given, *bound])
+
+    def code(self, node: ast.expr) -> str:
+        match node:
+            case ast.Call(func=ast.Name(id="len")):
+                return "n_values"
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(place))):
+                return self.tuples[name][place]
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                return f"{name}[{self.code(index)}]"
+        return super().code(node)
+
+    def _several(self, node: ast.expr) -> list[str]:
+        match node:
+            case ast.Name(id=name) if name in self.tuples:
+                return self.tuples[name]
+            case ast.Tuple(elts=parts):
+                return [self.code(part) for part in parts]
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self._several(left) + self._several(right)
+        raise self.unknown(node)
+
+    def statement(self, node: ast.stmt, depth: int) -> None:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                for target, part in zip(targets, self._several(value), strict=True):
+                    self.emit(f"{self.code(target)} = {part};", depth)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=parts)):
+                self.tuples[name] = [self.code(part) for part in parts]
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self.emit(f"{self.code(target)} = {self.code(value)};", depth)
+            case ast.AugAssign(target=target, op=op, value=value):
+                self.emit(f"{self.code(target)} = {self.binary(target, op, value)};", depth)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(args=[_]), body=body):
+                self.braced(f"for( int {name} = 0; {name} < n_values; ++{name} )", body, depth)
+            case ast.Return(value=ast.expr() as value) if not self.scalar:
+                # All is computed before anything is written: `out` may be what was read.
+                self.emit(f"const double result[] = {{{', '.join(self._several(value))}}};", depth)
+                self.emit("memcpy(out, result, sizeof(result));", depth)
+                if node is not self.source.body[-1]:
+                    self.emit("return;", depth)
+            case _:
+                super().statement(node, depth)

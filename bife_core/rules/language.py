@@ -49,6 +49,30 @@ FUNCTIONS: Final = (
 )
 """Canonical names of all functions a rule may call."""
 
+RENAMED: Final = {
+    "math.exp2": "np.exp2",
+    "math.cbrt": "np.cbrt",
+    "math.floor": "np.floor",
+    "math.ceil": "np.ceil",
+    "math.trunc": "np.trunc",
+    "int": "np.trunc",
+    "round": "np.rint",
+    "np.round": "np.rint",
+    "np.absolute": "abs",
+    "np.abs": "abs",
+}
+"""What a function is called in a scalar program, where another does the same."""
+
+TESTS: Final = {f"{module}.{name}" for module in ("np", "math") for name in ("isnan", "isinf", "isfinite")}
+POWERS: Final = ("pow", "math.pow", "np.power")
+ARGUMENTS: Final = {
+    **dict.fromkeys((*POWERS, "np.maximum", "np.minimum", "np.fmax", "np.fmin"), 2),
+    **dict.fromkeys(("np.arctan2", "math.atan2", "np.hypot", "math.hypot"), 2),
+    "np.where": 3,
+    "np.clip": 3,
+}
+"""How many arguments a function takes, if not one."""
+
 CONSTANTS: Final[dict[str, float]] = {
     **{f"np.{name}": float(getattr(np, name)) for name in ("pi", "e", "inf", "nan", "euler_gamma")},
     **{f"math.{name}": float(getattr(math, name)) for name in ("pi", "e", "tau", "inf", "nan")},

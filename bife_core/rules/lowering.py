@@ -21,8 +21,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from bife_core.features import N_FEATURES
-from bife_core.rules.language import FUNCTION_NAME, FUNCTIONS, MAX_POWER, MAX_WRITTEN_OUT
-from bife_core.rules.module import OPERATORS, Module, check_name, parameters
+from bife_core.rules.language import (
+    ARGUMENTS,
+    FUNCTION_NAME,
+    FUNCTIONS,
+    MAX_POWER,
+    MAX_WRITTEN_OUT,
+    POWERS,
+    RENAMED,
+    TESTS,
+)
+from bife_core.rules.module import COMPARISONS, OPERATORS, Module, check_name, parameters
 from bife_core.rules.types import RejectionError, forbidden, no_number
 
 _VERSION: Final = "bife rule 2"
@@ -30,6 +39,7 @@ _FEATURES: Final = "the features"
 """What is known of a name that stands for the features as a whole; of others it is their integer, or None."""
 
 _Known = int | str | None
+_SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"})
 
 _SPOKEN: Final = {
     "ClassDef": "a class",
@@ -44,36 +54,6 @@ _SPOKEN: Final = {
     "Tuple": "a tuple, except to assign several names at once",
     "While": "while; write `for i in range(10)` with constant ends",
 }
-_SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"})
-_COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
-_RENAMED: Final = {
-    "math.exp2": "np.exp2",
-    "math.cbrt": "np.cbrt",
-    "math.floor": "np.floor",
-    "math.ceil": "np.ceil",
-    "math.trunc": "np.trunc",
-    "int": "np.trunc",
-    "round": "np.rint",
-    "np.round": "np.rint",
-    "np.absolute": "abs",
-    "np.abs": "abs",
-}
-_TESTS: Final = {f"{module}.{name}" for module in ("np", "math") for name in ("isnan", "isinf", "isfinite")}
-_POWERS: Final = ("pow", "math.pow", "np.power")
-_ARGUMENTS: Final = {
-    **dict.fromkeys((*_POWERS, "np.maximum", "np.minimum", "np.fmax", "np.fmin"), 2),
-    **dict.fromkeys(("np.arctan2", "math.atan2", "np.hypot", "math.hypot"), 2),
-    "np.where": 3,
-    "np.clip": 3,
-}
-"""How many arguments a function takes, if not one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,9 +347,9 @@ class _Function:
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 parts = [self.number(left)]
                 for sign, part in zip(ops, comparators, strict=True):
-                    if type(sign) not in _COMPARISONS:
+                    if type(sign) not in COMPARISONS:
                         raise self._unknown(sign, node)
-                    parts += [_COMPARISONS[type(sign)], self.number(part)]
+                    parts += [COMPARISONS[type(sign)], self.number(part)]
                 return f"({' '.join(parts)})"
             case ast.Call() if self._is_truth(node):
                 name = self._called(node)
@@ -387,7 +367,7 @@ class _Function:
             case ast.BoolOp(values=values):
                 return all(map(self._is_truth, values))
             case ast.Call():
-                return self._called(node) in ("bool", *_TESTS)
+                return self._called(node) in ("bool", *TESTS)
         return False
 
     def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr, where: ast.expr) -> str:
@@ -408,7 +388,7 @@ class _Function:
 
     def _given(self, node: ast.Call, name: str) -> list[ast.expr]:
         """Return the arguments of a call of a function of the language, checked for their number."""
-        count = _ARGUMENTS.get(name, 1)
+        count = ARGUMENTS.get(name, 1)
         given = len(node.args)
         several = name in ("min", "max") and given >= 2
         if node.keywords or not (given == count or several or (name == "math.log" and given == 2)):
@@ -427,7 +407,7 @@ class _Function:
                 if (special := text.strip().lower()) in _SPECIAL_FLOATS:
                     return _literal(float(special))
         arguments = self._given(node, name)
-        if name in _POWERS:
+        if name in POWERS:
             return self._operation(arguments[0], ast.Pow(), arguments[1], node)
         if name == "np.square":
             return f"({self.number(arguments[0])} ** 2)"
@@ -440,7 +420,7 @@ class _Function:
             return f"np.minimum(np.maximum({numbers[0]}, {numbers[1]}), {numbers[2]})"
         if name in ("float", "np.float64"):
             return numbers[0]
-        return f"{_RENAMED.get(name, name)}({', '.join(numbers)})"
+        return f"{RENAMED.get(name, name)}({', '.join(numbers)})"
 
     def _helper(self, node: ast.Call, name: str) -> str:
         helper = self._rule.module.functions[name]

@@ -41,6 +41,15 @@ OPERATORS: Final[Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any
     ast.Pow: ("**", operator.pow),
 }
 
+COMPARISONS: Final[Mapping[type[ast.AST], str]] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
 
 def parse(source: str | bytes) -> ast.Module:
     """Parse a source of reasonable size.
