@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import reprlib
@@ -30,23 +29,6 @@ class Value(BaseModel):
             return cls.model_validate(fields)
         except ValidationError as error:
             raise ConfigError(describe(error)) from error
-
-    # A copy may be given other fields, and what was worked out from them may be of this process alone: copies and
-    # pickles leave out what cached properties keep.
-
-    def __copy__(self) -> Self:
-        copied = super().__copy__()
-        for name in vars(copied).keys() - type(self).model_fields:
-            del vars(copied)[name]
-        return copied
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        copied = self.__copy__()
-        vars(copied).update(copy.deepcopy(vars(copied), memo))
-        return copied
-
-    def __getstate__(self) -> dict[Any, Any]:
-        return super(Value, self.__copy__()).__getstate__()
 
 
 def digest_of(facts: Any) -> str:

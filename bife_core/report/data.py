@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from functools import cached_property
 from itertools import islice
 
 from pydantic import Field
@@ -46,7 +45,7 @@ class Report(Value):
     evaluations: tuple[EvaluationSummary, ...] = Field(min_length=1)
     stories: tuple[Story, ...] = ()
 
-    @cached_property
+    @property
     def comparisons(self) -> tuple[tuple[Comparison, ...], ...]:
         """The comparisons of each evaluation, all adjusted together."""
         alone = len(self.evaluations) == 1  # of several evaluations no comparison was set in advance

@@ -94,7 +94,6 @@ class Database:
             url = f"sqlite:///{self.file}"
         try:
             if self.file is not None:
-                _refuse_earlier_home(self.file)
                 self.file.parent.mkdir(parents=True, exist_ok=True)
             self.engine = create_engine(make_url(url), pool_pre_ping=self.file is None)
         except OSError as error:
@@ -192,13 +191,3 @@ def _connected(connection: Any, _: Any) -> None:
 def _begun(connection: Connection) -> None:
     reads = connection.get_execution_options().get("reads")
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
-
-
-def _refuse_earlier_home(file: Path) -> None:
-    """Refuse a home whose results lie in files of BiFE 0.1, which no later version reads."""
-    home = file.parent
-    if not file.exists() and ((home / "solves").is_dir() or any(home.glob("runs/*/journal.jsonl"))):
-        raise StoreError(
-            f"{home} was expected to be empty or to hold the store {file.name}, and holds results of "
-            "BiFE 0.1, which this version cannot read; set BIFE_HOME to a new folder."
-        )

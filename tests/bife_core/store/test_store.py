@@ -1,6 +1,5 @@
 """The store: what is written stays, in order, with any number of writers and after any kill."""
 
-import json
 import os
 import signal
 import subprocess
@@ -225,14 +224,6 @@ def test_a_store_of_another_schema_is_refused_in_one_sentence(store, tmp_path):
     with store._database.writing() as connection:
         connection.execute(text("UPDATE meta SET value = '99' WHERE name = 'schema'"))
     with pytest.raises(StoreError, match=r"has schema 99 and this version of BiFE reads schema"):
-        Store(tmp_path)
-
-
-@pytest.mark.parametrize("left", ["solves/ab/cd.json", "runs/0123/journal.jsonl"])
-def test_a_home_of_an_earlier_version_is_refused_in_one_sentence(tmp_path, left):
-    (tmp_path / left).parent.mkdir(parents=True)
-    (tmp_path / left).write_text(json.dumps({}))
-    with pytest.raises(StoreError, match=r"set BIFE_HOME to a new folder\.$"):
         Store(tmp_path)
 
 
