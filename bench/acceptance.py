@@ -20,9 +20,9 @@ import numpy.typing as npt
 from bench import emit, parser_of
 from bife_core.features import N_FEATURES
 from bife_core.generators.account import recorded_calls
+from bife_core.generators.base import PromptContext
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.parsing import parse_answer
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import OPERATORS
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.search import Sample, SampleRequest

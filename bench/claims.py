@@ -60,7 +60,7 @@ from bife_core.generators.offline.operators import sample_rule
 from bife_core.generators.offline.source import write
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method, method_of, with_budget
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
@@ -68,7 +68,7 @@ from bife_core.search.population import by_high_fidelity
 from bife_core.search.symbolic import SymbolicOptions
 from bife_core.search.types import WrittenRequest
 from bife_core.store import Store
-from bife_core.symbolic.columns import Columns
+from bife_core.symbolic.fitting import Columns
 from bife_core.tuning import tune_rpb
 from tasks.collection import GENERAL
 

@@ -33,7 +33,7 @@ from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.solving import Solving, measure_reference
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig

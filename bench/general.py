@@ -26,13 +26,12 @@ from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.source import describe, write
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import CompiledRule
 from bife_core.sandbox import WorkerPool
 from bife_core.search.types import Fit
-from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.drafting import fit_rules
-from bife_core.symbolic.fitting import Fitter
+from bife_core.symbolic.fitting import Columns, Fitter
 
 SIZES: Final = {"transmission_switching": "small", "network_verification": "tiny", "item_placement": "tiny"}
 """Sizes whose full strong branching takes minutes, where that is not the test size."""

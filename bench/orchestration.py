@@ -66,7 +66,7 @@ def pipeline_cost(preset_name: str) -> None:
     draw_models(config)
     drawing, modelling = Meter(), Meter()
     GeneratedBenchmark.instances = modelling.timed(GeneratedBenchmark.instances)  # type: ignore[method-assign]
-    evolution_files.draw = drawing.timed(evolution_files.draw)
+    evolution_files.write_outcome = drawing.timed(evolution_files.write_outcome)
     evaluation_files.write_evaluation = drawing.timed(evaluation_files.write_evaluation)
     watched, stages = Children(), Stages()
     began_s, began_wall_s = time.process_time(), time.monotonic()

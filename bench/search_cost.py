@@ -32,13 +32,13 @@ from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.files import write_whole
 from bife_core.generators import Generator
 from bife_core.methods.base import Method
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.presets import preset, with_overrides
 from bife_core.sandbox import WorkerPool
 from bife_core.search import SEARCHES, open_search
 from bife_core.store import Store
 from bife_core.study import Evolution, create_study
-from bife_core.study.study import VERSION
+from bife_core.study.identity import VERSION
 
 TUNER, PAPER = "llm4branch", "bife"
 DEFAULT, UNRACED = "bife_default", "bife_unraced"

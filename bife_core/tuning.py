@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import ConfigError
 from bife_core.evaluation.metrics import METRICS
-from bife_core.fidelity.high import ToBeat, score_high
+from bife_core.fidelity.high import score_high
 from bife_core.fidelity.solving import Solving, cost_of, measure_reference
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.scip.cost import Cost
@@ -115,66 +115,56 @@ def tune_rpb(
     reference = measure_reference(instances, solving)
     rpb = [None if one is None else cost_of(one, config) for one in reference.results]
     done, best = [Trial(params={}, ratio=1.0, cpu_s=reference.cpu_s)], rpb
-    sampler = _Sampler(seed)
+    study, space = _study(seed)
+    from optuna.trial import TrialState
+
     while (spent := math.fsum(one.cpu_s for one in done)) < budget_s and len(done) < trials:
         if progress is not None:
             progress(int(spent), math.ceil(budget_s))
-        params = sampler.ask()
-        to_beat = ToBeat(best, best)
-        score = score_high(TunedRpb(params=params), instances, solving, reference=reference, to_beat=to_beat)
+        trial = study.ask(space)
+        method = TunedRpb(params=_parameters(trial.params))
+        score = score_high(method, instances, solving, reference=reference, to_beat=best, best=best)
         pairs = zip(score.costs, rpb, strict=True)
         ratios = [one / other for one, other in pairs if one is not None and other is not None]
         ratio = None if score.f_hf is None else geometric_mean(ratios)
         if ratio is not None and ratio < min(one.ratio for one in done if one.ratio is not None):
             best = list(score.costs)
-        sampler.tell(ratio)
-        done.append(Trial(params=TunedRpb(params=params).params, ratio=ratio, cpu_s=score.cpu_s))
+        study.tell(trial, ratio, TrialState.PRUNED if ratio is None else TrialState.COMPLETE)
+        done.append(Trial(params=method.params, ratio=ratio, cpu_s=score.cpu_s))
     return Tuning(trials=tuple(done), instances=sum(cost is not None for cost in rpb), cost=config.cost)
 
 
-class _Sampler:
-    """Proposes parameters, RPB's own and `LEAN` first, and learns their ratio."""
-
-    def __init__(self, seed: int) -> None:
-        try:
-            import optuna  # which takes a second, and no other command needs it
-        except ImportError as error:
-            raise ConfigError(
-                "RPB is tuned by Optuna, which is not installed; run pip install 'bife-branching[operate]'."
-            ) from error
-        import pyscipopt
-
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-        self._space = {name: _distribution(given) for name, given in SPACE.items()}
-        own = pyscipopt.Model().getParams()
-        usual = {name: own[name] for name in SPACE}
-        self._study.add_trial(optuna.create_trial(params=usual, distributions=self._space, value=1.0))
-        self._study.enqueue_trial(usual | LEAN)
-
-    def ask(self) -> dict[str, Parameter]:
-        """Return what to try next."""
-        self._trial = self._study.ask(self._space)
-        return {
-            name: float(f"{value:.4g}") if isinstance(value, float) else value
-            for name, value in self._trial.params.items()
-            if name != "branching/scorefac" or self._trial.params["branching/scorefunc"] == "s"
-        }
-
-    def tell(self, ratio: float | None) -> None:
-        """Take the ratio of what was asked for last; None if it was given up."""
-        from optuna.trial import TrialState
-
-        state = TrialState.PRUNED if ratio is None else TrialState.COMPLETE
-        self._study.tell(self._trial, ratio, state)
-
-
-def _distribution(given: tuple[float, float] | str) -> optuna.distributions.BaseDistribution:
+def _study(seed: int) -> tuple[optuna.Study, dict[str, optuna.distributions.BaseDistribution]]:
+    """Return a study that proposes RPB's own parameters and `LEAN` first, and what it chooses from."""
+    try:
+        import optuna  # which takes a second, and no other command needs it
+    except ImportError as error:
+        raise ConfigError(
+            "RPB is tuned by Optuna, which is not installed; run pip install 'bife-branching[operate]'."
+        ) from error
+    import pyscipopt
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    if isinstance(given, str):
-        return CategoricalDistribution(tuple(given))
-    low, high = given
-    kind: Any = IntDistribution if isinstance(low, int) else FloatDistribution
-    distribution: optuna.distributions.BaseDistribution = kind(low, high, log=low > 0)
-    return distribution
+    space: dict[str, optuna.distributions.BaseDistribution] = {}
+    for name, given in SPACE.items():
+        if isinstance(given, str):
+            space[name] = CategoricalDistribution(tuple(given))
+        else:
+            kind: Any = IntDistribution if isinstance(given[0], int) else FloatDistribution
+            space[name] = kind(*given, log=given[0] > 0)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    own = pyscipopt.Model().getParams()
+    usual = {name: own[name] for name in SPACE}
+    study.add_trial(optuna.create_trial(params=usual, distributions=space, value=1.0))
+    study.enqueue_trial(usual | LEAN)
+    return study, space
+
+
+def _parameters(proposed: dict[str, Any]) -> dict[str, Parameter]:
+    """Return what a trial sets, in four digits: the factor of the score is read for one kind of score alone."""
+    return {
+        name: float(f"{value:.4g}") if isinstance(value, float) else value
+        for name, value in proposed.items()
+        if name != "branching/scorefac" or proposed["branching/scorefunc"] == "s"
+    }

@@ -110,7 +110,7 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
     more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
     try:
         while True:
-            generation = sum(isinstance(entry, Completed) for entry in journal.entries)
+            generation = len(journal.of(Completed))
             named = next_generation.with_options(task_run_name=f"generation {generation}")
             found = named.submit(more).result()
             tracked.sync()
@@ -147,7 +147,7 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
 
 def _findings(journal: Journal) -> int:
     """Return how much a search has found out so far."""
-    return sum(isinstance(entry, Drafted | Scored | Tried | HighScored) for entry in journal.entries)
+    return sum(len(journal.of(kind)) for kind in (Drafted, Scored, Tried, HighScored))
 
 
 def _training(config: PipelineConfig, design: InstanceSet, count: int) -> InstanceSet:

@@ -8,7 +8,7 @@ from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
 from bife_core.files import write_whole
 from bife_core.methods.loading import load_method
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from flows.reporting.conduct import present_run
 from tasks.home import project_home
 from tasks.registry.reading import CHAMPION, champion_of

@@ -9,7 +9,7 @@ from bife_core.evaluation.choosing import Choice
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.methods.loading import with_budget
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.search import Sample
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances

@@ -23,6 +23,7 @@ from bife_core.report import (
     report_latex,
     report_markdown,
 )
+from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
 from tasks.home import project_home
@@ -88,8 +89,8 @@ def search_behind(reference: str) -> SearchRecord | None:
     samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
     if samples is None or cost is None:
         return None
-    ranked = [sample.id for sample in search_files.ranked(samples) if sample.failure is None]
-    best = path.stem if path.stem in ranked else next(iter(ranked), "")
+    valid = [sample.id for sample in ranked(samples) if sample.failure is None]
+    best = path.stem if path.stem in valid else next(iter(valid), "")
     opened, _ = next(read_journal(home_store(), folder.name), (None, 0))
     origin = opened.origin if isinstance(opened, Opened) else ""
     return SearchRecord(name=cost.search, best=best, samples=samples, cost=cost, origin=origin)

@@ -21,8 +21,8 @@ from bife_core.generators import Account, open_generator
 from bife_core.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.methods.base import Method
 from bife_core.search import Sample
+from bife_core.search.population import ranked
 from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity
-from bife_core.study.files import ranked
 from tasks.collection import InstanceSet, solving
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import home_store, observer

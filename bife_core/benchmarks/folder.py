@@ -1,19 +1,24 @@
-"""A directory of the user's own instances, split by what the files hold."""
+"""A directory of the user's own instances: which files SCIP can read and branch on, and how they are split."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from bife_core.benchmarks.base import SPLITS, Instance, Split
-from bife_core.benchmarks.screening import screen_all
+from bife_core.benchmarks.base import SPLITS, Instance, Split, digest_of_file
 from bife_core.errors import ConfigError, InstanceError
-from bife_core.scip.reading import EXPECTED_FILES, model_format
+from bife_core.files import write_whole
+from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.scip.libscip import library
+from bife_core.scip.reading import EXPECTED_FILES, model_format, read_model
 from bife_core.wording import counted
 
 _WEIGHTS: dict[Split, int] = {"collection": 2, "design": 2, "validation": 2, "test": 6}
@@ -39,7 +44,12 @@ _PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
 )
 """From how many groups on a plan holds, which splits share files under it, and what the user must know."""
 
-_MOST_NAMED = 20
+_MANY: Final = 24
+"""Instances from which on reading them in worker processes justifies their start."""
+_LIMIT_S: Final = 600.0
+"""Wall seconds one instance may take to be read."""
+
+_MOST_NAMED: Final = 20
 """Files left out that are named each; further ones are counted."""
 
 
@@ -226,3 +236,67 @@ def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
     plan, note = next((plan, note) for least, plan, note in _PLANS if n >= least)
     shares = [n * sum(_WEIGHTS[split] for split in splits) / sum(_WEIGHTS.values()) for splits in plan]
     return plan, shares, note
+
+
+def screen(path: Path) -> str:
+    """Read an instance file and return its digest; raises InstanceError with a sentence if it cannot be used."""
+    model = read_model(path)
+    if model.getNVars() == 0:
+        raise InstanceError(f"{path.name} describes no variables.")
+    if model.getNBinVars() + model.getNIntVars() == 0:
+        raise InstanceError(f"{path.name} has no integer variables, so there is nothing to branch on.")
+    return digest_of_file(path)
+
+
+def work(path: str) -> dict[str, str]:
+    """Return the `digest` of an instance, or in `failure` why it cannot be used."""
+    try:
+        return {"digest": screen(Path(path))}
+    except InstanceError as error:
+        return {"failure": str(error)}
+
+
+def screen_all(
+    paths: Sequence[Path], kept: Path, progress: Callable[[int, int], None] | None = None
+) -> Iterator[dict[str, str]]:
+    """Yield for each file its `digest`, or in `failure` why it cannot be used.
+
+    Digests are kept in the file `kept` until an instance file changes. Many files are read in worker processes, so that
+    one on which SCIP crashes ends its process only.
+    """
+    before: dict[str, dict[str, str]] = {}
+    with suppress(OSError, ValueError):
+        before = json.loads(kept.read_text(encoding="utf-8"))
+    found = {path: entry for path in paths if (entry := before.get(_key(path))) is not None}
+    new = [path for path in paths if path not in found]
+    for path, answer in zip(new, _answers(new), strict=True):
+        found[path] = answer
+        if progress is not None:
+            progress(len(found), len(paths))
+    if new:
+        usable = {_key(path): entry for path, entry in found.items() if "digest" in entry}
+        write_whole(kept, json.dumps(usable))
+    yield from (found[path] for path in paths)
+
+
+def _key(path: Path) -> str:
+    """Return what changes when a file does, or another SCIP reads it."""
+    try:
+        status = path.stat()
+    except OSError:
+        return str(path)
+    return f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ino} {library().version}"
+
+
+def _answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
+    if len(paths) < _MANY:
+        yield from (work(str(path)) for path in paths)
+        return
+    with WorkerPool(pin=False) as pool:
+        call = f"{__name__}:work"
+        waiting = [pool.submit(call, {"path": str(path)}, limit_s=_LIMIT_S, reads=[path]) for path in paths]
+        for path, answer in zip(paths, waiting, strict=True):
+            try:
+                yield answer.result()
+            except WorkerFailure as failure:
+                yield {"failure": f"{path.name} cannot be read: {failure}"}

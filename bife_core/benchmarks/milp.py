@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -114,11 +114,6 @@ class Assembly:
             own += np.broadcast_to(np.asarray(values, dtype=np.float64), count).tolist()
         self._integer += [integer] * count
         return np.arange(first, first + count)
-
-    def charge(self, costs: Mapping[int, float]) -> None:
-        """Set the objective coefficients of single columns."""
-        for column, cost in costs.items():
-            self._cost[column] = cost
 
     def row(
         self,

@@ -136,21 +136,20 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
     true = int(known.labels[image])
     growing = Assembly()
 
-    def columns(
-        name: str, bounds: tuple[Integers, Integers], kept: Integers, integer: bool = False
-    ) -> Integers:
+    def columns(name: str, bounds: tuple[Integers, Integers], kept: Integers, **more: Any) -> Integers:
         """Add a column for each of the `kept` neurons, and return where each neuron's column is, or -1."""
         where = np.full(len(bounds[0]), -1)
         names = [f"{name}_{neuron}" for neuron in kept.tolist()]
         low, high = (part[kept] / UNIT for part in bounds)
-        where[kept] = growing.columns(names, low, high, integer=integer)
+        where[kept] = growing.columns(names, low, high, **more)
         return where
 
     below = columns("x", bounds[0], np.arange(len(bounds[0][0])))
     for number, (layer, (low, high)) in enumerate(zip(known.layers, bounds[1:], strict=True), start=1):
         last = number == len(known.layers)
         kept = np.array(sorted((true, rival))) if last else np.flatnonzero(high > 0)
-        inputs = columns("logit" if last else f"a{number}", (low, high), kept)
+        cost = np.where(kept == true, 1.0, -1.0) if last else 0.0
+        inputs = columns("logit" if last else f"a{number}", (low, high), kept, cost=cost)
         for neuron in kept.tolist():
             position, channel = divmod(neuron, layer.weights.shape[1])
             sources, weights = below[layer.reads[position]], layer.weights[:, channel]
@@ -164,7 +163,6 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
                 high=bias,
             )
         if last:
-            growing.charge({int(inputs[true]): 1.0, int(inputs[rival]): -1.0})
             break
         unsure = kept[low[kept] < 0]
         outputs = columns(f"h{number}", (np.zeros_like(low), high), unsure)

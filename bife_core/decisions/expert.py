@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,22 +23,14 @@ _INFEASIBLE_GAIN: Final = 1e20
 """Bound gain of an infeasible child while no incumbent bounds it: SCIP's infinity."""
 
 
-class StrongBranching(NamedTuple):
-    """What strong branching found at a node of n candidates; see `Decisions` for the gains and the room.
+def strong_branching(
+    model: pyscipopt.Model, variables: list[pyscipopt.Variable]
+) -> dict[str, npt.NDArray[np.float64]] | None:
+    """Solve both children's LPs of each of n candidates of the current node to the end, and score their gains.
 
-    `scores` (n,) are SCIP's branching scores, products of the two `gains` (2, n).
-    """
-
-    scores: npt.NDArray[np.float64]
-    gains: npt.NDArray[np.float64]
-    room: float
-
-
-def strong_branching(model: pyscipopt.Model, variables: list[pyscipopt.Variable]) -> StrongBranching | None:
-    """Solve both children's LPs of every fractional candidate of the current node to the end, and score their gains.
-
-    An infeasible child gains what the incumbent leaves. None if an LP could not be solved. Pseudocosts are left
-    untouched, so a rule later meets them as branching alone has made them.
+    Returns `scores` (n,), SCIP's branching scores of the two `gains` (2, n), and `room`, as in `Decisions`; None
+    if an LP could not be solved. An infeasible child gains what the incumbent leaves. Pseudocosts are left untouched,
+    so a rule later meets them as branching alone has made them.
     """
     bound = model.getLPObjVal()
     cutoff = model.getCutoffbound()
@@ -61,7 +53,7 @@ def strong_branching(model: pyscipopt.Model, variables: list[pyscipopt.Variable]
             scores[position] = model.getBranchScoreMultiple(variable, both)
     finally:
         model.endStrongbranch()
-    return StrongBranching(scores, gains, room)
+    return {"scores": scores, "gains": gains, "room": np.array([room])}
 
 
 @dataclass(frozen=True)
@@ -101,19 +93,17 @@ class _Expert(LpBranchrule):
             self.decisions.append(
                 Decisions(
                     columns=np.ascontiguousarray(features[:n].T),
-                    scores=found.scores,
-                    gains=found.gains,
+                    **found,
                     offsets=np.array([0, n]),
                     probindex=probindex[:n],
                     node=np.array([node.getNumber()]),
                     depth=np.array([node.getDepth()]),
-                    room=np.array([found.room]),
                     instance=(self.instance,),
                 )
             )
         if self.quota is not None and len(self.decisions) >= self.quota:
             model.interruptSolve()
-        model.branchVar(variables[int(np.argmax(found.scores))])
+        model.branchVar(variables[int(np.argmax(found["scores"]))])
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 

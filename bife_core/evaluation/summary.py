@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 from pydantic import Field
 
-from bife_core.agreement import contradictions, refuted
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import (
@@ -34,7 +33,7 @@ from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult
+from bife_core.scip.solving import SolveResult, contradictions, refuted
 from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
 from bife_core.values import Value

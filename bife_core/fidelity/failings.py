@@ -10,7 +10,7 @@ import numpy as np
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import FEATURES
 from bife_core.fidelity.measures import Floats, Rows, Yardstick, chosen_rows, scores_of
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 
 _NAMED: Final = 4
 """Features that are named at most."""

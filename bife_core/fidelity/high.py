@@ -1,24 +1,46 @@
 """F_HF: minus the mean cost of solving the design instances with the rule (paper, Bi-Fidelity Formulation).
 
 Seconds are corrected for the machine's load (`bife_core.fidelity.solving`), and a rule that has one to beat is raced
-against it (`bife_core.fidelity.racing`); the published protocol does without both.
+against it: it is eliminated once it is known to lose (Birattari et al., F-Race, 2002). The published protocol does
+without both.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from scipy.special import stdtr
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.racing import CAP, LEAST_CAP_S, RACING_BLOCK, blocks, lost
 from bife_core.fidelity.solving import Reference, Solving, cost_of, load_factors, misbehaviour, solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.scip.solving import SolveResult
 from bife_core.values import Value
+from bife_core.wording import counted
+
+ALPHA: Final = 0.05
+"""One-sided level at which a rule that is worse so far is given up."""
+
+RACING_BLOCK: Final = 2
+"""Instances that are solved before the race is judged again."""
+
+CAP: Final = 4.0
+"""In a race a solve is cut short at this many times what the best rule took; it is completed if the rule may win."""
+
+LEAST_CAP_S: Final = 1.0
+"""CPU seconds that the best rule counts as at least for `CAP`."""
+
+_SPREAD: Final = 0.15
+"""Standard deviation over instances of the logarithm of two rules' ratio that is expected before any is seen."""
+_SPREAD_WEIGHT: Final = 2
+"""Ratios that this expectation counts as."""
 
 
 class HighScore(Value):
@@ -54,26 +76,19 @@ def mean_cost(costs: Sequence[float]) -> float:
     return math.fsum(costs) / len(costs)
 
 
-@dataclass(frozen=True)
-class ToBeat:
-    """Costs, on the design instances, of the worst rule that would still be kept and of the best; none without them.
-
-    The first have to be beaten, the others say when a solve takes too long to be worthwhile.
-    """
-
-    costs: Sequence[float | None] = ()
-    best: Sequence[float | None] = ()
-
-
 @dataclass
 class _Measurement:
-    """The solves of one rule so far, by the position of their instance, and how more of them are made."""
+    """The solves of one rule so far, by the position of their instance, and how more of them are made.
+
+    `to_beat` and `best` are as in `score_high`, empty where the rule is not raced.
+    """
 
     method: Method
     instances: Sequence[Instance]
     solving: Solving
     reference: Reference | None
-    rival: ToBeat | None
+    to_beat: Sequence[float | None]
+    best: Sequence[float | None]
     notes: list[str]
     results: dict[int, SolveResult] = field(default_factory=dict)
     censored: set[int] = field(default_factory=set)
@@ -105,19 +120,15 @@ class _Measurement:
 
     def limit_s(self, place: int) -> float:
         """Return how long a solve is worthwhile in a race, in CPU seconds."""
-        best = self.rival.best[place] if self.rival is not None and self.rival.best else None
-        cap_s = (
-            math.inf if best is None or self.solving.config.cost != "time" else CAP * max(best, LEAST_CAP_S)
-        )
-        return min(self.solving.config.time_limit_s, cap_s)
+        config, best = self.solving.config, self.best[place] if self.best else None
+        if best is None or config.cost != "time":
+            return config.time_limit_s
+        return min(config.time_limit_s, CAP * max(best, LEAST_CAP_S))
 
     def load_factors(self) -> dict[int, float]:
         """Return how much slower the machine was by position; empty where seconds are not corrected."""
-        if (
-            self.reference is None
-            or not self.solving.config.load_correction
-            or self.solving.config.cost != "time"
-        ):
+        config = self.solving.config
+        if self.reference is None or not config.load_correction or config.cost != "time":
             return {}
         known = {
             place: other for place in self.results if (other := self.reference.results[place]) is not None
@@ -139,10 +150,10 @@ class _Measurement:
         return costs
 
     def eliminated(self) -> str | None:
-        """Return why the rule cannot be expected to beat its rival any more, or None."""
-        if self.rival is None:
+        """Return why the rule cannot be expected to win its race any more, or None."""
+        if not self.to_beat:
             return None
-        against = {place: cost for place in self.places if (cost := self.rival.costs[place]) is not None}
+        against = {place: cost for place in self.places if (cost := self.to_beat[place]) is not None}
         shared = {place: cost for place, cost in self.costs().items() if place in against}
         if not shared:
             return None
@@ -173,7 +184,8 @@ def score_high(
     solving: Solving,
     *,
     reference: Reference | None = None,
-    to_beat: ToBeat | None = None,
+    to_beat: Sequence[float | None] = (),
+    best: Sequence[float | None] = (),
 ) -> HighScore:
     """Solve the design instances with a rule, or another method, and return F_HF; solves done before are reused.
 
@@ -185,11 +197,12 @@ def score_high(
     `OutOfTimeError` if solves are left when the time is up.
     """
     config = solving.config
-    rival = to_beat if to_beat is not None and config.race and to_beat.costs else None
+    raced = config.race and to_beat
     notes = [] if reference is None else list(reference.failures)
-    done = _Measurement(method, instances, solving, reference, rival, notes)
+    against = (to_beat, best) if raced else ((), ())
+    done = _Measurement(method, instances, solving, reference, *against, notes)
     try:
-        for block in [done.places] if rival is None else blocks(done.places, RACING_BLOCK, config.seed):
+        for block in blocks(done.places, RACING_BLOCK, config.seed) if raced else [done.places]:
             if fault := done.solve(block, [done.limit_s(place) for place in block]):
                 return done.score(failure=fault)
             if reason := done.eliminated():
@@ -241,3 +254,62 @@ def score_trial(source: str | None, name: str, instances: Sequence[Instance], so
         failure=fault,
         cpu_s=math.fsum(result.cpu_s for result in results),
     )
+
+
+def blocks(positions: Sequence[int], size: int, seed: int) -> Iterator[tuple[int, ...]]:
+    """Yield the instances of a race block by block, in an order that depends on the seed alone.
+
+    Examples
+    --------
+    >>> sorted(sum(blocks(range(5), 2, seed=0), ()))
+    [0, 1, 2, 3, 4]
+    """
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(positions))
+    for start in range(0, len(order), size):
+        yield tuple(positions[place] for place in order[start : start + size])
+
+
+def lost(
+    costs: Sequence[float],
+    to_beat: Sequence[float],
+    total_to_beat: float,
+    alpha: float = ALPHA,
+    of: int = 0,
+) -> str | None:
+    """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
+
+    It has lost for certain once its positive `costs` so far exceed `total_to_beat`, the other's on all instances of the
+    race; and by a paired t-test on the logarithms of the ratios to `to_beat`, the other's on the same instances, once
+    it is costlier in the mean, on two instances at least, and the one-sided p-value is below `alpha`. Two ratios alone
+    would say little of how much they vary, so the variance is pulled towards that of `_SPREAD`. Solves that were cut
+    short count with what they had cost by then: a rule is never eliminated for more than it is known to cost. `of` is
+    the number of instances of the race, to be named where more are left.
+
+    Examples
+    --------
+    >>> lost([9.0], [2.0], 8.0)
+    'it took 4.5 times as much as the worst rule kept on 1 instance, more than that one took on all instances'
+    >>> lost([1.0, 3.0], [2.0, 2.0], 8.0)
+    >>> lost([3.0] * 6, [2.0] * 6, 80.0)
+    'it took 1.5 times as much as the worst rule kept on 6 instances, p = 2.6e-06'
+    >>> lost([3.0] * 6, [2.0] * 6, 80.0, of=10)
+    'it took 1.5 times as much as the worst rule kept on 6 of 10 instances, p = 2.6e-06'
+    >>> lost([3.0, 1.02], [2.0, 2.0], 4.0)
+    'it took 0.5% more than the worst rule kept on 2 instances'
+    """
+    own, other = np.asarray(costs), np.asarray(to_beat)
+    logarithms = np.log(own / other)
+    mean_ratio = float(own.sum() / other.sum())
+    percent = f"{mean_ratio - 1:.1%}" if mean_ratio > 1.0005 else "a little"
+    more = f"{mean_ratio:.3g} times as much as" if mean_ratio > 1.1 else f"{percent} more than"
+    where = f"{len(own)} of {of} instances" if of > len(own) else counted(len(own), "instance")
+    said = f"it took {more} the worst rule kept on {where}"
+    if own.sum() > max(total_to_beat, other.sum()):
+        return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said
+    if mean_ratio <= 1 or len(own) < 2:
+        return None
+    freedom = len(own) - 1 + _SPREAD_WEIGHT
+    deviations = float(((logarithms - logarithms.mean()) ** 2).sum())
+    variance = (deviations + _SPREAD_WEIGHT * _SPREAD**2) / freedom
+    p = float(stdtr(freedom, -logarithms.mean() / math.sqrt(variance / len(own))))
+    return f"{said}, p = {p:.2g}" if p < alpha else None

@@ -17,10 +17,10 @@ from bife_core.generators.base import (
     Generator as Generator,
     Message as Message,
     NoDraftError as NoDraftError,
+    PromptContext as PromptContext,
     Repairing as Repairing,
 )
 from bife_core.generators.config import GENERATORS as GENERATORS, GeneratorConfig
-from bife_core.generators.prompt_context import PromptContext as PromptContext
 
 
 def open_generator(config: GeneratorConfig, account: Account) -> Generator:

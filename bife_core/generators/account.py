@@ -7,7 +7,7 @@ its answer arrived.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -90,19 +90,24 @@ class Spending(Value):
         """Tokens of prompts and answers."""
         return self.prompt_tokens + self.completion_tokens
 
-    def plus(self, call: Call, price: Price | None = None) -> Spending:
-        """Return the sum with one more call; `price` is asked where the call was made without prices."""
-        cost = call.cost_usd
-        if cost is None and price is not None:
-            cost = price(call.prompt_tokens, call.completion_tokens)
-        return Spending(
-            calls=self.calls + 1,
-            answered=self.answered + (call.status == "ok"),
-            unknown=self.unknown + call.unknown,
-            estimated=self.estimated + call.tokens_estimated,
-            prompt_tokens=self.prompt_tokens + call.prompt_tokens,
-            completion_tokens=self.completion_tokens + call.completion_tokens,
-            cost_usd=cost if self.cost_usd is None else self.cost_usd + (cost or Decimal(0)),
+    @classmethod
+    def of(cls, calls: Sequence[Call], price: Price | None = None) -> Spending:
+        """Return the sum of calls; `price` is asked where one was made without prices."""
+        costs = [
+            price(call.prompt_tokens, call.completion_tokens)
+            if price and call.cost_usd is None
+            else call.cost_usd
+            for call in calls
+        ]
+        known = [cost for cost in costs if cost is not None]
+        return cls(
+            calls=len(calls),
+            answered=sum(call.status == "ok" for call in calls),
+            unknown=sum(call.unknown for call in calls),
+            estimated=sum(call.tokens_estimated for call in calls),
+            prompt_tokens=sum(call.prompt_tokens for call in calls),
+            completion_tokens=sum(call.completion_tokens for call in calls),
+            cost_usd=sum(known, Decimal(0)) if known else None,
         )
 
 
@@ -203,10 +208,7 @@ class Account:
 
     def spending(self, price: Price | None = None) -> Spending:
         """Return what all calls in the store cost."""
-        spent = Spending()
-        for call in self.calls():
-            spent = spent.plus(call, price)
-        return spent
+        return Spending.of(self.calls(), price)
 
 
 def recorded_calls(directory: Path) -> list[Call]:

@@ -12,11 +12,10 @@ import openai
 
 from bife_core.errors import ConfigError
 from bife_core.generators.account import Account, BudgetReachedError, Call
-from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError
+from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError, PromptContext
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import read_answer
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import assemble, assemble_repair, prompt_digest, prompt_version
 from bife_core.search.types import WrittenRequest
 

@@ -14,13 +14,15 @@ from importlib import resources
 from string import Template
 from typing import Final
 
+import numpy as np
+
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES, GROUPS, N_FEATURES
-from bife_core.generators.base import Draft, Message
+from bife_core.generators.base import Draft, FeatureRange, Message, PromptContext
 from bife_core.generators.config import Prompts
 from bife_core.generators.formula import formula
 from bife_core.generators.parsing import without_reasoning
-from bife_core.generators.prompt_context import FeatureRange, PromptContext
+from bife_core.search.population import ranked
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
 from bife_core.values import digest_of
 
@@ -250,16 +252,10 @@ def earlier_attempts(context: PromptContext, shown: Iterable[Sample]) -> str:
     """Return a line for each of a dozen earlier attempts at most, or nothing; `shown` are left out."""
     left_out = {sample.id for sample in shown}
     tried = [sample for sample in context.earlier if sample.id not in left_out]
-    ranked = sorted(tried, key=_rank, reverse=True)[: _EARLIER // 2]
-    best = {sample.id for sample in ranked if sample.valid}
+    best = {sample.id for sample in [one for one in ranked(tried) if one.valid][: _EARLIER // 2]}
     others = [sample for sample in tried if sample.id not in best][-(_EARLIER - len(best)) :]
     chosen = best | {sample.id for sample in others}
     return "\n".join(_attempt(sample, context) for sample in tried if sample.id in chosen)
-
-
-def _rank(sample: Sample) -> tuple[bool, float, float]:
-    f_hf, f_lf = (float("-inf") if value is None else value for value in (sample.f_hf, sample.f_lf))
-    return sample.valid, f_hf, f_lf
 
 
 def _attempt(sample: Sample, context: PromptContext) -> str:
@@ -293,3 +289,30 @@ def _description(sample: Sample, context: PromptContext | None) -> str | None:
 def _short(text: str) -> str:
     line = " ".join(text.split()).rstrip(".")
     return line if len(line) <= _LINE else f"{line[: _LINE - 3]}..."
+
+
+@cache
+def themes() -> tuple[tuple[frozenset[str], str], ...]:
+    """Return the themes of initial prompts: the roles they need, and the sentence.
+
+    A model without memory that reads one prompt twelve times writes one rule twelve times.
+    """
+    pairs = (line.split(": ", 1) for line in _template("themes").template.splitlines())
+    return tuple((frozenset(roles.split()), sentence) for roles, sentence in pairs)
+
+
+def theme(seed: int, number: int, features: Iterable[FeatureRange] = ()) -> str:
+    """Return the theme of a search's rule of that number; all are drawn once before any is drawn again.
+
+    A theme is left out where all features of a role that it needs are constant.
+
+    Examples
+    --------
+    >>> len({theme(7, number) for number in range(len(themes()))}) == len(themes())
+    True
+    """
+    varying = {FEATURES[found.index].group.role for found in features if not found.constant}
+    offered = [sentence for roles, sentence in themes() if not varying or roles <= varying]
+    rounds, place = divmod(number, len(offered))
+    order = np.random.Generator(np.random.PCG64([seed, rounds])).permutation(len(offered))
+    return offered[int(order[place])]

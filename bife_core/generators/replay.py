@@ -6,10 +6,9 @@ from pathlib import Path
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account, recorded_calls
-from bife_core.generators.base import Draft
+from bife_core.generators.base import Draft, PromptContext
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.parsing import read_answer
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import assemble, assemble_repair, prompt_digest
 from bife_core.search.types import WrittenRequest
 

@@ -82,7 +82,7 @@ METHODS: Final[Plugins[type[Method]]] = Plugins(
     "bife.methods",
     {
         "scip": "bife_core.methods.base:ScipMethod",
-        "rule": "bife_core.methods.rule:RuleMethod",
+        "rule": "bife_core.methods.scorer:RuleMethod",
         "tuned_rpb": "bife_core.methods.tuned_rpb:TunedRpb",
     },
     lambda found: isinstance(found, type) and issubclass(found, Method),

@@ -22,8 +22,7 @@ from pyscipopt import Model
 
 from bife_core.errors import RuleError
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
-from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scorer import Scorer
+from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule

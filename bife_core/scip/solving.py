@@ -1,11 +1,11 @@
-"""What a solve is asked and what it gives: settings, SCIP's parameters, the result. `bife_core.solve` joins them."""
+"""What a solve is asked and what it gives: settings, SCIP's parameters, the result, and whether results agree."""
 
 from __future__ import annotations
 
 import ctypes
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Self
@@ -31,6 +31,13 @@ _LP_SOLVED: Final = pyscipopt.SCIP_EVENTTYPE.FIRSTLPSOLVED | pyscipopt.SCIP_EVEN
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """SCIP's words for a solve that a signal ended; such a solve says nothing about the method."""
+
+
+TOLERANCE: Final = 1e-5
+"""Part of an objective, or of 1 if that is more, by which SCIP's own tests let two optima differ (`check/check.awk`).
+
+SCIP takes rows as met to within 1e-6, so under another seed RPB itself ends more than that away from its optimum.
+"""
 
 
 class SolveSettings(Value):
@@ -140,6 +147,53 @@ class SolveResult(Value):
     def cost(self, kind: Cost) -> float:
         """Return the cost of this solve, not negative and lower is better."""
         return float(getattr(self, "cpu_s" if kind == "time" else kind))
+
+
+def disagree(a: SolveResult, b: SolveResult) -> bool:
+    """Whether two solves of one instance prove different things; one without a proof contradicts nothing."""
+    if not (a.proven and b.proven):
+        return False
+    if a.status != b.status:
+        # SCIP may stop at "infeasible or unbounded", which contradicts neither.
+        return {a.status, b.status} not in ({"inforunbd", "infeasible"}, {"inforunbd", "unbounded"})
+    if a.primal_bound is None or b.primal_bound is None:
+        return a.primal_bound is not b.primal_bound
+    scale = max(1.0, abs(a.primal_bound), abs(b.primal_bound))
+    return abs(a.primal_bound - b.primal_bound) > TOLERANCE * scale
+
+
+def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
+    """Return a sentence per instance of which two solves prove different things; there should be none."""
+    solves = list(results)
+    found: dict[str, str] = {}
+    for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
+        if sentence is not None:
+            found.setdefault(result.instance, sentence)
+    return tuple(found.values())
+
+
+def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> list[str | None]:
+    """Return for each solve why its proof is wrong, or None: the first trusted proof of its instance differs.
+
+    `trusted` says of each solve whether it is of the method that others are measured by.
+    """
+    proven: dict[str, SolveResult] = {}
+    for result, certain in zip(results, trusted, strict=True):
+        if certain and result is not None and result.proven:
+            proven.setdefault(result.instance, result)
+    return [
+        _sentence(first, result)
+        if result and (first := proven.get(result.instance)) and disagree(first, result)
+        else None
+        for result in results
+    ]
+
+
+def _sentence(a: SolveResult, b: SolveResult) -> str:
+    return (
+        f"{a.instance}: {a.method} ended {a.status} with {a.primal_bound}, "
+        f"{b.method} ended {b.status} with {b.primal_bound}."
+    )
 
 
 def versions() -> dict[str, str]:

@@ -3,10 +3,11 @@
 from bife_core.search.base import (
     Answered as Answered,
     BaseSearch as BaseSearch,
+    open_search as open_search,
     solved_sample as solved_sample,
 )
 from bife_core.search.bife import BifeSearch as BifeSearch
-from bife_core.search.config import SEARCHES as SEARCHES, open_search as open_search
+from bife_core.search.config import SEARCHES as SEARCHES
 from bife_core.search.cost import PARTS as PARTS, CostPoint as CostPoint, SearchCost as SearchCost
 from bife_core.search.population import sample_id as sample_id, sample_seed as sample_seed
 from bife_core.search.types import (
@@ -16,7 +17,6 @@ from bife_core.search.types import (
     Request as Request,
     Sample as Sample,
     SampleRequest as SampleRequest,
-    Search as Search,
     SolveRequest as SolveRequest,
     TrialRequest as TrialRequest,
     WrittenRequest as WrittenRequest,

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from bife_core.errors import ConfigError
-from bife_core.search.config import SearchConfig
+from bife_core.search.config import SEARCHES, SearchConfig
 from bife_core.search.population import (
     by_high_fidelity,
     by_low_fidelity,
@@ -123,18 +123,14 @@ class BaseSearch(ABC):
     def tell(self, answers: tuple[Answer, ...]) -> None:
         """Take the answers to the last `ask`, in order; others raise `ValueError`, and nothing changes."""
         requests = self._pending
-        if not requests:
-            raise ValueError("Answers came but nothing was asked: call ask() before every tell().")
-        if len(answers) != len(requests):
-            raise ValueError(
-                f"Expected {len(requests)} answers, one per request of the last ask(), found {len(answers)}."
+        expected, found = ([one.id for one in several] for several in (requests, answers))
+        if not requests or found != expected:
+            asked = (
+                f"answers to the last ask(), in order: {', '.join(expected)}"
+                if expected
+                else "an ask() before"
             )
-        for position, (request, answer) in enumerate(zip(requests, answers, strict=True)):
-            if request.id != answer.id:
-                raise ValueError(
-                    f"Expected the answer to the request {request.id!r} at position {position}, found one to "
-                    f"{answer.id!r}: give the answers in the order of the requests."
-                )
+            raise ValueError(f"Expected {asked}; found answers to {', '.join(found) or 'nothing'}.")
         self._pending = ()
         pairs = zip(requests, answers, strict=True)
         self.learn(tuple((request, _complete(request, answer)) for request, answer in pairs))
@@ -302,3 +298,9 @@ def solved_sample(sample: Sample, answer: Answer) -> Sample:
     f_hf = answer.f_hf if answer.failure is None and answer.eliminated is None else None
     eliminated = answer.eliminated if answer.failure is None else None
     return sample.model_copy(update={"f_hf": f_hf, "eliminated": eliminated, "failure": answer.failure})
+
+
+def open_search(config: SearchConfig) -> BaseSearch:
+    """Return a new search of the configured method; raises `ConfigError` if there is none of that name."""
+    search: BaseSearch = SEARCHES.find(config.method)(config)
+    return search

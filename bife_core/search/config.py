@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.errors import ConfigError
 from bife_core.plugins import Plugins
-from bife_core.search.types import Search
 from bife_core.values import Value
 
 SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
@@ -81,9 +80,3 @@ class SearchConfig(Value):
         if self.initial > self.samples:
             raise ValueError(f"initial ({self.initial}) cannot exceed samples ({self.samples})")
         return self
-
-
-def open_search(config: SearchConfig) -> Search:
-    """Return a new search of the configured method; raises `ConfigError` if there is none of that name."""
-    search: Search = SEARCHES.find(config.method)(config)
-    return search

@@ -33,6 +33,15 @@ def _ranked(samples: Iterable[Sample], fidelity: str) -> tuple[Sample, ...]:
     )
 
 
+def ranked(samples: Iterable[Sample]) -> list[Sample]:
+    """Return all samples by F_HF, then by F_LF, best first; those without come last."""
+
+    def key(sample: Sample) -> tuple[float, ...]:
+        return tuple(math.inf if value is None else -value for value in (sample.f_hf, sample.f_lf))
+
+    return sorted(samples, key=key)
+
+
 def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
     """Return the rules with the first of each niche before all others, then the second of each, and so on.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -190,37 +190,3 @@ class GenerationSummary(Value):
     n_alive: int = 0
     n_elites: int = 0
     tau: float | None = None
-
-
-@runtime_checkable
-class Search(Protocol):
-    """A search is a value: no I/O, no clock, its own random generator.
-
-    Drive it with ``while requests := search.ask(): search.tell(answers_to(requests))``. Answers must come for all
-    requests of one `ask` and in their order, so that the history alone rebuilds the search. It has its `samples` in the
-    order they were sampled, the `best` of them by the fidelity it goes by, a summary per completed generation, whether
-    it asks for F_LF (`low_fidelity`), and on how many `training_instances` its trials are made.
-    """
-
-    def ask(self) -> tuple[Request, ...]:
-        """Return the next requests, all independent of one another; empty when the search is over."""
-        ...
-
-    def tell(self, answers: tuple[Answer, ...]) -> None:
-        """Take the answers to the requests of the last `ask`."""
-        ...
-
-    @property
-    def samples(self) -> tuple[Sample, ...]: ...  # noqa: D102 - described above
-
-    @property
-    def best(self) -> Sample | None: ...  # noqa: D102
-
-    @property
-    def summaries(self) -> tuple[GenerationSummary, ...]: ...  # noqa: D102
-
-    @property
-    def low_fidelity(self) -> bool: ...  # noqa: D102
-
-    @property
-    def training_instances(self) -> int: ...  # noqa: D102

@@ -5,13 +5,11 @@ from bife_core.study.engine import (
     EvolutionState as EvolutionState,
     Watcher as Watcher,
 )
-from bife_core.study.journal import Journal as Journal, JournalError as JournalError, Opened as Opened
-from bife_core.study.study import (
-    Study as Study,
+from bife_core.study.identity import (
     content_of as content_of,
-    create_study as create_study,
     evolution_facts as evolution_facts,
     evolution_key as evolution_key,
-    evolve as evolve,
     generator_identity as generator_identity,
 )
+from bife_core.study.journal import Journal as Journal, JournalError as JournalError, Opened as Opened
+from bife_core.study.study import Study as Study, create_study as create_study, evolve as evolve

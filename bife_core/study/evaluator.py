@@ -11,7 +11,7 @@ from pathlib import Path
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError, GeneratorError
-from bife_core.fidelity.high import HighScore, ToBeat, TrialScore, score_high, score_trial
+from bife_core.fidelity.high import HighScore, TrialScore, score_high, score_trial
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.solving import Reference, Solving, measure_reference
 from bife_core.generators import (
@@ -23,7 +23,7 @@ from bife_core.generators import (
     PromptContext,
     Repairing,
 )
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.store import Store
@@ -59,6 +59,9 @@ class Evaluator:
 
     def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
+        if isinstance(request, SampleRequest) and request.source is not None:
+            about = {"key": request.id, "generator": "search", "model": "", "source": request.source}
+            return Draft(**about, thought="The rule the search begins with."), None
         if isinstance(request, SampleRequest) and request.fit is not None:
             if self.decisions is None:
                 raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
@@ -98,8 +101,8 @@ class Evaluator:
     def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
         """Solve the design instances with a rule."""
         rule = RuleMethod(name=request.id, source=request.sample.source or "")
-        to_beat = ToBeat(request.to_beat, request.best)
-        return score_high(rule, self.design, self._solving, reference=reference, to_beat=to_beat)
+        race = {"to_beat": request.to_beat, "best": request.best}
+        return score_high(rule, self.design, self._solving, reference=reference, **race)
 
     @property
     def _solving(self) -> Solving:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +10,7 @@ from typing import Any, Final
 from bife_core import plots
 from bife_core.files import write_whole
 from bife_core.search import GenerationSummary, Sample, SearchCost
+from bife_core.search.population import ranked
 
 SAMPLES: Final = "samples.json"
 BEST_RULE: Final = "best_rule.py"
@@ -20,15 +20,6 @@ _COLUMNS: Final = (
     *("id", "f_hf", "f_lf", "operator", "generation", "parents"),
     *("niche", "failure", "thought", "sha", "source"),
 )
-
-
-def ranked(samples: Sequence[Sample]) -> list[Sample]:
-    """Return the samples by F_HF, then by F_LF, best first; those without come last."""
-
-    def key(sample: Sample) -> tuple[float, ...]:
-        return tuple(math.inf if value is None else -value for value in (sample.f_hf, sample.f_lf))
-
-    return sorted(samples, key=key)
 
 
 def sample_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
@@ -67,21 +58,14 @@ def write_outcome(
     write_samples(directory, samples)
     if best is not None:
         write_whole(directory / BEST_RULE, best.source or "")
-        draw(directory, best, samples, summaries)
+        figures = {
+            "progress": plots.progress(summaries),
+            "fidelities": plots.fidelity_scatter(samples),
+            "lineage": plots.lineage(samples, best.id),
+        }
+        for name, figure in figures.items():
+            plots.save(figure, directory, name, formats=("png",))
     write_whole(directory / COST, cost.model_dump_json(indent=1))
-
-
-def draw(
-    directory: Path, best: Sample, samples: Sequence[Sample], summaries: Sequence[GenerationSummary]
-) -> None:
-    """Write the figures of a search."""
-    figures = {
-        "progress": plots.progress(summaries),
-        "fidelities": plots.fidelity_scatter(samples),
-        "lineage": plots.lineage(samples, best.id),
-    }
-    for name, figure in figures.items():
-        plots.save(figure, directory, name, formats=("png",))
 
 
 def read_samples(directory: Path) -> tuple[Sample, ...] | None:

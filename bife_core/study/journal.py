@@ -238,6 +238,7 @@ class Journal:
         self._provenance = dict(provenance or {})
         self._lock = Lock()
         self._entries: list[AnyEntry] = []
+        self._latest: dict[tuple[type[Entry], str], Entry] = {}
         self._before_s, self._began_s, self._started = 0.0, time.monotonic(), False
         self.store.open_study(self.key, "evolution", opened.name)
         self.refresh()
@@ -250,9 +251,21 @@ class Journal:
         """All entries, in order."""
         return tuple(self._entries)
 
+    def of(self, kind: type[EntryType]) -> list[EntryType]:
+        """Return the entries of a kind, in order."""
+        return [entry for entry in self._entries if isinstance(entry, kind)]
+
+    def find(self, kind: type[EntryType], subject: str = "") -> EntryType | None:
+        """Return the latest entry of a kind about a subject; None if there is none."""
+        return cast("EntryType | None", self._latest.get((kind, subject)))
+
+    def stored(self, kind: type[EntryType], subject: str = "") -> EntryType:
+        """Return what `find` does, where there has to be such an entry."""
+        return cast(EntryType, self._latest[kind, subject])
+
     def end(self, samples: int) -> Ended | None:
         """Return how a search of so many samples came to its own end; None while it has not."""
-        last = next((entry for entry in reversed(self._entries) if isinstance(entry, Ended)), None)
+        last = self.find(Ended)
         return last if last is not None and last.ended_by is None and last.samples >= samples else None
 
     @property
@@ -265,7 +278,7 @@ class Journal:
         with self._lock:
             new = [entry for entry, _ in read_journal(self.store, self.key, after=len(self._entries))]
             if new:
-                self._entries += new
+                self._enter(*new)
                 self._before_s, self._began_s = new[-1].elapsed_s, time.monotonic()
                 self._started = False
         return bool(new)
@@ -280,10 +293,14 @@ class Journal:
         with self._lock:
             timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
             self.store.append(self.key, str(timed.model_dump()["kind"]), timed.model_dump(mode="json"))
-            self._entries.append(cast(AnyEntry, timed))
+            self._enter(cast(AnyEntry, timed))
             if isinstance(timed, Started | Ended | Stopped):
                 self._started = isinstance(timed, Started)
         return timed
+
+    def _enter(self, *entries: AnyEntry) -> None:
+        self._entries += entries
+        self._latest |= {(type(entry), entry.subject): entry for entry in entries}
 
     def stop(self, reason: str, *, by_person: bool = False) -> None:
         """Store that the search stopped, after the calls to a model API that no event reports yet.
@@ -291,7 +308,7 @@ class Journal:
         The next start finds the same answers in the store.
         """
         reported: dict[str, int] = {}
-        samples = {entry.sample.id: entry.sample for entry in self._entries if isinstance(entry, Finalised)}
+        samples = {entry.sample.id: entry.sample for entry in self.of(Finalised)}
         for entry in self._entries:
             if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
                 count = len(entry.draft.attempts)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,30 +14,28 @@ import pandas as pd
 
 from bife_core import plots
 from bife_core.benchmarks.base import Instance, marks
-from bife_core.config import GeneratorConfig, PipelineConfig
+from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
-from bife_core.errors import ConfigError, DecisionsError
+from bife_core.decisions.recorded import Decisions
+from bife_core.errors import ConfigError
 from bife_core.evaluation.interface import given_instances
-from bife_core.generators import GENERATORS, Account, Generator, open_generator
+from bife_core.generators import Account, Generator, open_generator
 from bife_core.plugins import code_revision
 from bife_core.presets import PresetName, preset, with_overrides
 from bife_core.sandbox import Note, WorkerPool, Workers
-from bife_core.search import SEARCHES, Sample, SampleRequest, Search, open_search
+from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.store import Store
 from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
+from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
 from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened
 from bife_core.study.prompt_context import ContextBuilder
-from bife_core.values import digest_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-VERSION: Final = 6
-"""Raise this when the same configuration would no longer give the same search."""
 
 _BAR: Final = 20
 _BENCHMARK: Final = "instances of one kind"
@@ -47,7 +43,8 @@ _BENCHMARK: Final = "instances of one kind"
 Given = str | Path | Instance
 """An instance as users name it: a file, a folder of files, or an instance of a benchmark."""
 
-MakeSearch = Callable[[SearchConfig], Search]
+MakeSearch = Callable[[SearchConfig], BaseSearch]
+"""A class or function that makes a search from its configuration."""
 
 
 @dataclass(repr=False)
@@ -72,7 +69,7 @@ class Study:
     decisions: Path | None
     journal: Journal
     benchmark: str = _BENCHMARK
-    search: Search | MakeSearch | None = None
+    search: MakeSearch = open_search
     generator: Generator | None = None
     workers: Workers | int | None = None
     watcher: Watcher | None = None
@@ -156,16 +153,15 @@ class Study:
     @property
     def solves(self) -> pd.DataFrame:
         """All solves of design instances for F_HF, one row each: sample, instance, status, cpu_s, nodes, gap, ..."""
-        scored = (entry for entry in self.journal.entries if isinstance(entry, HighScored))
         return pd.DataFrame(
-            {"sample": entry.id, **result.model_dump(exclude={"trace"})}
-            for entry in scored
+            {"sample": entry.id, **result.model_dump()}
+            for entry in self.journal.of(HighScored)
             for result in entry.score.results
         )
 
     def plot_progress(self) -> Figure:
         """Draw the best fidelities by generation."""
-        return plots.progress([e.summary for e in self.journal.entries if isinstance(e, Completed)])
+        return plots.progress([entry.summary for entry in self.journal.of(Completed)])
 
     def plot_fidelities(self) -> Figure:
         """Draw F_HF against F_LF of all samples that have both."""
@@ -184,25 +180,19 @@ class Study:
 
     @property
     def _samples(self) -> list[Sample]:
-        final = {
-            entry.sample.id: entry.sample for entry in self.journal.entries if isinstance(entry, Finalised)
-        }
+        final = {entry.sample.id: entry.sample for entry in self.journal.of(Finalised)}
         run = self._last.samples if self._last is not None else ()
         return list((final | {sample.id: sample for sample in run}).values())
 
     @property
     def _sampled(self) -> int:
         """Rules that the generator was asked for."""
-        drafted = (entry.request for entry in self.journal.entries if isinstance(entry, Drafted))
+        drafted = (entry.request for entry in self.journal.of(Drafted))
         return sum(isinstance(request, SampleRequest) and request.source is None for request in drafted)
 
     def _new_engine(self) -> Engine:
         config = self.config.search
-        if self.search is None:
-            search = open_search(config)
-        else:
-            search = self.search(config) if callable(self.search) else deepcopy(self.search)
-        return Engine(search, config, self.journal, self.collection_s)
+        return Engine(self.search(config), config, self.journal, self.collection_s)
 
     def _evaluator(self, opened: ExitStack) -> Evaluator:
         config, journal, workers = self.config, self.journal, self.workers
@@ -231,11 +221,6 @@ class Study:
             return None
         wanted = self._sampled + samples
         if wanted > self.config.search.samples:
-            if self.search is not None and not callable(self.search):
-                raise ConfigError(
-                    "A search given as an object cannot be extended: give its name, or its class, which makes one "
-                    "from a SearchConfig."
-                )
             search = self.config.search.model_copy(update={"samples": wanted})
             self.config, self._engine = self.config.model_copy(update={"search": search}), None
         return wanted
@@ -250,7 +235,7 @@ def create_study(
     folder: Path | str | None = None,
     benchmark: str = _BENCHMARK,
     training: Given | Iterable[Given] = (),
-    search: str | Search | MakeSearch | None = None,
+    search: str | MakeSearch | None = None,
     generator: Generator | None = None,
     workers: Workers | int | None = None,
 ) -> Study:
@@ -272,9 +257,9 @@ def create_study(
         What is solved, in words for the prompt; a family's name is explained there.
     training : paths, folders or instances
         What trials solve, for a search that makes some; the first of `instances` unless given.
-    search : str, callable or Search, optional
-        Name of a registered search, a class or function that makes one from a `SearchConfig`, or a new search; by
-        default ``config.search.method``.
+    search : str or callable, optional
+        Name of a registered search, or a class or function that makes one from a `SearchConfig`; by default
+        ``config.search.method``.
     generator : Generator, optional
         What writes rules; by default what `config.generator` names.
     workers : Workers, int or None
@@ -291,11 +276,8 @@ def create_study(
         config = preset(config)
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None
-    design, tried = _instances(instances), _instances(training)
-    make = open_search if search is None else search
-    own = make(config.search) if callable(make) else make
-    if not design:
-        raise ConfigError("A search needs at least one instance to solve; `instances` is empty.")
+    design, tried = given_instances(instances), given_instances(training) if training else ()
+    own = (search or open_search)(config.search)
     if not own.low_fidelity:
         decisions = None
     elif decisions is None:
@@ -311,8 +293,8 @@ def create_study(
     who = generator_identity(config.generator) if generator is None else {"name": generator.name}
     facts = evolution_facts(config, benchmark, who, digest, design, tried)
     if search is not None:
-        made = search if callable(search) else type(search)
-        facts |= {"made_by": f"{made.__module__}.{getattr(made, '__qualname__', '')} {code_revision(made)}"}
+        name = getattr(search, "__qualname__", "")
+        facts |= {"made_by": f"{search.__module__}.{name} {code_revision(search)}"}
     key = evolution_key(facts)
     if store is not None and not isinstance(store, Store):
         store = Store(store)
@@ -332,7 +314,7 @@ def create_study(
         decisions=path,
         journal=journal,
         benchmark=benchmark,
-        search=search,
+        search=search or open_search,
         generator=generator,
         workers=workers,
         collection_s=collection_s,
@@ -388,12 +370,6 @@ class _Bar(Watcher):
         print(f"\r\x1b[K{text[:120]}", end="", file=sys.stderr, flush=True)
 
 
-def _instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
-    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-    instances = tuple(one for one in listed if isinstance(one, Instance))
-    return instances if len(instances) == len(listed) else given_instances(listed)
-
-
 def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None, str | None, float]:
     """Return file, digest and cost in CPU seconds of recorded decisions."""
     if decisions is None:
@@ -405,66 +381,4 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
             f"decisions was expected to be what `collect_decisions` returns, or its file, and is {decisions!r}."
         )
     path = Path(decisions).expanduser()
-    try:
-        return path, hashlib.sha256(path.read_bytes()).hexdigest()[:16], 0.0
-    except OSError as error:
-        raise DecisionsError(
-            f"{path} was expected to be a file of recorded decisions and cannot be read ({error.strerror or error}); "
-            "record decisions with `collect_decisions`."
-        ) from error
-
-
-def content_of(instances: Sequence[Instance]) -> str:
-    """Return a hash of instances in their order, wherever they lie."""
-    return hashlib.sha256("\n".join(instance.digest for instance in instances).encode()).hexdigest()[:16]
-
-
-def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
-    """Return what a generator's answers depend on, the environment's part included and secrets left out."""
-    identity = config.model_dump(mode="json")
-    if config.kind == "openai":
-        from bife_core.generators.model_settings import ModelApiSettings
-        from bife_core.generators.prompting import prompt_version
-
-        settings = ModelApiSettings.from_environment()
-        identity["model"] = config.model or settings.model
-        identity["prompt_version"] = prompt_version()
-    return identity
-
-
-def evolution_facts(
-    config: PipelineConfig,
-    benchmark: str,
-    generator: dict[str, Any],
-    decisions: str | None,
-    design: Sequence[Instance],
-    training: Sequence[Instance] = (),
-) -> dict[str, Any]:
-    """Return all that an evolution depends on, as JSON.
-
-    Data the search does not read is no part of it, nor where and by how many workers it runs. Of a model API the model,
-    its temperature and the prompts count, its address and key do not. `generator` is its `generator_identity` and
-    `decisions` the digest of what F_LF is measured on.
-    """
-    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)}
-    facts: dict[str, Any] = {
-        "benchmark": benchmark,
-        # A search may be extended: the number of its samples is no part of what it is.
-        "search": config.search.model_dump(mode="json", exclude={"samples", *unused}),
-        "solver": config.solver.model_dump(mode="json"),
-        "high": config.high.model_dump(mode="json"),
-        "generator": generator,
-        "design": content_of(design),
-    }
-    # What other packages bring is part of a search only by its code.
-    code = [SEARCHES.revision(config.search.method), GENERATORS.revision(config.generator.kind)]
-    if any(code):
-        facts |= {"code": code}
-    if decisions is not None:
-        facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
-    return facts | ({"training": content_of(training)} if training else {})
-
-
-def evolution_key(facts: dict[str, Any]) -> str:
-    """Return the key of an evolution, from its facts."""
-    return digest_of({"version": VERSION, **facts})[:16]
+    return path, Decisions.load(path).digest, 0.0

@@ -29,8 +29,7 @@ from bife_core.generators.offline.operators import MOST_COMPONENTS, pick, recomb
 from bife_core.generators.offline.source import describe, read, write
 from bife_core.sandbox import Workers
 from bife_core.search.types import Fit, Sample, SampleRequest
-from bife_core.symbolic.columns import Columns
-from bife_core.symbolic.fitting import Fitted, Fitter
+from bife_core.symbolic.fitting import Columns, Fitted, Fitter
 
 _POPULATION: Final = 24
 _FRESH: Final = 0.5

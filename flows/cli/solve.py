@@ -151,7 +151,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
 
     It is a `CommandEnd` if methods proved different things, or the first neither proved an optimum nor reached the gap.
     """
-    from bife_core.agreement import disagree
+    from bife_core.scip.solving import disagree
 
     first, last = results[0], results[-1]
     if last.status == "userinterrupt":

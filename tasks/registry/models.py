@@ -15,8 +15,7 @@ from bife_core.evaluation.comparing import p_text
 from bife_core.evaluation.metrics import METRICS
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import Method
-from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scorer import Scorer
+from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.rules import complexity
 from bife_core.scip.solving import versions
 from bife_core.wording import counted, interval_text

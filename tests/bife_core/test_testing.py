@@ -14,8 +14,7 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.generators import Draft, PromptContext
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.methods.base import METHODS, ScipMethod
-from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scorer import Scorer
+from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search import WrittenRequest

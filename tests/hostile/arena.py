@@ -20,7 +20,7 @@ from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig, LowFidelityConfig
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
@@ -113,7 +113,7 @@ class Arena:
     def _solve(self, source: str, limit_s: float) -> tuple[str, str]:
         settings = SolveSettings(time_limit_s=600.0, node_limit=200)
         job = SolveJob.of(self.instance, RuleMethod(name="hostile", source=source), settings)
-        work = "bife_core.solves.jobs:work"
+        work = "bife_core.solves:work"
         try:
             result = self.pool.submit(
                 work, job.model_dump(mode="json"), limit_s=limit_s, reads=[job.path]

@@ -9,9 +9,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bife_core.generators.base import PromptContext
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import SampleRequest
 from tests.support.stored import account_at
 

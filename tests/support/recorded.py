@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import FEATURES, GROUPS, N_FEATURES, groups_of
 from bife_core.generators.offline.expression import Node
-from bife_core.symbolic.columns import Columns
+from bife_core.symbolic.fitting import Columns
 
 
 def decisions_of(

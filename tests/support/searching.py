@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bife_core.search import Answer, BifeSearch, Request, Sample, SampleRequest, Search, SolveRequest
+from bife_core.search import Answer, BaseSearch, BifeSearch, Request, Sample, SampleRequest, SolveRequest
 
 
-def answered(search: Search, *answers: Answer) -> None:
+def answered(search: BaseSearch, *answers: Answer) -> None:
     """Have a search ask, and tell it these answers."""
     search.ask()
     search.tell(answers)

@@ -14,11 +14,11 @@ from bench import claims, tables
 from bench.claims import Measured, between, lines
 from bife_core.config import PipelineConfig
 from bife_core.fidelity.low import low_fidelity
+from bife_core.generators.base import PromptContext
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.operators import sample_rule
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.methods.base import RPB
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.presets import preset
 from bife_core.search import SampleRequest

@@ -9,12 +9,11 @@ import numpy as np
 
 from bife_core.features import FEATURES
 from bife_core.generators.account import Account
-from bife_core.generators.base import Draft
+from bife_core.generators.base import Draft, PromptContext
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.operators import explore, recombine, rule_over, sample_rule, tune, vary
 from bife_core.generators.offline.source import describe, read, write
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.rules import Rejection, check_source
 from bife_core.search.types import ReflectionRequest, Sample, WrittenRequest
 

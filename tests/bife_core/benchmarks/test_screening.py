@@ -8,7 +8,7 @@ import pytest
 from pyscipopt import Model
 
 from bife_core.benchmarks.base import content_digest
-from bife_core.benchmarks.screening import screen
+from bife_core.benchmarks.folder import screen
 from bife_core.errors import InstanceError
 from bife_core.scip.reading import model_format, read_model
 

@@ -12,7 +12,7 @@ from bife_core.errors import SolverError
 from bife_core.evaluation.choosing import choose
 from bife_core.fidelity.solving import Solving
 from bife_core.methods.loading import load_rule
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.search import Sample

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bife_core.agreement import contradictions, disagree
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
@@ -18,10 +17,10 @@ from bife_core.evaluation.measuring import interleaved, labelled
 from bife_core.evaluation.summary import evaluate, looks
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.scip.solving import SolveResult, SolveSettings, contradictions, disagree
 from bife_core.solves import SolveJob, jobs
 from bife_core.store import Store
 from tests.support import measured

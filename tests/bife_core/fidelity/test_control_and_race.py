@@ -8,8 +8,7 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
-from bife_core.fidelity.high import HighScore, ToBeat, score_high
-from bife_core.fidelity.racing import lost
+from bife_core.fidelity.high import HighScore, lost, score_high
 from bife_core.fidelity.solving import Reference, Solving, load_factors, measure_reference
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import WorkerPool
@@ -96,15 +95,15 @@ def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     whole = scored(tiny_auctions, NODES, pool, tmp_path / "whole")
-    beaten = ToBeat(costs=[0.01] * 3, best=[0.01] * 3)
-    score = scored(tiny_auctions, NODES, pool, tmp_path / "raced", to_beat=beaten)
+    beaten = {"to_beat": [0.01] * 3, "best": [0.01] * 3}
+    score = scored(tiny_auctions, NODES, pool, tmp_path / "raced", **beaten)
     assert (score.f_hf, score.failure, len(score.results)) == (None, None, 2)
     assert (score.eliminated or "").startswith("it took")
     assert sum(cost is not None for cost in score.costs) == 2
-    winner = scored(tiny_auctions, NODES, pool, tmp_path / "won", to_beat=ToBeat(costs=[1e9] * 3))
+    winner = scored(tiny_auctions, NODES, pool, tmp_path / "won", to_beat=[1e9] * 3)
     assert (winner.f_hf, winner.costs) == (whole.f_hf, whole.costs)
     off = NODES.model_copy(update={"race": False})
-    assert scored(tiny_auctions, off, pool, tmp_path / "whole", to_beat=beaten).f_hf == whole.f_hf
+    assert scored(tiny_auctions, off, pool, tmp_path / "whole", **beaten).f_hf == whole.f_hf
 
 
 def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
@@ -112,7 +111,7 @@ def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
 ) -> None:
     monkeypatch.setattr("bife_core.fidelity.high.CAP", 1.01)
     monkeypatch.setattr("bife_core.fidelity.high.LEAST_CAP_S", 0.001)
-    score = scored(tiny_auctions, TIME, pool, tmp_path, to_beat=ToBeat(costs=[1e6] * 3, best=[0.001] * 3))
+    score = scored(tiny_auctions, TIME, pool, tmp_path, to_beat=[1e6] * 3, best=[0.001] * 3)
     assert score.f_hf is not None
     assert all(result.finished for result in score.results)
     assert score.cpu_s >= sum(result.cpu_s for result in score.results)

@@ -4,7 +4,7 @@ import numpy as np
 
 from bife_core.fidelity.failings import contributions, failings
 from bife_core.fidelity.measures import Yardstick
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from tests.support.recorded import decisions_of
 
 AMONG = (

@@ -11,7 +11,7 @@ from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.fidelity.high import cost_of, high_fidelity, score_high
 from bife_core.fidelity.solving import Solving
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool

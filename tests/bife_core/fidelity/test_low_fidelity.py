@@ -15,8 +15,7 @@ from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
-from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scorer import Scorer
+from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool
 from tests.support.recorded import decisions_of

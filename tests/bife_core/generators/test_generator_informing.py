@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from bife_core.fidelity.racing import lost
+from bife_core.fidelity.high import lost
+from bife_core.generators.base import FeatureRange, PromptContext
 from bife_core.generators.formula import formula
-from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.generators.prompting import earlier_attempts, measured_features, scores
 from bife_core.search import Sample
 

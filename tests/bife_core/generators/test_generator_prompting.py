@@ -9,9 +9,8 @@ import pytest
 
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES
-from bife_core.generators.base import Attempt, Draft, Message
+from bife_core.generators.base import Attempt, Draft, FeatureRange, Message, PromptContext
 from bife_core.generators.parsing import parse_answer
-from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.generators.prompting import (
     OPERATORS,
     assemble,

@@ -6,7 +6,7 @@ import pytest
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Call
-from bife_core.generators.prompt_context import PromptContext
+from bife_core.generators.base import PromptContext
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
 from bife_core.search import Sample, SampleRequest

@@ -23,10 +23,9 @@ from bife_core.generators.account import (
     recorded_calls,
     used_shares,
 )
-from bife_core.generators.base import Draft
+from bife_core.generators.base import Draft, PromptContext
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import SampleRequest
 from bife_core.store import StoreError
 from tests.support.model_answers import MODEL
@@ -78,9 +77,7 @@ def ask_for(writer: OpenAIGenerator, count: int) -> list[Draft | BaseException]:
 
 
 def test_sums_are_exact_to_the_last_fraction_of_a_cent() -> None:
-    spent = Spending()
-    for _ in range(1000):
-        spent = spent.plus(call(cost_usd=Decimal("0.0000001")))
+    spent = Spending.of([call(cost_usd=Decimal("0.0000001"))] * 1000)
     assert spent.cost_usd == Decimal("0.0001")
     assert (spent.calls, spent.tokens) == (1000, 15_000)
 

@@ -183,7 +183,7 @@ def test_a_seed_decides_everything_and_any_text_can_be_a_parent(operator: str) -
 def test_another_process_with_another_hash_seed_writes_the_same() -> None:
     program = (
         "from bife_core.search import Sample, SampleRequest\n"
-        "from bife_core.generators.prompt_context import PromptContext\n"
+        "from bife_core.generators.base import PromptContext\n"
         "from bife_core.generators.offline import OfflineGenerator\n"
         "generator, parents = OfflineGenerator(), ()\n"
         "for seed, operator in enumerate(('i1', 'i1', 'e1', 'e2', 'm1', 'm2')):\n"

@@ -15,10 +15,9 @@ from pydantic import SecretStr
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Call
-from bife_core.generators.base import Draft, DraftingStoppedError, NoDraftError
+from bife_core.generators.base import Draft, DraftingStoppedError, NoDraftError, PromptContext
 from bife_core.generators.model_settings import ModelApiSettings, holding_key
 from bife_core.generators.openai_compatible import OpenAIGenerator, offered
-from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi, Said

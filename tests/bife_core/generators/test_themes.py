@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from bife_core.features import FEATURES, GROUPS
-from bife_core.generators.prompt_context import FeatureRange
-from bife_core.generators.themes import theme, themes
+from bife_core.generators.base import FeatureRange
+from bife_core.generators.prompting import theme, themes
 
 
 def ranges(*roles: str) -> list[FeatureRange]:

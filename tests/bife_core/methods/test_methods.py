@@ -20,8 +20,7 @@ from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS, Method, ScipMethod
 from bife_core.methods.loading import load_method, method_of
-from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scorer import Scorer
+from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import solve
 from bife_core.report import Report, render_page

@@ -15,8 +15,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.export import export_c
 from bife_core.methods.loading import method_of
-from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scorer import Scorer
+from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.scip.solving import SolveResult
 from tests.bife_core.scip.test_branching import paper_model
 from tests.support.exported import branchings, exported

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.agreement import disagree
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError
@@ -18,7 +17,7 @@ from bife_core.rules import compile_rule
 from bife_core.scip.libscip import library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import PAPER, SolverConfig
-from bife_core.scip.solving import SolveSettings, apply, parameters
+from bife_core.scip.solving import SolveSettings, apply, disagree, parameters
 from tests.support.weighted import Weighted
 
 

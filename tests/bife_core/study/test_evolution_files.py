@@ -1,4 +1,5 @@
 from bife_core.search import GenerationSummary, Sample, SearchCost
+from bife_core.search.population import ranked
 from bife_core.study import files
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[{}]\n"
@@ -27,7 +28,7 @@ def test_samples_are_ranked_by_high_then_low_fidelity():
 
 def test_samples_are_read_as_they_were_written(tmp_path):
     files.write_samples(tmp_path / "new", FOUND)
-    assert files.read_samples(tmp_path / "new") == tuple(files.ranked(FOUND))
+    assert files.read_samples(tmp_path / "new") == tuple(ranked(FOUND))
     assert files.read_samples(tmp_path) is None
 
 

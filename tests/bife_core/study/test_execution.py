@@ -4,7 +4,7 @@ from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference
 from bife_core.scip.solving import SolveResult
-from bife_core.study.execution import execution
+from bife_core.study.prompt_context import execution
 from tests.support.measured import solved
 
 CONFIG = HighFidelityConfig(time_limit_s=10.0)

@@ -21,8 +21,7 @@ from bife_core.generators import (
 )
 from bife_core.generators.prompting import assemble
 from bife_core.rules import CompiledRule, compile_rule
-from bife_core.search import Sample, SampleRequest, WrittenRequest
-from bife_core.search.config import open_search as search_of
+from bife_core.search import Sample, SampleRequest, WrittenRequest, open_search as search_of
 from bife_core.study.prompt_context import (
     ContextBuilder,
     Past,

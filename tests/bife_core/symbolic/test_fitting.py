@@ -22,9 +22,8 @@ from bife_core.generators.offline.operators import sample_rule
 from bife_core.generators.offline.source import write
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search.types import Fit
-from bife_core.symbolic.columns import Columns, ConditionalLogit
 from bife_core.symbolic.drafting import breed, fit_rules, form_of
-from bife_core.symbolic.fitting import Fitted, Fitter
+from bife_core.symbolic.fitting import Columns, ConditionalLogit, Fitted, Fitter
 from tests.support.recorded import planted
 
 EXPERT = product((Leaf(18), 1.0), (Leaf(24), 0.5), (Leaf(48), -0.75))

@@ -1,4 +1,4 @@
-"""Solves: each once, stored before it is used, and with the cause of a failure.
+"""Solves in pinned worker processes: each once, stored before it is used, and with the cause of a failure.
 
 A solve without a result is the fault of the rule, of the instance or of the machine. Where something other than the
 rule may have ended the worker, RPB solves the same instance: if the machine fails RPB too, nothing is known of the rule
@@ -76,10 +76,6 @@ class SolveJob(Value):
     def limit_s(self) -> float:
         """Seconds after which the worker is killed, as far as it had a core to itself."""
         return 2.0 * (self.settings.time_limit_s or 86_400.0) + _GRACE_S
-
-    def under(self, method: Method) -> SolveJob:
-        """Return the same job for another method."""
-        return self.model_copy(update={"method": method})
 
 
 @dataclass(frozen=True)
@@ -165,7 +161,7 @@ def run_solves(
     solved = done(groups, progress)
     controls = {one.job.key: one for one in solved if one.job.method.identity == RPB}
     unclear = {
-        place: one.job.under(_CONTROL)
+        place: one.job.model_copy(update={"method": _CONTROL})
         for place, one in enumerate(solved)
         if one.failure is not None and one.cause != "rule"
     }
@@ -266,7 +262,7 @@ class _Batch:
         jobs = [self.jobs[place] for place in places]
         warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
         futures = self.pool.submit_batch(
-            "bife_core.solves.jobs:work",
+            "bife_core.solves:work",
             [{**warm, **job.model_dump(mode="json")} for job in jobs],
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
             reads=[job.path for job in jobs],

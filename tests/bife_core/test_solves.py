@@ -16,7 +16,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.machine import here
 from bife_core.methods.base import Method, ScipMethod
 from bife_core.methods.loading import load_method
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, run_solves
@@ -53,7 +53,7 @@ def test_a_stored_solve_is_found_under_new_names_and_on_the_same_machine_only(
     assert first.result is not None
     assert (first.reused, first.result.machine) == (False, here())
     assert (again.reused, again.result) == (True, first.result.model_copy(update={"instance": "today"}))
-    monkeypatch.setattr("bife_core.solves.jobs.here", lambda: "another machine")
+    monkeypatch.setattr("bife_core.solves.here", lambda: "another machine")
     assert not run_solves(renamed, store, pool)[0].reused
 
 
@@ -63,7 +63,7 @@ def test_a_key_tells_apart_what_a_result_depends_on(
     rule = load_method("pseudocost_product")
     builtin = ScipMethod(name="pscost")
     before = [SolveJob.of(tiny_auctions[0], method, SETTINGS).key for method in (rule, builtin)]
-    monkeypatch.setattr("bife_core.solves.jobs.code_digest", lambda: "other formulas")
+    monkeypatch.setattr("bife_core.solves.code_digest", lambda: "other formulas")
     after = [SolveJob.of(tiny_auctions[0], method, SETTINGS).key for method in (rule, builtin)]
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
 

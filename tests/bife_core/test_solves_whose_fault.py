@@ -14,7 +14,7 @@ from bife_core.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.high import score_high, score_trial
 from bife_core.fidelity.low import score_low
 from bife_core.fidelity.solving import Solving
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store

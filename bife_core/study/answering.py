@@ -1,0 +1,248 @@
+"""The answers to what a search asks: found among its events, or worked out in threads and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from functools import partial
+from threading import Lock
+from typing import Final, cast
+
+from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.solving import Reference
+from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError, NoDraftError, Spending
+from bife_core.generators.account import out_of_time, reached
+from bife_core.search import (
+    Answer,
+    BaseSearch,
+    ReflectionRequest,
+    Request,
+    SampleRequest,
+    SearchCost,
+    SolveRequest,
+    TrialRequest,
+    WrittenRequest,
+)
+from bife_core.solves import OutOfTimeError
+from bife_core.study.evaluator import Evaluator, UnansweredError
+from bife_core.study.journal import (
+    Drafted,
+    EntryType,
+    HighScored,
+    Journal,
+    JournalError,
+    Referred,
+    Scored,
+    Tried,
+    Unanswered,
+)
+from bife_core.study.prompt_context import Past
+
+SILENT_REQUESTS: Final = 4
+"""Requests in a row that a model API leaves unanswered before a search that was answered earlier stops."""
+
+
+class Answering:
+    """Answers the requests of a search, and adds up what that cost, whenever it was done.
+
+    `ended_by` says which limit of the budget is reached, and `unwritten` are the requests that have no rule for it.
+    `limit` is how many rules may be sampled in all, None for no such limit.
+    """
+
+    def __init__(self, search: BaseSearch, journal: Journal, cost: SearchCost) -> None:
+        self.cost = cost
+        self.solves: dict[str, HighScore] = {}
+        self.ended_by: str | None = None
+        self.unwritten: set[str] = set()
+        self.limit: int | None = None
+        self._search, self._journal = search, journal
+        self._asked = self._silence = 0
+        self._answered = False  # by the model API, in this process
+        self._lock = Lock()
+
+    def answers(
+        self,
+        requests: Sequence[Request],
+        evaluator: Evaluator,
+        threads: Executor,
+        progress: Callable[[int, int], object],
+    ) -> tuple[Answer, ...]:
+        """Return the answers in the order of the requests; `progress` is called with how many there are, of how many.
+
+        Raises `GeneratorError` if no further rule can be written until a person changes something.
+        """
+        self._evaluator, self._heard = evaluator, False
+        self._past = Past(
+            samples=self._search.samples,
+            scores={entry.id: entry.score for entry in self._journal.of(Scored)},
+            reference=found.reference if (found := self._journal.find(Referred)) else None,
+            solved={entry.id: entry.score for entry in self._journal.of(HighScored)},
+            tau=self._search.summaries[-1].tau if self._search.summaries else None,
+        )
+        if any(
+            isinstance(one, SolveRequest) and not self._journal.find(HighScored, one.id) for one in requests
+        ):
+            with suppress(OutOfTimeError):  # which the threads find too, and end the search by
+                self._reference()  # now, so that a failure is not met once by each thread
+        pending = [threads.submit(self._answer, one) if self._may_be_asked(one) else None for one in requests]
+        results: list[Answer | NoDraftError] = []
+        try:
+            for request, future in zip(requests, pending, strict=True):
+                results.append(self._result(request, future))
+                progress(len(results), len(requests))
+        finally:
+            for future in pending:
+                if future is not None:
+                    future.cancel()
+        # The others were waited for all the same: what they cost must not be lost.
+        stop = next((error for error in results if isinstance(error, DraftingStoppedError)), None)
+        stop = stop or self._outage([error for error in results if isinstance(error, UnansweredError)])
+        if stop is not None:
+            raise stop
+        return tuple(
+            result if isinstance(result, Answer) else self._given_up(request, result)
+            for request, result in zip(requests, results, strict=True)
+        )
+
+    def _may_be_asked(self, request: Request) -> bool:
+        """Whether no limit of the budget keeps a request from being answered, as one is that was answered before."""
+        sampled = isinstance(request, SampleRequest) and request.source is None
+        self._asked += sampled
+        if not (sampled or isinstance(request, ReflectionRequest)) or self._journal.find(Drafted, request.id):
+            return True
+        if sampled and self.limit is not None and self._asked > self.limit:
+            why = f"The run was asked for no more than {self.limit:,} samples in all."
+            self.ended_by = self.ended_by or why
+        budget = self._evaluator.account.budget
+        self.ended_by = self.ended_by or reached(budget, Spending(), self.cost.solver_s)
+        return self.ended_by is None
+
+    def _result(self, request: Request, future: Future[Answer] | None) -> Answer | NoDraftError:
+        """Wait for an answer and count what it cost; return why a draft has none now."""
+        if future is None:
+            return self._not_written(request)
+        try:
+            answer = future.result()
+        except OutOfTimeError:
+            self.ended_by = self.ended_by or out_of_time(self._evaluator.account.budget)
+            return Answer(id=request.id, failure=self.ended_by)
+        except (DraftingStoppedError, BudgetReachedError, UnansweredError) as error:
+            if error.draft is not None and error.draft.attempts:
+                asked = cast(WrittenRequest, request)
+                self._journal.add(Unanswered(request=asked, draft=error.draft, reason=str(error)))
+            if isinstance(error, BudgetReachedError):
+                self.ended_by = self.ended_by or str(error)
+                return self._not_written(request)
+            return error
+        self._count(request)
+        return answer
+
+    def _not_written(self, request: Request) -> Answer:
+        self.unwritten.add(request.id)
+        return Answer(id=request.id, failure=f"Not written: {self.ended_by}")
+
+    def _given_up(self, request: Request, error: NoDraftError) -> Answer:
+        """Go on without what a model API did not write, now and whenever the search is taken up again."""
+        if self.ended_by is not None or error.draft is None:
+            return self._not_written(request)
+        self._journal.add(Drafted(request=cast(WrittenRequest, request), draft=error.draft))
+        answer = self._answer(request)
+        self._count(request)
+        return answer
+
+    def _answer(self, request: Request) -> Answer:
+        evaluator, name = self._evaluator, request.id
+        match request:
+            case ReflectionRequest():
+                draft = self._draft(request)
+                return Answer(id=name, text=draft.text, failure=draft.failure)
+            case SampleRequest():
+                draft = self._draft(request)
+                scored = self._once(
+                    Scored, name, lambda: Scored(id=name, score=evaluator.score(request, draft))
+                )
+                known = scored.score.model_dump(include={"sha", "behaviour", "f_lf", "failure"})
+                return Answer(
+                    id=name, source=scored.score.source or draft.source, thought=draft.thought, **known
+                )
+            case TrialRequest():
+                tried = self._once(
+                    Tried, name, lambda: Tried(request=request, score=evaluator.try_out(request))
+                )
+                return Answer(id=name, costs=tried.score.costs or (), failure=tried.score.failure)
+            case SolveRequest():
+                solved = self._once(
+                    HighScored,
+                    name,
+                    lambda: HighScored(id=name, score=evaluator.solve(request, self._reference())),
+                )
+                return Answer(
+                    id=name, **solved.score.model_dump(include={"f_hf", "eliminated", "failure", "costs"})
+                )
+
+    def _draft(self, request: WrittenRequest) -> Draft:
+        """Return what was written for a request, or have it written."""
+        entry, score = self._journal.find(Drafted, request.id), None
+        if entry is None:
+            draft, score = self._evaluator.write(request, self._past)
+            self._heard |= any(not attempt.recorded for attempt in draft.attempts)
+            entry = self._journal.add(Drafted(request=request, draft=draft))
+        elif entry.request != request:
+            raise JournalError(
+                f"The journal in {self._journal.folder} has an answer to another request {request.id} than this search "
+                "makes: it was written by another version of BiFE. Move the folder away to have the search made anew."
+            )
+        if score is not None:
+            self._once(Scored, request.id, partial(Scored, id=request.id, score=score))
+        return entry.draft
+
+    def _reference(self) -> Reference:
+        """Return RPB's solves of the design instances, made before the first rule is evaluated in the solver."""
+        with self._lock:
+            return self._once(Referred, "", lambda: Referred(reference=self._evaluator.refer())).reference
+
+    def _once(self, kind: type[EntryType], subject: str, make: Callable[[], EntryType]) -> EntryType:
+        """Return the stored event of a kind on a subject, or make one and store it."""
+        return self._journal.find(kind, subject) or self._journal.add(make())
+
+    def _outage(self, errors: Sequence[UnansweredError]) -> DraftingStoppedError | None:
+        """Return why the search must stop if the model API does not answer any more, or never did in this process.
+
+        A request that goes unanswered among others that are answered is a failed sample; so is one that is refused, for
+        it will be refused again. An hour without network is not to become a search without rules.
+        """
+        self._answered |= self._heard
+        if self._heard or not errors or self.ended_by is not None:
+            self._silence = 0
+            return None
+        self._silence += len(errors)
+        refused = all(error.draft.unanswered == "refused" for error in errors)
+        if self._silence < SILENT_REQUESTS and (self._answered or refused):
+            return None
+        only = len(errors) == 1
+        silence = (
+            "did not answer the only request"
+            if only
+            else f"answered none of the last {self._silence} requests"
+        )
+        return DraftingStoppedError(f"The model API {silence}. {errors[0].draft.failure} Run again to go on.")
+
+    def _count(self, request: Request) -> None:
+        """Add what an answer cost, whenever that was."""
+        cost, name, stored = self.cost, request.id, self._journal.stored
+        match request:
+            case ReflectionRequest():
+                cost = cost.plus("generation", stored(Drafted, name).draft.seconds, "reflections")
+            case SampleRequest():
+                if request.source is None:
+                    cost = cost.plus("generation", stored(Drafted, name).draft.seconds, "samples")
+                cost = cost.plus("f_lf", stored(Scored, name).score.seconds)
+            case TrialRequest():
+                cost = cost.plus("tuning", stored(Tried, name).score.cpu_s, "trials")
+            case SolveRequest():
+                if not self.solves:
+                    cost = cost.plus("f_hf", stored(Referred).reference.cpu_s)
+                score = self.solves[name] = stored(HighScored, name).score
+                cost = cost.solved_with(name, score.cpu_s, score.f_hf)
+        self.cost = cost
