@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from bench import emit, home_of, parser_of
@@ -107,7 +108,7 @@ def shifted(frame: pd.DataFrame, method: str, baseline: str, what: str) -> dict[
 
 def beside(own: pd.Series[float], other: pd.Series[float]) -> dict[str, Any]:
     """Return the ratio of CPU times by instance with its interval, and the worst instance."""
-    found = ratio_interval(own.tolist(), other.tolist())
+    found = ratio_interval(np.log(own / other))
     known = {"ratio": found.ratio, "ci_low": found.low, "ci_high": found.high}
     line: dict[str, Any] = {name: value and round(value, 3) for name, value in known.items()}
     ratios = (own / other)[(own > LONG_S) | (other > LONG_S)]

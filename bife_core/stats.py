@@ -1,25 +1,20 @@
 """Statistics of solve costs: geometric means, paired ratios with intervals, exact tests (paper, appendix E).
 
-Costs are compared by instance. Several seeds of one instance are not independent observations, so they are
-collapsed to their geometric mean first; what is resampled and ranked afterwards are instances.
+Costs are compared by the logarithms of ratios, one per instance: several seeds of one instance are not independent
+observations, so that they are collapsed to their geometric mean first (`bife_core.evaluation.comparing`).
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import scipy  # imports what is used of it then: its statistics take most of a second
 from numpy.typing import ArrayLike, NDArray
-
-Costs: TypeAlias = (
-    Mapping[str, Sequence[float]] | Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64]
-)
-"""Costs of one method per instance: by name with a cost per seed, a row of seeds each, or one cost each."""
 
 CONFIDENCE: Final = 0.95
 """Level of intervals and tests, over all uses of a test set together."""
@@ -37,9 +32,9 @@ _SAME: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """How many times the costs of `a` are those of `b`, below 1 where `a` is cheaper.
+    """A ratio of costs: the geometric mean over instances, below 1 where the first is cheaper.
 
-    The ratio is the geometric mean over instances of cost a / cost b; the ends of the bootstrap interval are None where
+    The ends of the bootstrap interval are None where
     the data give none, and `note` says why there is no interval, or why it is a point.
     """
 
@@ -90,48 +85,16 @@ def _logs(values: ArrayLike) -> NDArray[np.float64]:
     return np.log(array)
 
 
-def log_ratios(costs_a: Costs, costs_b: Costs) -> NDArray[np.float64]:
-    """Return log(cost a / cost b) per instance, seeds collapsed first; negative where `a` is cheaper.
-
-    Raises
-    ------
-    ValueError
-        If the two do not speak of the same instances, or a cost is not positive and finite.
-
-    Examples
-    --------
-    >>> np.exp(log_ratios({"x": [1.0, 4.0], "y": [3.0]}, {"x": [4.0, 4.0], "y": [4.0]})).round(2).tolist()
-    [0.5, 0.75]
-    """
-    if isinstance(costs_a, Mapping) and isinstance(costs_b, Mapping):
-        if costs_a.keys() != costs_b.keys():
-            odd = ", ".join(sorted(costs_a.keys() ^ costs_b.keys()))
-            raise ValueError(
-                f"Both costs must be of the same instances; these are in only one of them: {odd}."
-            )
-        costs_a, costs_b = ([costs[name] for name in sorted(costs)] for costs in (costs_a, costs_b))
-    if len(costs_a) != len(costs_b) or not len(costs_a):
-        raise ValueError(
-            f"Both costs must be of the same instances; found {len(costs_a)} and {len(costs_b)}."
-        )
-    return np.array([_logs(a).mean() - _logs(b).mean() for a, b in zip(costs_a, costs_b, strict=True)])
-
-
-def ratio(costs_a: Costs, costs_b: Costs) -> float:
-    """Return the geometric mean over instances of cost a / cost b; raises as `log_ratios`."""
-    return float(np.exp(log_ratios(costs_a, costs_b).mean()))
-
-
 def ratio_interval(
-    costs_a: Costs, costs_b: Costs, confidence: float = CONFIDENCE, rng: np.random.Generator | int = 0
+    log_ratios: ArrayLike, confidence: float = CONFIDENCE, rng: np.random.Generator | int = 0
 ) -> RatioInterval:
-    """Return the geometric-mean ratio of two costs with a paired bootstrap interval over instances.
+    """Return the geometric mean of ratios, given by their logarithms, with a paired bootstrap interval over instances.
 
     The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined. One instance
     gives no interval, and equal ratios give a point; `note` says so. `rng` draws the resamples, or is the seed of a
-    generator that does. Raises ValueError as `log_ratios`.
+    generator that does.
     """
-    logs = log_ratios(costs_a, costs_b)
+    logs = np.asarray(log_ratios, dtype=np.float64)
     mean = float(np.exp(logs.mean()))
     if logs.size == 1:
         return RatioInterval(
@@ -163,8 +126,8 @@ def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float
     return np.round(mean, 12)
 
 
-def signed_rank_test(costs_a: Costs, costs_b: Costs) -> float:
-    """Return the p-value of the exact two-sided Wilcoxon signed-rank test on log ratios; raises as `log_ratios`.
+def signed_rank_test(log_ratios: ArrayLike) -> float:
+    """Return the p-value of the exact two-sided Wilcoxon signed-rank test.
 
     Notes
     -----
@@ -174,10 +137,10 @@ def signed_rank_test(costs_a: Costs, costs_b: Costs) -> float:
 
     Examples
     --------
-    >>> signed_rank_test([1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 3.0])
+    >>> signed_rank_test([-0.7, -0.7, -0.7, -1.1])
     0.125
     """
-    logs = log_ratios(costs_a, costs_b)
+    logs = np.asarray(log_ratios, dtype=np.float64)
     # Logarithms of equal factors differ in the last bits; ranks must not see that.
     logs = np.round(logs[np.abs(logs) >= _SAME], 12)
     if logs.size == 0:
@@ -212,9 +175,9 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted.tolist())
 
 
-def win_tie_loss(costs_a: Costs, costs_b: Costs) -> tuple[int, int, int]:
-    """Return on how many instances `a` is cheaper, as cheap, costlier; raises as `log_ratios`."""
-    logs = log_ratios(costs_a, costs_b)
+def win_tie_loss(log_ratios: ArrayLike) -> tuple[int, int, int]:
+    """Return how many ratios are below 1, 1, and above."""
+    logs = np.asarray(log_ratios, dtype=np.float64)
     wins, losses = int(np.sum(logs < -_SAME)), int(np.sum(logs > _SAME))
     return wins, logs.size - wins - losses, losses
 

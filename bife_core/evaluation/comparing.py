@@ -19,8 +19,6 @@ from bife_core.stats import (
     CONFIDENCE,
     UpperBound,
     holm,
-    log_ratios,
-    ratio,
     ratio_interval,
     share_bound,
     signed_rank_test,
@@ -214,15 +212,19 @@ def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     )
 
 
-def paired_costs(
+def log_costs(
     frame: pd.DataFrame, method: str, baseline: str, metric: Metric, by: str = "group"
-) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Return the costs of two methods by group, or by digest, one per instance and seed of which both have a cost."""
-    grouped = _paired(frame, method, baseline, metric).groupby(level=by, sort=False)
-    ours, theirs = (
-        {str(name): costs.tolist() for name, costs in grouped[column]} for column in (method, baseline)
-    )
-    return ours, theirs
+) -> pd.DataFrame:
+    """Return the mean logarithms of two methods' costs by group, or by digest, in the order of the frame.
+
+    They are over the instances and seeds of which both methods have a cost.
+    """
+    return _paired(frame, method, baseline, metric).groupby(level=by, sort=False).mean()
+
+
+def _log_ratios(frame: pd.DataFrame, method: str, baseline: str, metric: str) -> pd.Series[float]:
+    costs = log_costs(frame, method, baseline, METRICS[metric])
+    return costs[method] - costs[baseline]
 
 
 _SOLVED: Final = ["group", "digest", "seed"]
@@ -230,8 +232,8 @@ _SOLVED: Final = ["group", "digest", "seed"]
 
 
 def _paired(frame: pd.DataFrame, method: str, baseline: str, metric: Metric) -> pd.DataFrame:
-    """Return a column of costs for each of two methods, by group, digest and seed of which both have a cost."""
-    valued = frame.assign(cost=metric.of(frame))
+    """Return the logarithms of two methods' costs, by group, digest and seed of which both have a cost."""
+    valued = frame.assign(cost=np.log(metric.of(frame)))
     table = valued.pivot_table(index=_SOLVED, columns="method", values="cost", sort=False)
     return table.reindex(columns=[method, baseline]).dropna()
 
@@ -250,11 +252,11 @@ def compare_pair(
         return Comparison.model_validate(known)
     frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
-    ours, theirs = paired_costs(frame, method, baseline, METRICS[metric])
-    interval = ratio_interval(ours, theirs, confidence=confidence, rng=0)
-    p_value = signed_rank_test(ours, theirs)
-    wins, ties, losses = win_tie_loss(ours, theirs)
-    nodes, time = (ratio(*paired_costs(frame, method, baseline, METRICS[name])) for name in ("nodes", "time"))
+    logs = _log_ratios(frame, method, baseline, metric)
+    interval = ratio_interval(logs.sort_index(), confidence, rng=0)
+    p_value = signed_rank_test(logs)
+    wins, ties, losses = win_tie_loss(logs)
+    nodes, time = (math.exp(_log_ratios(frame, method, baseline, of).mean()) for of in ("nodes", "time"))
     return Comparison(
         **known,
         ratio=interval.ratio,
@@ -263,7 +265,7 @@ def compare_pair(
         node_ratio=nodes,
         per_node_ratio=time / nodes,
         instances=frame["digest"].nunique(),
-        groups=len(ours),
+        groups=len(logs),
         solves=len(shared),
         missing=ended[method]["missing"],
         baseline_missing=ended[baseline]["missing"],
@@ -275,28 +277,23 @@ def compare_pair(
         ties=ties,
         losses=losses,
         note=interval.note,
-        **_tail(frame, ours, theirs, confidence, interval.low),
+        **_tail(frame, logs, confidence, interval.low),
     )
 
 
 def _tail(
-    frame: pd.DataFrame,
-    ours: dict[str, list[float]],
-    theirs: dict[str, list[float]],
-    confidence: float,
-    low: float | None,
+    frame: pd.DataFrame, logs: pd.Series[float], confidence: float, low: float | None
 ) -> dict[str, Any]:
-    """Return the fields of `Tail`; costs are by group, in the order in which groups were solved."""
-    logs = log_ratios(list(ours.values()), list(theirs.values()))
+    """Return the fields of `Tail`; ratios are by group, in the order in which groups were solved."""
     bound = UpperBound.of(logs, confidence)
     further = bound.further(math.log(low) if low else float(logs.mean()))
-    slower, worst = int((logs > math.log(SLOW)).sum()), list(ours)[int(logs.argmax())]
+    slower, worst = int((logs > math.log(SLOW)).sum()), str(logs.idxmax())
     return {
         "bound": math.exp(bound.value),
         "further": int(further) if math.isfinite(further) else None,
         "slower": slower,
         "slower_share": share_bound(slower, len(logs)),
-        "worst": float(np.exp(logs.max())),
+        "worst": math.exp(logs.max()),
         "worst_instance": dict(zip(frame["digest"], frame["instance"], strict=True)).get(worst, worst),
     }
 

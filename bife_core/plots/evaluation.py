@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from bife_core.plots.style import BLUE, GREEN, GREY, ORANGE, new_figure, readable_log, tidy
-from bife_core.stats import geometric_mean, log_ratios
+from bife_core.stats import geometric_mean
 
 _NAMED_INSTANCES: Final = 60
 """Above this many instances their names would overlap."""
@@ -37,21 +37,11 @@ def ratios(intervals: Mapping[str, tuple[float, float | None, float | None]], la
 
 
 def instance_costs(
-    rule: Mapping[str, Sequence[float]],
-    baseline: Mapping[str, Sequence[float]],
-    *,
-    rule_label: str,
-    baseline_label: str,
-    unit: str,
+    costs: Mapping[str, tuple[float, float]], *, rule_label: str, baseline_label: str, unit: str
 ) -> Figure:
-    """Draw what each instance cost with the rule and with the baseline, the greatest saving on top.
-
-    Costs are positive, by instance and one per seed; seeds are collapsed by geometric mean. Raises ValueError if they
-    do not pair up.
-    """
-    logs = log_ratios(rule, baseline)
-    names = np.array(sorted(rule))[np.argsort(-logs, kind="stable")]
-    ours, theirs = (np.array([geometric_mean(costs[name]) for name in names]) for costs in (rule, baseline))
+    """Draw what each instance cost with the rule and with the baseline, both positive, the greatest saving on top."""
+    names = sorted(sorted(costs), key=lambda name: costs[name][1] / costs[name][0])
+    ours, theirs = np.array([costs[name] for name in names]).T
     rows, few = np.arange(len(names)), len(names) <= _NAMED_INSTANCES
     figure = new_figure(7.0, max(2.4, 0.24 * len(names) + 1.2) if few else 7.0)
     axes = figure.subplots()
@@ -61,10 +51,10 @@ def instance_costs(
     axes.scatter(ours, rows, s=size, color=BLUE, marker="o", label=rule_label, zorder=3)
     readable_log(axes)
     axes.set_xlabel(unit)
-    axes.set_yticks(rows if few else [], names.tolist() if few else [], fontsize=8)
+    axes.set_yticks(rows if few else [], names if few else [], fontsize=8)
     if not few:
         axes.set_ylabel(f"{len(names)} instances")
-    axes.set_title(f"{rule_label} / {baseline_label} = {np.exp(logs.mean()):.2f} (geometric mean)")
+    axes.set_title(f"{rule_label} / {baseline_label} = {geometric_mean(ours / theirs):.2f} (geometric mean)")
     tidy(axes)
     axes.legend(frameon=False, fontsize=9, loc="best")
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from bife_core import plots
-from bife_core.evaluation.comparing import branched, known_as, p_text, paired_costs, ratio_figure
+from bife_core.evaluation.comparing import branched, known_as, log_costs, p_text, ratio_figure
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report.data import Report, SearchRecord
@@ -58,12 +59,10 @@ def _results(report: Report) -> Iterator[ReportFigure]:
 def _instance_costs(evaluation: EvaluationSummary) -> Figure:
     frame, lead, metric = evaluation.frame, evaluation.lead, METRICS[evaluation.lead.metric]
     names = frame.drop_duplicates("digest").set_index("digest")["instance"]
-    ours, theirs = (
-        {str(names[digest]): costs for digest, costs in of_method.items()}
-        for of_method in paired_costs(branched(frame), lead.method, lead.baseline, metric, by="digest")
-    )
+    logs = log_costs(branched(frame), lead.method, lead.baseline, metric, by="digest")
+    costs = {str(names[one]): (math.exp(own), math.exp(other)) for one, own, other in logs.itertuples()}
     labels = {"rule_label": known_as(lead.method), "baseline_label": known_as(lead.baseline)}
-    return plots.instance_costs(ours, theirs, unit=metric.unit or metric.words, **labels)
+    return plots.instance_costs(costs, unit=metric.unit or metric.words, **labels)
 
 
 def _searches(report: Report) -> Iterator[ReportFigure]:

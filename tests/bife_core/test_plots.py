@@ -102,9 +102,8 @@ def test_lineage_shows_ancestors_only_and_each_arrow_once() -> None:
 
 
 def test_instance_costs_are_ordered_by_their_ratio() -> None:
-    rule = {"a": [2.0], "b": [1.0, 4.0], "c": [1.0]}
-    baseline = {"a": [1.0], "b": [8.0], "c": [2.0]}
-    figure = plots.instance_costs(rule, baseline, rule_label="mine", baseline_label="RPB", unit="nodes")
+    costs = {"a": (2.0, 1.0), "b": (2.0, 8.0), "c": (1.0, 2.0)}
+    figure = plots.instance_costs(costs, rule_label="mine", baseline_label="RPB", unit="nodes")
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "c", "b"], "greatest saving on top"
     assert labels(axes) == ["RPB", "mine"]
