@@ -37,12 +37,14 @@ _GRACE_S = 30.0
 class SolveJob(Value):
     """One instance, one method, one set of settings.
 
-    `scope` is a hash of the solves that it is interleaved with; a stored solve of another scope is not used.
+    `group` is that of the instance. `scope` is a hash of the solves that it is interleaved with; a stored solve of
+    another scope is not used.
     """
 
     instance: str
     path: Path
     instance_digest: str
+    group: str
     method: AnyMethod
     settings: SolveSettings
     scope: str = ""
@@ -54,6 +56,7 @@ class SolveJob(Value):
             instance=instance.name,
             path=instance.path,
             instance_digest=instance.digest,
+            group=instance.group,
             method=method,
             settings=settings,
             scope=scope,
@@ -93,6 +96,11 @@ class Solved:
     cause: Cause | None = None
     reused: bool = False
     rpb_failure: str | None = None
+
+    @property
+    def method(self) -> str:
+        """What the method is called."""
+        return self.job.method.name
 
     @property
     def rules_fault(self) -> str | None:

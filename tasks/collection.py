@@ -15,12 +15,13 @@ from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import interleaved, labelled, measure
+from bife_core.evaluation.measuring import interleaved, labelled
 from bife_core.evaluation.precheck import Precheck, gain
 from bife_core.fidelity.solving import Solving, measure_reference
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import load_method
 from bife_core.scip.solver import SolverConfig
+from bife_core.solves import run_solves
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of
 from tasks.home import project_home
@@ -167,14 +168,14 @@ def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
     another first look reuses these solves, a run does not.
     """
     general, protocol = load_method(GENERAL), EvaluationConfig(seeds=(0,), time_limit_s=_LOOK_S)
-    cells = measure(
+    solved = run_solves(
         interleaved(labelled([load_method(RPB), general]), instances, protocol, SolverConfig()),
-        worker_pool(),
         home_store(),
+        worker_pool(),
         warm_up_s=protocol.warm_up_s,
         note=observer().note,
         machine_may_fail=True,
     )
-    found = {(cell.method, cell.job.instance): cell.result for cell in cells}
+    found = {(one.method, one.job.instance): one.result for one in solved}
     pairs = {one.name: (found[general.name, one.name], found[RPB, one.name]) for one in instances}
     return Precheck.of([rpb for _, rpb in pairs.values()]), gain(general.name, pairs, _LOOK_S)

@@ -12,10 +12,11 @@ from typing import Any
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Cell, interleaved, labelled, measure
+from bife_core.evaluation.measuring import interleaved, labelled
 from bife_core.fidelity.high import high_fidelity
 from bife_core.fidelity.solving import Solving, misbehaviour
 from bife_core.methods.base import Method
+from bife_core.solves import Solved, run_solves
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -61,12 +62,8 @@ def choose(
     groups = interleaved(
         methods, instances, EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s), solving.solver
     )
-    measured = measure(groups, solving.pool, solving.solves, progress=progress, note=note)
-    aside = {
-        one.job.instance: why
-        for one in measured
-        if one.solved is not None and (why := one.solved.rpb_failure) is not None
-    }
+    measured = run_solves(groups, solving.solves, solving.pool, progress=progress, note=note)
+    aside = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
     for instance, why in aside.items():
         if note is not None:
             note(f"{instance} is set aside in validation, because RPB fails on it too: {why}")
@@ -92,7 +89,7 @@ def choose(
     )
 
 
-def _row(one: Cell) -> dict[str, Any]:
+def _row(one: Solved) -> dict[str, Any]:
     return {
         "rule": one.method,
         "instance": one.job.instance,

@@ -11,44 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
 from bife_core.benchmarks.base import Instance, marks
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.machine import here
 from bife_core.methods.base import BUILTIN_METHODS, Method, ScipMethod
-from bife_core.sandbox import Workers
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solved, SolveJob, run_solves
+from bife_core.scip.solving import SolveSettings
+from bife_core.solves import SolveJob
 from bife_core.store import Store
 from bife_core.values import digest_of
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One solve of an evaluation: its method's label, its instance's group, and once done what became of it."""
-
-    method: str
-    job: SolveJob
-    group: str
-    solved: Solved | None = None
-
-    @property
-    def result(self) -> SolveResult | None:
-        """The result, which bears the method's label: a stored solve may have another's."""
-        found = self.solved.result if self.solved is not None else None
-        return found.model_copy(update={"method": self.method}) if found is not None else None
-
-    @property
-    def failure(self) -> str | None:
-        """Why there is no result."""
-        return self.solved.failure if self.solved is not None else None
-
-
 def labelled(methods: Sequence[Method]) -> dict[str, Method]:
-    """Return methods by a label of their own; the same method given twice counts once.
+    """Return methods by a label of their own, which they are called by; the same method given twice counts once.
 
     Examples
     --------
@@ -59,11 +35,14 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
     # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
     names = [method.name for method in distinct] + [*BUILTIN_METHODS]
-    return {
+    labels = [
         f"{one.name} ({one.identity[:6]})"
         if names.count(one.name) > 1 and one.identity != one.name
-        else one.name: one
+        else one.name
         for one in distinct
+    ]
+    return {
+        label: one.model_copy(update={"name": label}) for label, one in zip(labels, distinct, strict=True)
     }
 
 
@@ -72,7 +51,7 @@ def interleaved(
     instances: Sequence[Instance],
     config: EvaluationConfig,
     solver: SolverConfig,
-) -> list[tuple[Cell, ...]]:
+) -> list[list[SolveJob]]:
     """Return all solves in groups; those of a group run one after the other on one core.
 
     Seeds are the outer loop, so that a run that stops early has seen as many instances as possible.
@@ -81,22 +60,14 @@ def interleaved(
     identities = [method.identity for method in methods.values()]
     facts = [identities, [instance.digest for instance in instances], config.seeds, config.warm_up_s]
     scope = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    labels, groups = list(methods), []
+    every, groups = list(methods.values()), []
     for number, seed in enumerate(config.seeds):
         settings = SolveSettings(solver=solver, time_limit_s=config.time_limit_s, seed=seed)
         for position, instance in enumerate(instances):
-            first = (position + number) % len(labels)
-            order = labels[first:] + labels[:first]
-            jobs = (SolveJob.of(instance, methods[label], settings, scope) for label in order)
-            groups.append(tuple(Cell(*one, instance.group) for one in zip(order, jobs, strict=True)))
+            first = (position + number) % len(every)
+            order = every[first:] + every[:first]
+            groups.append([SolveJob.of(instance, method, settings, scope) for method in order])
     return groups
-
-
-def measure(groups: Sequence[tuple[Cell, ...]], pool: Workers, store: Store, **options: Any) -> list[Cell]:
-    """Do the solves that are not stored yet, and return all in the order given; see `run_solves` for the options."""
-    solved = run_solves([[cell.job for cell in group] for group in groups], store, pool, **options)
-    cells = (cell for group in groups for cell in group)
-    return [replace(cell, solved=one) for cell, one in zip(cells, solved, strict=True)]
 
 
 def key_of(rule: Method) -> str:

@@ -23,7 +23,7 @@ from bife_core.evaluation.comparing import (
     statement,
 )
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Cell, interleaved, labelled, measure
+from bife_core.evaluation.measuring import interleaved, labelled
 from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
 from bife_core.fidelity.solving import misbehaviour, totals
 from bife_core.machine import Machine, this_machine
@@ -34,6 +34,7 @@ from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, contradictions, refuted
+from bife_core.solves import Solved, run_solves
 from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
 from bife_core.values import Value
@@ -231,12 +232,12 @@ def evaluate(
         )
     label = next(label for label, method in every.items() if method.identity == baseline.identity)
     sizes = looks(len(instances)) if beat is not None else [len(instances)]
-    measured: list[Cell] = []
+    measured: list[Solved] = []
     for begin, end in pairwise([0, *sizes]):
-        measured += measure(
+        measured += run_solves(
             interleaved(every, instances[begin:end], config, solver),
-            pool,
             solves,
+            pool,
             warm_up_s=config.warm_up_s,
             progress=progress,
             note=note,
@@ -271,7 +272,7 @@ def looks(instances: int) -> list[int]:
 
 
 def summarise(
-    measured: Sequence[Cell],
+    measured: Sequence[Solved],
     methods: dict[str, Method],
     baseline: str,
     config: EvaluationConfig,
@@ -306,12 +307,12 @@ def summarise(
         comparisons=comparisons,
         protocol=config,
         use=use,
-        reused=sum(one.solved is not None and one.solved.reused for one in measured),
+        reused=sum(one.reused for one in measured),
         **known,
     )
 
 
-def _row(one: Cell, wrong: str | None) -> dict[str, Any]:
+def _row(one: Solved, wrong: str | None) -> dict[str, Any]:
     """Return the row of a solve; one without a result has the same fields, empty."""
     known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
     if one.result is not None:
@@ -319,7 +320,7 @@ def _row(one: Cell, wrong: str | None) -> dict[str, Any]:
     return known | {
         "instance": one.job.instance,
         "digest": one.job.instance_digest,
-        "group": one.group,
+        "group": one.job.group,
         "method": one.method,
         "seed": one.job.settings.seed,
         "failure": one.failure or wrong,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation.measuring import Cell
 from bife_core.evaluation.summary import EvaluationSummary, summarise
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
@@ -47,18 +46,18 @@ def solved(
     bound: float = 7.0,
     nodes: int = 10,
     integral: float = 2.0,
-) -> Cell:
+) -> Solved:
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
     job = SolveJob.of(instance, METHODS[method], SolveSettings(time_limit_s=LIMIT_S))
     if cpu_s is None:
-        return Cell(method, job, instance.group, Solved(job, None, "the rule hung.", "rule"))
+        return Solved(job, None, "the rule hung.", "rule")
     made = result(
         instance=instance.name, method=method, nodes=nodes, lp_iterations=5, cpu_s=cpu_s, branching_s=0.1,
         primal_bound=bound, dual_bound=bound, primal_dual_integral=integral,
         **({"status": "timelimit", "gap": 0.2} if cpu_s >= LIMIT_S else {}),
     )  # fmt: skip
-    return Cell(method, job, instance.group, Solved(job, made, None, "rule"))
+    return Solved(job, made, None, "rule")
 
 
 def summary(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bife_core import solves as jobs
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
@@ -21,7 +22,7 @@ from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings, contradictions, disagree
-from bife_core.solves import SolveJob, jobs
+from bife_core.solves import SolveJob
 from bife_core.store import Store
 from tests.support import measured
 
@@ -78,11 +79,11 @@ def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None
     groups = interleaved(methods, tiny_auctions[:3], CONFIG, SolverConfig())
     assert [len(group) for group in groups] == [3] * 6
     for group in groups:
-        assert len({(solve.job.instance, solve.job.settings.seed) for solve in group}) == 1
-        assert {solve.method for solve in group} == set(methods)
-    firsts = [group[0].method for group in groups]
+        assert len({(solve.instance, solve.settings.seed) for solve in group}) == 1
+        assert {solve.method.name for solve in group} == set(methods)
+    firsts = [group[0].method.name for group in groups]
     assert {firsts.count(method) for method in methods} == {2}
-    seeds = [group[0].job.settings.seed for group in groups]
+    seeds = [group[0].settings.seed for group in groups]
     assert seeds == sorted(seeds), "a run that stops early has seen all instances once"
 
 
@@ -178,20 +179,18 @@ def test_an_evaluation_that_may_promote_stops_once_that_is_decided(
     """A rule that is a little slower is given up early, one that is now fast and now slow when it is hopeless."""
     solving: list[int] = []
 
-    def invented(cells: list[Any], *_args: Any, **_options: Any) -> list[Any]:
+    def invented(groups: list[Any], *_args: Any, **_options: Any) -> list[Any]:
         found = []
-        for number, group in enumerate(cells, start=sum(solving)):
+        for number, group in enumerate(groups, start=sum(solving)):
             factor = factors[number % len(factors)]
             found += [
-                measured.solved(
-                    one.method, number, 10.0 * (factor if one.method == measured.RULE.name else 1.0)
-                )
-                for one in group
+                measured.solved(name, number, 10.0 * (factor if name == measured.RULE.name else 1.0))
+                for name in (job.method.name for job in group)
             ]
-        solving.append(len(cells))
+        solving.append(len(groups))
         return found
 
-    monkeypatch.setattr("bife_core.evaluation.summary.measure", invented)
+    monkeypatch.setattr("bife_core.evaluation.summary.run_solves", invented)
     instances = [Instance(f"m{k}", Path(f"m{k}.mps"), f"{k:016d}") for k in range(60)]
     config = EvaluationConfig(seeds=(0,), time_limit_s=100)
     pool: Any = type("Pool", (), {"workers": 1})
