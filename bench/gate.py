@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import emit, parser_of
-from bife_core.evaluation.comparing import Tail, compare
+from bife_core.evaluation.comparing import Ratio, compare
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.evaluation.summary import looks
 from bife_core.stats import CONFIDENCE, UpperBound, confidence_of
@@ -114,19 +114,8 @@ def promoted(rows: list[dict[str, Any]], limit_s: float) -> bool:
         return False
     frame = solve_frame(rows, limit_s if math.isfinite(limit_s) else 1000.0)
     (found,) = compare(frame, ("rule",), "relpscost", confidence=LEVEL)
-    fields = {
-        "ratio",
-        "ci_low",
-        "ci_high",
-        "confidence",
-        "baseline",
-        "groups",
-        "instances",
-        "solves",
-        "missing",
-    }
     evidence = Evidence(
-        **found.model_dump(include=fields | {"proofs", "baseline_proofs", *Tail.model_fields}),
+        **found.model_dump(include={"baseline", *Ratio.model_fields}),
         sha="a", benchmark="null", size="test", p_value=found.p_adjusted, seeds=1, evaluation_run="", test_digest="",
     )  # fmt: skip
     return gate(evidence, None).promote

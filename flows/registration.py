@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from bife_core.config import PipelineConfig
-from bife_core.evaluation.comparing import Tail
+from bife_core.evaluation.comparing import Ratio
 from flows.reporting.conduct import CHALLENGER_REGISTERED, announce, tried_again
 from flows.results import EvaluationResult
 from tasks.registry.deciding import register
@@ -14,12 +14,6 @@ from tasks.registry.evidence import Evidence, Origin, RegisteredRule, gate
 from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias, by_hash, champion_of, registered_name
 from tasks.stores import noted, observer
 from tasks.tracking.store import TrackingError
-
-_MEASURED: Final = {
-    "metric", "ratio", "ci_low", "ci_high", "confidence", "instances", "groups", "solves", "missing", "proofs",
-    "baseline_proofs", "baseline_missing", *Tail.model_fields,
-}  # fmt: skip
-"""Fields that evidence takes from a comparison."""
 
 
 def register_rule(
@@ -90,7 +84,7 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         }
     return Evidence(
         **origin.model_dump(),
-        **lead.model_dump(include=_MEASURED),
+        **lead.model_dump(include=set(Ratio.model_fields)),
         **measured_beside,
         sha=evaluated.sha,
         benchmark=config.instances.label,

@@ -48,34 +48,37 @@ def finding(ci_low: float | None, ci_high: float | None, p_value: float, confide
     return "worse" if ci_low > 1 else "undecided"
 
 
-def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int, baseline_missing: int = 0) -> str:
-    """Return why a method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
-    if baseline_missing:
-        is_or_are = "is" if baseline_missing == 1 else "are"
-        return f"{baseline_missing} of the baseline's {solves} solves {is_or_are} missing"
-    if missing:
-        return f"{missing} of its {solves} solves {'is' if missing == 1 else 'are'} missing"
-    if proofs < baseline_proofs:
-        return f"it finishes {proofs} of {solves} solves, the baseline {baseline_proofs}"
-    return ""
-
-
 SLOW: Final = 1.25
 """On an instance with a larger ratio of costs a method counts as slower."""
 MOST_SLOW: Final = 1 / 3
 """Share of instances on which a champion may be slower, by its upper 95 % limit."""
 
 
-class Tail(Value):
-    """How bad a method may be on instances that were not seen.
+class Ratio(Value):
+    """What a method costs over a baseline by the metric of an evaluation, and how bad it may be on instances not seen.
 
-    It is about `instances` in `groups`. `bound` is an upper confidence bound of the ratio that holds whenever an
+    `ratio` is the geometric mean over the `groups` that the `instances` form, with the ends of its bootstrap interval
+    at the level `confidence` (None where the data give none); below 1 the method is better. Of the pairs of `solves`
+    one that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
+    ended with a proof.
+
+    `bound` is an upper confidence bound of the ratio that holds whenever an
     evaluation stops and whatever the distribution of ratios up to `bife_core.stats.CAP`; `further` is how many more
     groups it takes at least until it is below 1, None if no number is likely to do. In `slower` groups the ratio
     exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst` is the largest ratio, that of
     `worst_instance`.
     """
 
+    metric: Cost = "time"
+    ratio: float = 1.0
+    ci_low: float | None = None
+    ci_high: float | None = None
+    confidence: float = CONFIDENCE
+    solves: int = 0
+    missing: int = 0
+    baseline_missing: int = 0
+    proofs: int = 0
+    baseline_proofs: int = 0
     instances: int = 0
     groups: int = 0
     bound: float | None = None
@@ -84,6 +87,20 @@ class Tail(Value):
     slower_share: float = 1.0
     worst: float = 1.0
     worst_instance: str = ""
+
+    @property
+    def obstacle(self) -> str:
+        """Why the method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
+        if self.baseline_missing:
+            is_or_are = "is" if self.baseline_missing == 1 else "are"
+            return f"{self.baseline_missing} of the baseline's {self.solves} solves {is_or_are} missing"
+        if self.missing:
+            return (
+                f"{self.missing} of its {self.solves} solves {'is' if self.missing == 1 else 'are'} missing"
+            )
+        if self.proofs < self.baseline_proofs:
+            return f"it finishes {self.proofs} of {self.solves} solves, the baseline {self.baseline_proofs}"
+        return ""
 
     @property
     def unit(self) -> str:
@@ -119,36 +136,23 @@ class Tail(Value):
         )
 
 
-class Comparison(Tail):
+class Comparison(Ratio):
     """One method against the baseline on the same instances, by the metric of the evaluation.
 
-    Costs are collapsed to geometric means over each of the `groups` that the `instances` form, seeds with them.
-    `ratio` is the geometric mean over groups of the method's cost over the baseline's, with the ends of its bootstrap
-    interval (None where the data give none); below 1 the method is better. `node_ratio` is the same for nodes
-    and `per_node_ratio` for CPU seconds a node; their product is the ratio of CPU times. Of the pairs of `solves` one
-    that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
-    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on groups, `p_adjusted` its
-    Holm adjustment over `family` tests, none where the comparison is the `primary` one. On `wins`, `ties` and `losses`
-    groups the method is cheaper, as cheap, costlier; `unbranched` instances are left out because no method branches on
-    them. `note` is what limits the statement; empty if nothing does.
+    Costs are collapsed to geometric means over each of the groups, seeds with them. `node_ratio` is the ratio for nodes
+    and `per_node_ratio` for CPU seconds a node; their product is the ratio of CPU times. `p_value` is that of the exact
+    two-sided Wilcoxon signed-rank test on groups, `p_adjusted` its Holm adjustment over `family` tests, none where the
+    comparison is the `primary` one. On `wins`, `ties` and `losses` groups the method is cheaper, as cheap, costlier;
+    `unbranched` instances are left out because no method branches on them. `note` is what limits the statement; empty
+    if nothing does.
     """
 
     setting: str
     method: str
     baseline: str
-    metric: Cost
-    confidence: float
     unbranched: int = 0
-    ratio: float = 1.0
-    ci_low: float | None = None
-    ci_high: float | None = None
     node_ratio: float = 1.0
     per_node_ratio: float = 1.0
-    solves: int = 0
-    missing: int = 0
-    baseline_missing: int = 0
-    proofs: int = 0
-    baseline_proofs: int = 0
     p_value: float = 1.0
     p_adjusted: float = 1.0
     family: int = 1
@@ -163,11 +167,6 @@ class Comparison(Tail):
         """Better or worse only if interval and adjusted test agree; never better with an `obstacle`."""
         found = finding(self.ci_low, self.ci_high, self.p_adjusted, self.confidence)
         return "undecided" if found == "better" and self.obstacle else found
-
-    @property
-    def obstacle(self) -> str:
-        """Why the method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
-        return obstacle(self.missing, self.proofs, self.baseline_proofs, self.solves, self.baseline_missing)
 
 
 def branched(frame: pd.DataFrame) -> pd.DataFrame:
@@ -284,7 +283,7 @@ def compare_pair(
 def _tail(
     frame: pd.DataFrame, logs: pd.Series[float], confidence: float, low: float | None
 ) -> dict[str, Any]:
-    """Return the fields of `Tail`; ratios are by group, in the order in which groups were solved."""
+    """Return the fields of a `Ratio` on instances not seen; ratios are by group, in the order of the solves."""
     bound = UpperBound.of(logs, confidence)
     further = bound.further(math.log(low) if low else float(logs.mean()))
     slower, worst = int((logs > math.log(SLOW)).sum()), str(logs.idxmax())

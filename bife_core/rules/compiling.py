@@ -77,11 +77,11 @@ def compile_rule(
     from bife_core.rules.machine_code import compile_program
 
     try:
-        code = compile_program(program.text, program.features, program.sha)
+        address = compile_program(program.text, program.features, program.sha)
     except Exception as error:  # noqa: BLE001 - numba raises many types; each means "cannot compile this"
         return Rejection("type", f"The rule is too large or too deep for numba ({type(error).__name__}).")
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
-    return CompiledRule(name or f"rule_{program.sha[:8]}", text, program.sha, program.features, code)
+    return CompiledRule(name or f"rule_{program.sha[:8]}", text, program.sha, program.features, address)
 
 
 def recompiled(source: str, name: str) -> CompiledRule:

@@ -8,7 +8,6 @@ only, never memory.
 
 from __future__ import annotations
 
-import ctypes
 import math
 import threading
 from typing import Any, Final
@@ -24,35 +23,18 @@ from bife_core.features import N_FEATURES
 
 _njit: Any = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-_PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+_libraries: Final[dict[str, Any]] = {}
+"""Machine code by the hash of its rule; it stays loaded for the life of the process."""
 
-_libraries: dict[str, MachineCode] = {}
 _lock = threading.RLock()
 
 
-class MachineCode:
-    """Machine code of one rule; stays loaded for the life of the process."""
-
-    def __init__(self, library: Any, symbol: str) -> None:
-        self._library = library
-        self.address = int(library.get_pointer_to_function(symbol))
-        self._call = _PROTOTYPE(self.address)
-
-    def run(
-        self, X: np.ndarray[Any, np.dtype[np.float64]], out: np.ndarray[Any, np.dtype[np.float64]]
-    ) -> None:
-        """Score all rows of a C-contiguous matrix."""
-        self._call(X.ctypes.data, len(X), out.ctypes.data)
-
-
-def compile_program(text: str, features: frozenset[int], sha: str) -> MachineCode:
-    """Compile a scalar program, unless this process has it already; raises whatever numba does."""
+def compile_program(text: str, features: frozenset[int], sha: str) -> int:
+    """Compile a scalar program, unless this process has it already, and return its address; raises what numba does."""
     with _lock, global_compiler_lock:
-        known = _libraries.get(sha)
-        if known is None:
-            library = _link(_scorer(text, len(features)), sorted(features), sha)
-            known = _libraries[sha] = MachineCode(library, f"bife_score_{sha}")
-        return known
+        if sha not in _libraries:
+            _libraries[sha] = _link(_scorer(text, len(features)), sorted(features), sha)
+        return int(_libraries[sha].get_pointer_to_function(f"bife_score_{sha}"))
 
 
 def _scorer(text: str, arguments: int) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,9 @@ import numpy.typing as npt
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 
-if TYPE_CHECKING:
-    from bife_core.rules.machine_code import MachineCode
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
+_PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 _LONGEST_REASON: Final = 300
 
 RejectionKind = Literal[
@@ -97,13 +96,12 @@ class CompiledRule:
         n x `N_FEATURES`; the function returns 0. It stays valid for the life of the process and takes no Python lock.
     """
 
-    def __init__(self, name: str, source: str, sha: str, features: frozenset[int], code: MachineCode) -> None:
+    def __init__(self, name: str, source: str, sha: str, features: frozenset[int], address: int) -> None:
         self.name = name
         self.source = source
         self.sha = sha
         self.features = features
-        self.address = code.address
-        self._code = code
+        self.address = address
 
     def __repr__(self) -> str:
         return f"CompiledRule({self.name!r})"
@@ -132,5 +130,5 @@ class CompiledRule:
                 f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
             )
         scores = np.empty(len(matrix))
-        self._code.run(matrix, scores)
+        _PROTOTYPE(self.address)(matrix.ctypes.data, len(matrix), scores.ctypes.data)
         return scores

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from bife_core.evaluation.comparing import Tail, finding, obstacle, p_text
+from bife_core.evaluation.comparing import Ratio, finding, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
 from bife_core.methods.base import RPB
 from bife_core.scip.cost import Cost
@@ -33,12 +33,11 @@ class Origin(Value):
     lineage: str = ""
 
 
-class Evidence(Origin, Tail):
+class Evidence(Origin, Ratio):
     """What is known of a rule when it is registered; each field becomes a tag of its version.
 
-    `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, with its interval at the level
-    `confidence` and the adjusted p-value of the exact test; `time_ratio` is that of CPU time. `missing` solves gave no
-    result or a wrong one, `unfinished` ones ended at a limit, and `proofs` ended with a proof. `use` counts the uses of
+    `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, `p_value` the adjusted one of the
+    exact test, and `time_ratio` the ratio of CPU times. `unfinished` solves ended at a limit. `use` counts the uses of
     the test instances, and is 0 if they served a search or were chosen among others. `likeness` is JSON of their
     `bife_core.benchmarks.formulation.Likeness`. `solver` names the settings of SCIP it was measured under, and
     `solver_params` is JSON of what they set beside SCIP's defaults. What begins with ``champion`` compares with the
@@ -48,21 +47,11 @@ class Evidence(Origin, Tail):
     sha: str
     benchmark: str
     size: str
-    metric: Cost = "time"
-    ratio: float
-    ci_low: float | None = None
-    ci_high: float | None = None
     p_value: float
-    confidence: float
     time_ratio: float | None = None
     baseline: str
     seeds: int
-    solves: int
-    missing: int = 0
-    baseline_missing: int = 0
     unfinished: int = 0
-    proofs: int
-    baseline_proofs: int
     mismatches: int = 0
     use: int = 1
     evaluation_run: str
@@ -90,7 +79,7 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
-    the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` and without `Tail.doubt` both times:
+    the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` and without `Ratio.doubt` both times:
     two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
     metrics, or under different settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
     """
@@ -107,7 +96,7 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
         reason = "Its test instances served a search or were chosen among others, so they are not held out."
     elif one.mismatches:
         reason = "Its solves and RPB's prove different optima, which is a defect."
-    elif hindered := obstacle(one.missing, one.proofs, one.baseline_proofs, one.solves, one.baseline_missing):
+    elif hindered := one.obstacle:
         reason = f"It cannot count as {better} than RPB: {hindered}."
     elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better" and not one.further:
         within = f"{interval_text(one.ci_low, one.ci_high)}, {p_text(one.p_value)}"

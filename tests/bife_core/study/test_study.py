@@ -83,7 +83,7 @@ def test_paths_and_a_search_by_its_class(data: dict[str, Any], tmp_path: Path, c
         ({"config": 3}, "no preset 3"),
         ({"search": "annealing"}, "annealing"),
         ({"decisions": None}, "'bife' goes by F_LF and needs recorded decisions"),
-        ({"instances": ()}, "at least one instance"),
+        ({"instances": ()}, "At least one instance"),
         ({"store": None}, "needs a place for its files"),
     ],
 )
