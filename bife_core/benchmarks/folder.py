@@ -17,7 +17,7 @@ from bife_core.benchmarks.base import SPLITS, Instance, Split, digest_of_file
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.files import write_whole
 from bife_core.sandbox import WorkerFailure, WorkerPool
-from bife_core.scip.libscip import library
+from bife_core.scip.libscip import scip_version
 from bife_core.scip.reading import EXPECTED_FILES, model_format, read_model
 from bife_core.wording import counted
 
@@ -285,7 +285,7 @@ def _key(path: Path) -> str:
         status = path.stat()
     except OSError:
         return str(path)
-    return f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ino} {library().version}"
+    return f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ino} {scip_version()}"
 
 
 def _answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:

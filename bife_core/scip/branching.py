@@ -150,7 +150,7 @@ def attach_scorer(
         raise SolverError(
             "This model was solved or is being solved; attach before optimize, or after freeTransform()."
         )
-    handle = library().handle
+    handle = library()
     scip = ctypes.c_void_p(scip_address(model))
     if handle.SCIPfindBranchrule(scip, PLUGIN_NAME.encode()):
         raise SolverError("This model already has a BiFE rule attached; attach another one to a fresh Model.")

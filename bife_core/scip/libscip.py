@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import llvmlite.binding
 import pyscipopt
@@ -21,28 +21,23 @@ _OKAY: Final = 1
 """SCIP_RETCODE of a call that worked."""
 
 
-class Library(NamedTuple):
-    """The libscip of this process: how its functions are found, and its version, such as ``10.0.2``."""
-
-    handle: ctypes.CDLL
-    version: str
+@cache
+def library() -> ctypes.CDLL:
+    """Return the libscip of this process."""
+    return ctypes.CDLL(pyscipopt.scip.__file__)
 
 
 @cache
-def library() -> Library:
-    """Return the loaded libscip."""
-    handle = ctypes.CDLL(pyscipopt.scip.__file__)
-    parts = ("major", "minor", "tech")
-    return Library(handle, ".".join(str(_function(f"SCIP{part}Version", handle=handle)()) for part in parts))
+def scip_version() -> str:
+    """Return the version of SCIP, such as ``10.0.2``."""
+    return ".".join(str(_function(f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
 
 
-def _function(
-    name: str, result: type[object] = ctypes.c_int, handle: ctypes.CDLL | None = None
-) -> ctypes._NamedFuncPointer:
+def _function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFuncPointer:
     """Return a function of libscip; a `SolverError` says if it is not exported."""
     try:
         # Indexing, unlike attribute access, gives an object of our own, whose result type others do not see.
-        found = (handle or library().handle)[name]
+        found = library()[name]
         found.restype = result
         return found
     except AttributeError as error:

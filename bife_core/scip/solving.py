@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from bife_core.errors import SolverError
 from bife_core.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.scip.cost import Cost
-from bife_core.scip.libscip import library, total
+from bife_core.scip.libscip import scip_version, total
 from bife_core.scip.reading import scip_errors
 from bife_core.scip.solver import Parameter, Seed, SolverConfig
 from bife_core.values import Value
@@ -204,7 +204,7 @@ def versions() -> dict[str, str]:
         own = "source"
     return {
         "bife": own,
-        "scip": library().version,
+        "scip": scip_version(),
         "pyscipopt": pyscipopt.__version__,
         "python": platform.python_version(),
     }

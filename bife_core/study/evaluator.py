@@ -24,9 +24,7 @@ from bife_core.generators import (
     Repairing,
 )
 from bife_core.methods.scorer import RuleMethod
-from bife_core.sandbox import Note, Workers
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
-from bife_core.store import Store
 from bife_core.study.prompt_context import ContextBuilder, Past
 from bife_core.symbolic.drafting import fit_draft
 
@@ -50,12 +48,10 @@ class Evaluator:
     context: ContextBuilder
     generator: Generator
     account: Account
-    pool: Workers
-    solves: Store
+    solving: Solving
     decisions: Path | None
     design: Sequence[Instance]
     training: Sequence[Instance] = ()
-    note: Note | None = None
 
     def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
@@ -66,10 +62,10 @@ class Evaluator:
             if self.decisions is None:
                 raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
             self.account.check_time()
-            return fit_draft(request, self.decisions, self.pool, past.samples), None
+            return fit_draft(request, self.decisions, self.solving.pool, past.samples), None
         context = PromptContext(benchmark=self.context.benchmark)
         if getattr(self.generator, "needs_context", False):
-            context = self.context.build(request, past, self.pool)
+            context = self.context.build(request, past, self.solving.pool)
         check = None
         if self.config.generator.prompts == "informed" and isinstance(request, SampleRequest):
             check = partial(self.score, request)
@@ -81,11 +77,11 @@ class Evaluator:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
         # The numbers of a fitted rule are likeliest as they are.
         low = self.config.low.model_copy(update={"tune": 0}) if request.fit is not None else self.config.low
-        return score_low(draft.source, self.decisions if request.scored else None, low, self.pool)
+        return score_low(draft.source, self.decisions if request.scored else None, low, self.solving.pool)
 
     def refer(self) -> Reference:
         """Solve the design instances with RPB, which others are measured by."""
-        return measure_reference(self.design, self._solving)
+        return measure_reference(self.design, self.solving)
 
     def try_out(self, request: TrialRequest) -> TrialScore:
         """Solve training instances as a search asks."""
@@ -95,19 +91,14 @@ class Evaluator:
         high = self.config.high.model_copy(update={"time_limit_s": request.time_limit_s, "cost": cost})
         instances = [self.training[position] for position in request.instances]
         return score_trial(
-            request.source, request.sample or request.id, instances, replace(self._solving, config=high)
+            request.source, request.sample or request.id, instances, replace(self.solving, config=high)
         )
 
     def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
         """Solve the design instances with a rule."""
         rule = RuleMethod(name=request.id, source=request.sample.source or "")
         race = {"to_beat": request.to_beat, "best": request.best}
-        return score_high(rule, self.design, self._solving, reference=reference, **race)
-
-    @property
-    def _solving(self) -> Solving:
-        until = self.account.until_unix_s
-        return Solving(self.config.high, self.config.solver, self.pool, self.solves, self.note, until)
+        return score_high(rule, self.design, self.solving, reference=reference, **race)
 
 
 def write_draft(

@@ -19,6 +19,7 @@ from bife_core.decisions.collecting import CollectionSummary
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import ConfigError
 from bife_core.evaluation.interface import given_instances
+from bife_core.fidelity.solving import Solving
 from bife_core.generators import Account, Generator, open_generator
 from bife_core.plugins import code_revision
 from bife_core.presets import PresetName, preset, with_overrides
@@ -207,12 +208,10 @@ class Study:
             context=self._context,
             generator=self.generator or open_generator(config.generator, account),
             account=account,
-            pool=workers,
-            solves=journal.store,
+            solving=Solving(config.high, config.solver, workers, journal.store, self.note, until),
             decisions=self.decisions,
             design=self.instances,
             training=self.training,
-            note=self.note,
         )
 
     def _extend(self, samples: int | None) -> int | None:

@@ -91,9 +91,9 @@ def _cores() -> Finding:
 def _scip() -> Finding:
     import pyscipopt
 
-    from bife_core.scip.libscip import library
+    from bife_core.scip.libscip import scip_version
 
-    return Finding("ok", f"{library().version}, PySCIPOpt {pyscipopt.__version__}, {pyscipopt.scip.__file__}")
+    return Finding("ok", f"{scip_version()}, PySCIPOpt {pyscipopt.__version__}, {pyscipopt.scip.__file__}")
 
 
 def _worker() -> Finding:

@@ -33,7 +33,7 @@ from bife_core.scip.compiled.memory import (
     store_float64,
 )
 from bife_core.scip.compiled.rows import by_row, forget_entries, rows_may_differ, same_row, take_row
-from bife_core.scip.libscip import library
+from bife_core.scip.libscip import scip_version
 
 _objective, _structure = inlined(columns.objective), inlined(columns.structure)
 _fractionality, _pseudocost = inlined(columns.fractionality), inlined(columns.pseudocost)
@@ -53,7 +53,7 @@ _ROW_ENTRIES: Final = 0xC0
 _HISTORY: Final = 0x150 // 8
 """Word of a variable that is the address of its history: pseudocosts first, sums of cutoffs further down."""
 _HISTORY_LINES: Final = (0, 64)
-_KNOWS_HISTORY: Final = library().version.startswith("10.")
+_KNOWS_HISTORY: Final = scip_version().startswith("10.")
 """A word that is read, not just fetched, must be known to lie within the struct."""
 
 _LINE: Final = 64

@@ -154,7 +154,7 @@ def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir:
         apply(settings, model)
         stats = attach(model, rule)
         model.optimize()
-        runs = library().handle.SCIPgetNRuns(ctypes.c_void_p(scip_address(model)))
+        runs = library().SCIPgetNRuns(ctypes.c_void_p(scip_address(model)))
         assert (runs > 1, stats.calls > 0, stats.fallbacks) == (True, True, 0)
         walked.append((runs, model.getNTotalNodes(), model.getNLPIterations(), stats.calls))
     assert walked[0] == walked[1]
