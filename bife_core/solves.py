@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final, Literal
 from weakref import WeakKeyDictionary
 
@@ -20,7 +19,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.jit import code_digest
 from bife_core.machine import here
-from bife_core.methods.base import RPB, AnyMethod, Method, ScipMethod
+from bife_core.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import solve
 from bife_core.sandbox import Note, WorkerFailure, Workers
@@ -37,36 +36,19 @@ _GRACE_S = 30.0
 class SolveJob(Value):
     """One instance, one method, one set of settings.
 
-    `group` is that of the instance. `scope` is a hash of the solves that it is interleaved with; a stored solve of
-    another scope is not used.
+    `scope` is a hash of the solves that it is interleaved with; a stored solve of another scope is not used.
     """
 
-    instance: str
-    path: Path
-    instance_digest: str
-    group: str
+    instance: Instance
     method: AnyMethod
     settings: SolveSettings
     scope: str = ""
-
-    @classmethod
-    def of(cls, instance: Instance, method: Method, settings: SolveSettings, scope: str = "") -> SolveJob:
-        """Return the job for an instance of a benchmark."""
-        return cls(
-            instance=instance.name,
-            path=instance.path,
-            instance_digest=instance.digest,
-            group=instance.group,
-            method=method,
-            settings=settings,
-            scope=scope,
-        )
 
     @property
     def key(self) -> str:
         """Hash of all a result depends on but the machine: instance, method, settings, SCIP, code of features."""
         facts = {
-            "digest": self.instance_digest,
+            "digest": self.instance.digest,
             "method": self.method.identity,
             "settings": self.settings.model_dump(mode="json"),
             "scope": self.scope,
@@ -107,7 +89,7 @@ class Solved:
         """What the rule did wrong, as a sentence; None if nothing is known against it."""
         if self.failure is None or self.rpb_failure is not None:
             return None
-        message = f"{self.job.instance}: {self.failure}"
+        message = f"{self.job.instance.name}: {self.failure}"
         return message if self.cause == "rule" else f"{message} RPB does not fail there."
 
 
@@ -122,11 +104,11 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     global _warm
     todo = SolveJob.model_validate(job)
     if warm_up_s > 0 and not _warm:
-        solve(todo.path, "most_fractional", time_limit_s=warm_up_s, seed=todo.settings.seed)
+        solve(todo.instance.path, "most_fractional", time_limit_s=warm_up_s, seed=todo.settings.seed)
     _warm = True
-    result = solve(todo.path, todo.method, settings=todo.settings)
+    result = solve(todo.instance.path, todo.method, settings=todo.settings)
     if result.status in INTERRUPTED:
-        raise SolverError(f"The solve of {todo.instance} under {todo.method.name} was interrupted.")
+        raise SolverError(f"The solve of {todo.instance.name} under {todo.method.name} was interrupted.")
     return result.model_copy(update={"machine": here()}).model_dump(mode="json")
 
 
@@ -179,7 +161,7 @@ def run_solves(
     for place, job in unclear.items():
         control = controls[job.key]
         if control.cause == "machine" and not machine_may_fail:
-            reason = f"{job.instance} could not be solved: {control.failure}"
+            reason = f"{job.instance.name} could not be solved: {control.failure}"
             raise WorkerFailure("died", reason, by_machine=True)
         solved[place] = replace(solved[place], rpb_failure=control.failure)
         if solved[place].cause == "machine" and control.failure is None:
@@ -273,7 +255,7 @@ class _Batch:
             "bife_core.solves:work",
             [{**warm, **job.model_dump(mode="json")} for job in jobs],
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
-            reads=[job.path for job in jobs],
+            reads=[job.instance.path for job in jobs],
         )
         self.sent.update(zip(futures, places, strict=True))
 
@@ -315,7 +297,7 @@ class _Batch:
 
     def _named(self, result: SolveResult, place: int) -> SolveResult:
         job = self.jobs[place]
-        return result.model_copy(update={"instance": job.instance, "method": job.method.name})
+        return result.model_copy(update={"instance": job.instance.name, "method": job.method.name})
 
     def _key(self, place: int, machine: str = "") -> str:
         """Return the key of a solve on a machine, by default on ours."""

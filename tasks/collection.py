@@ -176,6 +176,6 @@ def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
         note=observer().note,
         machine_may_fail=True,
     )
-    found = {(one.method, one.job.instance): one.result for one in solved}
+    found = {(one.method, one.job.instance.name): one.result for one in solved}
     pairs = {one.name: (found[general.name, one.name], found[RPB, one.name]) for one in instances}
     return Precheck.of([rpb for _, rpb in pairs.values()]), gain(general.name, pairs, _LOOK_S)

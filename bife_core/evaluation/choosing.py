@@ -63,7 +63,7 @@ def choose(
         methods, instances, EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s), solving.solver
     )
     measured = run_solves(groups, solving.solves, solving.pool, progress=progress, note=note)
-    aside = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
+    aside = {one.job.instance.name: one.rpb_failure for one in measured if one.rpb_failure is not None}
     for instance, why in aside.items():
         if note is not None:
             note(f"{instance} is set aside in validation, because RPB fails on it too: {why}")
@@ -72,9 +72,9 @@ def choose(
     scores: dict[str, float | None] = {}
     faults: list[str] = []
     for label in methods:
-        solved = [one for one in measured if one.method == label and one.job.instance not in aside]
+        solved = [one for one in measured if one.method == label and one.job.instance.name not in aside]
         results = [one.result for one in solved if one.result is not None]
-        failed = (f"{label} on {one.job.instance}: {one.failure}" for one in solved if one.failure)
+        failed = (f"{label} on {one.job.instance.name}: {one.failure}" for one in solved if one.failure)
         fault = next(failed, None) or misbehaviour(map(dict, results), label)
         scores[label] = None if fault else high_fidelity(results, high)
         faults += filter(None, [fault])
@@ -92,7 +92,7 @@ def choose(
 def _row(one: Solved) -> dict[str, Any]:
     return {
         "rule": one.method,
-        "instance": one.job.instance,
+        "instance": one.job.instance.name,
         "seed": one.job.settings.seed,
         **{name: getattr(one.result, name, None) for name in ("status", "cpu_s", "nodes", "gap")},
         "failure": one.failure,

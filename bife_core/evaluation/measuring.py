@@ -66,7 +66,12 @@ def interleaved(
         for position, instance in enumerate(instances):
             first = (position + number) % len(every)
             order = every[first:] + every[:first]
-            groups.append([SolveJob.of(instance, method, settings, scope) for method in order])
+            groups.append(
+                [
+                    SolveJob(instance=instance, method=method, settings=settings, scope=scope)
+                    for method in order
+                ]
+            )
     return groups
 
 

@@ -318,9 +318,9 @@ def _row(one: Solved, wrong: str | None) -> dict[str, Any]:
     if one.result is not None:
         known = one.result.model_dump(mode="json")
     return known | {
-        "instance": one.job.instance,
-        "digest": one.job.instance_digest,
-        "group": one.job.group,
+        "instance": one.job.instance.name,
+        "digest": one.job.instance.digest,
+        "group": one.job.instance.group,
         "method": one.method,
         "seed": one.job.settings.seed,
         "failure": one.failure or wrong,

@@ -107,7 +107,7 @@ class _Measurement:
         for place, limit_s, one in zip(places, limits_s, found, strict=True):
             if one.rpb_failure is not None:
                 self.notes.append(
-                    f"{one.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
+                    f"{one.job.instance.name} is set aside, because RPB fails on it too: {one.rpb_failure}"
                 )
             self.censored.discard(place)
             self.results.pop(place, None)
@@ -247,7 +247,7 @@ def score_trial(source: str | None, name: str, instances: Sequence[Instance], so
     except RuleError as error:
         return TrialScore(failure=str(error))
     results = tuple(one.result for one in solved if one.result is not None)
-    failures = [one.rules_fault or f"{one.job.instance}: {one.failure}" for one in solved if one.failure]
+    failures = [one.rules_fault or f"{one.job.instance.name}: {one.failure}" for one in solved if one.failure]
     fault = failures[0] if failures else misbehaviour(map(dict, results))
     return TrialScore(
         costs=None if fault else tuple(cost_of(result, solving.config) for result in results),

@@ -72,7 +72,7 @@ def solve_each(
     config, groups = solving.config, []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
         settings = SolveSettings(solver=solving.solver, time_limit_s=limit_s, seed=config.seed)
-        groups.append([SolveJob.of(instance, method, settings)])
+        groups.append([SolveJob(instance=instance, method=method, settings=settings)])
     return run_solves(
         groups, solving.solves, solving.pool, note=solving.note, until_unix_s=solving.until_unix_s
     )
@@ -116,7 +116,7 @@ def measure_reference(instances: Sequence[Instance], solving: Solving) -> Refere
     return Reference(
         results=tuple(one.result for one in solved),
         failures=tuple(
-            f"{one.job.instance} is set aside for the whole search, because RPB fails on it: {one.failure}"
+            f"{one.job.instance.name} is set aside for the whole search, because RPB fails on it: {one.failure}"
             for one in solved
             if one.failure is not None
         ),

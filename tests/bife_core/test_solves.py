@@ -28,7 +28,7 @@ WORST = RuleMethod(name="worst", source="def candidate_variable_score(f):\n    r
 
 
 def jobs(instances: list[Instance], method: Method) -> list[list[SolveJob]]:
-    return [[SolveJob.of(instance, method, SETTINGS)] for instance in instances]
+    return [[SolveJob(instance=instance, method=method, settings=SETTINGS)] for instance in instances]
 
 
 def slow(folder: Path, name: str) -> list[Instance]:
@@ -62,9 +62,15 @@ def test_a_key_tells_apart_what_a_result_depends_on(
 ) -> None:
     rule = load_method("pseudocost_product")
     builtin = ScipMethod(name="pscost")
-    before = [SolveJob.of(tiny_auctions[0], method, SETTINGS).key for method in (rule, builtin)]
+    before = [
+        SolveJob(instance=tiny_auctions[0], method=method, settings=SETTINGS).key
+        for method in (rule, builtin)
+    ]
     monkeypatch.setattr("bife_core.solves.code_digest", lambda: "other formulas")
-    after = [SolveJob.of(tiny_auctions[0], method, SETTINGS).key for method in (rule, builtin)]
+    after = [
+        SolveJob(instance=tiny_auctions[0], method=method, settings=SETTINGS).key
+        for method in (rule, builtin)
+    ]
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
 
 

@@ -112,11 +112,13 @@ class Arena:
 
     def _solve(self, source: str, limit_s: float) -> tuple[str, str]:
         settings = SolveSettings(time_limit_s=600.0, node_limit=200)
-        job = SolveJob.of(self.instance, RuleMethod(name="hostile", source=source), settings)
+        job = SolveJob(
+            instance=self.instance, method=RuleMethod(name="hostile", source=source), settings=settings
+        )
         work = "bife_core.solves:work"
         try:
             result = self.pool.submit(
-                work, job.model_dump(mode="json"), limit_s=limit_s, reads=[job.path]
+                work, job.model_dump(mode="json"), limit_s=limit_s, reads=[job.instance.path]
             ).result()
         except WorkerFailure as failure:
             return ("timeout" if failure.kind == "timeout" else "runtime"), str(failure)

@@ -49,7 +49,7 @@ def solved(
 ) -> Solved:
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
-    job = SolveJob.of(instance, METHODS[method], SolveSettings(time_limit_s=LIMIT_S))
+    job = SolveJob(instance=instance, method=METHODS[method], settings=SolveSettings(time_limit_s=LIMIT_S))
     if cpu_s is None:
         return Solved(job, None, "the rule hung.", "rule")
     made = result(

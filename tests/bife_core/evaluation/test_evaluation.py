@@ -79,7 +79,7 @@ def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None
     groups = interleaved(methods, tiny_auctions[:3], CONFIG, SolverConfig())
     assert [len(group) for group in groups] == [3] * 6
     for group in groups:
-        assert len({(solve.instance, solve.settings.seed) for solve in group}) == 1
+        assert len({(solve.instance.name, solve.settings.seed) for solve in group}) == 1
         assert {solve.method.name for solve in group} == set(methods)
     firsts = [group[0].method.name for group in groups]
     assert {firsts.count(method) for method in methods} == {2}
@@ -113,7 +113,9 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
 
     monkeypatch.setattr(jobs, "solve", watched)
     monkeypatch.setattr(jobs, "_warm", False)
-    job = SolveJob.of(tiny_auctions[0], ScipMethod(name="pscost"), SolveSettings(node_limit=1))
+    job = SolveJob(
+        instance=tiny_auctions[0], method=ScipMethod(name="pscost"), settings=SolveSettings(node_limit=1)
+    )
     for _ in range(2):
         outcome = jobs.work(warm_up_s=0.2, **job.model_dump(mode="json"))
         assert outcome["method"] == "pscost"

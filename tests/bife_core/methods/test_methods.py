@@ -122,7 +122,7 @@ def test_identities_distinguish_methods_by_what_they_do() -> None:
     ids=lambda m: m.kind,
 )
 def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, tiny_auctions: list[Instance]) -> None:
-    job = SolveJob.of(tiny_auctions[0], method, SETTINGS)
+    job = SolveJob(instance=tiny_auctions[0], method=method, settings=SETTINGS)
     back = SolveJob.model_validate_json(job.model_dump_json())
     assert back.method == method
     assert type(back.method) is type(method)
@@ -136,7 +136,7 @@ def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, tiny_auctio
 
 
 def test_a_job_of_a_kind_that_is_not_installed_is_refused(tiny_auctions: list[Instance]) -> None:
-    data = SolveJob.of(tiny_auctions[0], linear(), SETTINGS).model_dump(mode="json")
+    data = SolveJob(instance=tiny_auctions[0], method=linear(), settings=SETTINGS).model_dump(mode="json")
     data["method"]["kind"] = "elsewhere"
     with pytest.raises(
         bife_core.BifeError, match="no method 'elsewhere'; choose one of scip, rule, tuned_rpb, weighted"

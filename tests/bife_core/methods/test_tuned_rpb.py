@@ -73,7 +73,8 @@ def test_it_is_told_by_what_it_changes() -> None:
 
 def test_without_parameters_its_solves_are_those_of_rpb(tiny_auctions: list[Instance]) -> None:
     keys = {
-        SolveJob.of(tiny_auctions[0], one, SolveSettings()).key for one in (ScipMethod(name=RPB), TunedRpb())
+        SolveJob(instance=tiny_auctions[0], method=one, settings=SolveSettings()).key
+        for one in (ScipMethod(name=RPB), TunedRpb())
     }
     assert len(keys) == 1
 
