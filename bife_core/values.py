@@ -6,11 +6,14 @@ import hashlib
 import json
 import reprlib
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bife_core.errors import ConfigError
+
+Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A finite number above 0."""
 
 
 class Value(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from bife_core.values import Value
+from bife_core.values import Positive, Value
 
 
 class CollectionConfig(Value):
@@ -15,6 +15,4 @@ class CollectionConfig(Value):
     decisions_per_instance: int | None = Field(
         None, ge=1, description="Decisions taken from one instance at most; None takes all it gives."
     )
-    time_limit_s: float = Field(
-        600.0, gt=0, allow_inf_nan=False, description="CPU seconds spent on one instance at most."
-    )
+    time_limit_s: Positive = Field(600.0, description="CPU seconds spent on one instance at most.")

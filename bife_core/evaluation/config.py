@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from bife_core.methods.base import BUILTIN_METHODS, METHODS
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import Seed
-from bife_core.values import Value
+from bife_core.values import Positive, Value
 
 
 def _offer_methods(schema: dict[str, Any]) -> None:
@@ -54,9 +54,7 @@ class EvaluationConfig(Value):
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_all_different)] = Field(
         (0, 1, 2, 3, 4), description="SCIP seeds per instance."
     )
-    time_limit_s: float = Field(
-        1000.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
-    )
+    time_limit_s: Positive = Field(1000.0, description="CPU seconds one solve may take.")
     baseline: str = Field(
         "relpscost",
         description="Method the others are compared with; relpscost is RPB.",

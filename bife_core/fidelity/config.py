@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import Seed
-from bife_core.values import Value
+from bife_core.values import Positive, Value
 
 LowMeasure = Literal["accuracy", "depth_regret"]
 """What F_LF is; `bife_core.fidelity.measures` says how each is computed."""
@@ -35,9 +35,7 @@ class HighFidelityConfig(Value):
 
     instances: int = Field(20, ge=1, description="Design instances to solve.")
     cost: Cost = Field("time", description="What a solve costs.")
-    time_limit_s: float = Field(
-        60.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
-    )
+    time_limit_s: Positive = Field(60.0, description="CPU seconds one solve may take.")
     seed: Seed = Field(0, description="SCIP's randomisation seed, and that of the order of a race.")
     load_correction: bool = Field(
         True,

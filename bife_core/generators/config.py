@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.generators.base import Generator
 from bife_core.plugins import Plugins
-from bife_core.values import Value
+from bife_core.values import Positive, Value
 
 GENERATORS: Final[Plugins[Callable[..., Generator]]] = Plugins(
     "generator",
@@ -62,21 +62,12 @@ class BudgetConfig(Value):
 
     calls: int | None = Field(None, ge=1, description="Calls to the model API, failed ones included.")
     tokens: int | None = Field(None, ge=1, description="Tokens of prompts and answers together.")
-    usd: float | None = Field(
-        None,
-        gt=0,
-        allow_inf_nan=False,
-        description="US dollars that model calls may cost; needs BIFE_LLM_PRICE_IN and _OUT.",
+    usd: Positive | None = Field(
+        None, description="US dollars that model calls may cost; needs BIFE_LLM_PRICE_IN and _OUT."
     )
-    hours: float | None = Field(
-        None,
-        gt=0,
-        allow_inf_nan=False,
-        description="Wall-clock hours that the search may run, over all its starts.",
+    hours: Positive | None = Field(
+        None, description="Wall-clock hours that the search may run, over all its starts."
     )
-    solver_s: float | None = Field(
-        None,
-        gt=0,
-        allow_inf_nan=False,
-        description="CPU seconds of solves, those of expert samples included.",
+    solver_s: Positive | None = Field(
+        None, description="CPU seconds of solves, those of expert samples included."
     )
