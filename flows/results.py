@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -85,22 +86,12 @@ class EvaluationResult(Value):
     notes: tuple[str, ...] = ()
 
     @property
-    def endings(self) -> tuple[dict[str, Any], ...]:
-        """One row per instance and seed: what rule and baseline ended with, None where a solve is missing."""
-        roles = {self.summary.rule: "rule", self.summary.baseline: "baseline"}
-        pairs: dict[tuple[str, int], dict[str, Any]] = {}
+    def endings(self) -> dict[tuple[str, int], dict[str, dict[str, Any]]]:
+        """Solves of each instance and seed, by method: what baseline and rule ended with."""
+        pairs = defaultdict[tuple[str, int], dict[str, dict[str, Any]]](dict)
         for row in self.summary.rows:
-            role, instance = roles.get(row["method"]), {name: row[name] for name in ("instance", "seed")}
-            if role is not None:
-                pairs.setdefault((row["instance"], row["seed"]), instance).update(
-                    {
-                        f"{role}_status": row["status"],
-                        f"{role}_objective": row["primal_bound"],
-                        f"{role}_s": row["cpu_s"],
-                        f"{role}_nodes": row["nodes"],
-                    }
-                )
-        return tuple(pairs.values())
+            pairs[row["instance"], row["seed"]][row["method"]] = row
+        return dict(pairs)
 
 
 class PipelineResult(Value):

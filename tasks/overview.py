@@ -148,18 +148,17 @@ def _outcome(kind: str, latest: dict[str, dict[str, Any]]) -> str:
 
 def _days(now: datetime) -> tuple[Day, ...]:
     """Return the days on which calls went out, newest first."""
-    earliest = now - timedelta(days=DAYS - 1)
-    days: defaultdict[str, Day] = defaultdict(lambda: Day(day=""))
-    for began, asked, answered, cost in home_store().call_facts(
-        ["started_unix_s", "prompt_tokens", "completion_tokens", "cost_usd"]
-    ):
-        day = datetime.fromtimestamp(float(began or 0), UTC)
-        if day.date() >= earliest.date():
-            at = days[f"{day:%Y-%m-%d}"]
-            days[f"{day:%Y-%m-%d}"] = Day(
-                day=f"{day:%Y-%m-%d}",
-                calls=at.calls + 1,
-                tokens=at.tokens + int(asked or 0) + int(answered or 0),
-                cost_usd=at.cost_usd if cost is None else (at.cost_usd or Decimal(0)) + Decimal(cost),
-            )
-    return tuple(days[day] for day in sorted(days, reverse=True))
+    earliest = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    fields = ["started_unix_s", "prompt_tokens", "completion_tokens", "cost_usd"]
+    days = defaultdict[str, list[tuple[int, str | None]]](list)
+    for began, asked, answered, cost in home_store().call_facts(fields, earliest.timestamp()):
+        at = datetime.fromtimestamp(float(began or 0), UTC)
+        if at >= earliest:
+            days[f"{at:%Y-%m-%d}"].append((int(asked or 0) + int(answered or 0), cost))
+    return tuple(_day(day, days[day]) for day in sorted(days, reverse=True))
+
+
+def _day(day: str, calls: list[tuple[int, str | None]]) -> Day:
+    costs = [Decimal(cost) for _, cost in calls if cost is not None]
+    tokens = sum(count for count, _ in calls)
+    return Day(day=day, calls=len(calls), tokens=tokens, cost_usd=sum(costs, Decimal(0)) if costs else None)

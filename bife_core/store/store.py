@@ -150,14 +150,13 @@ class Store:
         with self._database.reading() as connection:
             return [(row.key, row.number, json.loads(row.body)) for row in connection.execute(query)]
 
-    def call_facts(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Return fields of the bodies of all calls, as text or numbers; of a large body only these are read."""
+    def call_facts(self, names: Sequence[str], since_unix_s: float) -> list[tuple[Any, ...]]:
+        """Return fields of calls, as text or numbers, of all studies that have had an event since a Unix time."""
         json_body = (type_coerce if self._database.file is not None else cast)(calls.c.body, JSON)
+        recent = select(events.c.study).where(events.c.at_unix_s >= since_unix_s)
+        query = select(*(json_body[name].as_string() for name in names)).where(calls.c.study.in_(recent))
         with self._database.reading() as connection:
-            return [
-                tuple(row)
-                for row in connection.execute(select(*(json_body[name].as_string() for name in names)))
-            ]
+            return [tuple(row) for row in connection.execute(query)]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return those of the solves that are stored, by their keys."""

@@ -101,15 +101,14 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
 def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
     """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
     rows = []
-    for one in compared.endings if compared is not None else ():
-        rule, other = one["rule_status"], one["baseline_status"]
-        cells = [
-            number(one[f"{who}_{what}"], digits)
-            for what, digits in (("objective", 10), ("s", 4), ("nodes", 10))
-            for who in ("baseline", "rule")
-        ]
-        status = rule if rule == other else f"{other} / {rule}"
-        rows.append((one["instance"], "test", str(one["seed"]), status, *cells))
+    if compared is not None:
+        methods = (compared.summary.baseline, compared.summary.rule)
+        for (instance, seed), solves in compared.endings.items():
+            both = [solves[method] for method in methods]
+            status = " / ".join(dict.fromkeys(str(one["status"]) for one in both))
+            shown = {"primal_bound": 10, "cpu_s": 4, "nodes": 10}
+            cells = [number(one[what], digits) for what, digits in shown.items() for one in both]
+            rows.append((instance, "test", str(seed), status, *cells))
     for solve in design:
         objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
         cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]

@@ -71,7 +71,7 @@ def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Wait
 def sections(overview: Overview) -> tuple[Section, ...]:
     """Return the page in parts."""
     one = overview
-    families = [_family(family, one) for family in one.families]
+    families = [(each.label, *_champion(each, one), *_search(each.search, one)) for each in one.families]
     waiting = [(Link(each.name, each.url), _age(one.made - each.since)) for each in one.waiting or ()]
     unasked = "No Prefect server was asked." if one.waiting is None else "Nothing."
     days = [
@@ -89,11 +89,6 @@ def sections(overview: Overview) -> tuple[Section, ...]:
         Section("Not in MLflow yet", "" if lacking else "Nothing.", ("record", "events left"), lacking),
         Section("Disk", used, ("part", "MB"), disk),
     )
-
-
-def _family(family: Family, overview: Overview) -> tuple[Cell, ...]:
-    search = family.search
-    return (family.label, *_champion(family, overview), *_search(search, overview))
 
 
 def _champion(family: Family, overview: Overview) -> tuple[Cell, ...]:

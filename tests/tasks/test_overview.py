@@ -58,6 +58,7 @@ def test_a_family_without_a_champion_shows_what_its_search_found(own_home):
 
 def test_calls_count_on_the_day_they_went_out_and_old_ones_no_longer(own_home):
     now = gather().made
+    home_store().append("a search", "started", {})
     for number, (age_s, cost) in enumerate([(0, "0.25"), (0, "0.5"), (86400, None), (86400 * 40, "9")]):
         made = journals.call(
             f"g00-c{number:02d}",

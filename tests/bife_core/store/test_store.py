@@ -53,8 +53,9 @@ def test_of_all_studies_some_kinds_of_events_and_some_fields_of_calls_are_read(s
     found = [(event.study, event.kind) for event in store.events(None, kinds=["opened", "ended"])]
     assert found == [("a", "opened"), ("a", "ended"), ("b", "opened"), ("b", "ended")]
     store.begin_call("a", "k", {"at": 1.5, "cost": None, "answer": "half a pair: \ud800"})
-    ((at, cost),) = store.call_facts(["at", "cost"])
+    ((at, cost),) = store.call_facts(["at", "cost"], time.time() - 60.0)
     assert (float(at), cost) == (1.5, None)
+    assert store.call_facts(["at"], time.time() + 60.0) == [], "nothing happened since in its study"
 
 
 def test_threads_and_processes_that_append_at_once_lose_nothing(store, tmp_path):
