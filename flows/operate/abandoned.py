@@ -8,15 +8,7 @@ import socket
 from typing import Any, Final
 
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterId,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-    TaskRunFilter,
-    TaskRunFilterState,
-    TaskRunFilterStateType,
-)
+from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.states import Cancelled, Crashed
@@ -26,7 +18,7 @@ from flows.reporting.conduct import own_process, report_end
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
 
-_OPEN: Final = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+_OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]}}}
 
 
 def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> None:
@@ -52,16 +44,15 @@ def cancel_own(client: SyncPrefectClient, reason: str) -> None:
 
 
 def _open_runs(client: SyncPrefectClient) -> list[FlowRun]:
-    states = FlowRunFilterState(type=FlowRunFilterStateType(any_=_OPEN))
     # The youngest first, so that nothing is open below a run by the time it is closed.
     order = FlowRunSort.EXPECTED_START_TIME_DESC
-    return client.read_flow_runs(flow_run_filter=FlowRunFilter(state=states), sort=order)
+    return client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(_OPEN), sort=order)
 
 
 def _close(client: SyncPrefectClient, run: FlowRun) -> None:
     tasks = client.read_task_runs(
-        flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])),
-        task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=_OPEN))),
+        flow_run_filter=FlowRunFilter.model_validate({"id": {"any_": [run.id]}}),
+        task_run_filter=TaskRunFilter.model_validate(_OPEN),
     )
     for task in tasks:
         client.set_task_run_state(task.id, Crashed(message=GONE), force=True)

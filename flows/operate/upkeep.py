@@ -8,12 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterEndTime,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-)
+from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import TERMINAL_STATES
 from prefect.exceptions import ObjectNotFound
 
@@ -56,8 +51,8 @@ def prune(before_unix_s: float, *, remove: bool) -> list[Pruned]:
 
 
 def _ended(client: SyncPrefectClient, before: datetime) -> list[UUID]:
-    state = FlowRunFilterState(type=FlowRunFilterStateType(any_=list(TERMINAL_STATES)))
-    wanted = FlowRunFilter(state=state, end_time=FlowRunFilterEndTime(before_=before))
+    old = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
+    wanted = FlowRunFilter.model_validate(old)
     found: list[UUID] = []
     while page := client.read_flow_runs(flow_run_filter=wanted, limit=_PAGE, offset=len(found)):
         found += [run.id for run in page]

@@ -9,15 +9,7 @@ from typing import Final, NamedTuple
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
-from prefect.client.schemas.filters import (
-    ArtifactFilter,
-    ArtifactFilterKey,
-    FlowFilter,
-    FlowFilterName,
-    FlowRunFilter,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-)
+from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
 from prefect.client.schemas.objects import StateType
 from prefect.utilities.urls import url_for
 
@@ -52,10 +44,9 @@ class Section(NamedTuple):
 
 def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Waiting]:
     """Return the runs of a Prefect server that wait for a person; `pages` is the address of its pages."""
-    paused = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PAUSED]))
     runs = client.read_flow_runs(
-        flow_filter=FlowFilter(name=FlowFilterName(any_=[*ASKING])),
-        flow_run_filter=FlowRunFilter(state=paused),
+        flow_filter=FlowFilter.model_validate({"name": {"any_": ASKING}}),
+        flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.PAUSED]}}}),
     )
     return [
         Waiting(
@@ -146,9 +137,8 @@ def renew() -> None:
     with get_client(sync_client=True) as client:
         text = markdown(gather(lambda: waiting_in(client)))
         about = "Champions, searches, money, what waits and what the disk holds"
-        found = client.read_artifacts(
-            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[KEY])), limit=1
-        )
+        wanted = ArtifactFilter.model_validate({"key": {"any_": [KEY]}})
+        found = client.read_artifacts(artifact_filter=wanted, limit=1)
         if found:
             client.update_artifact(found[0].id, ArtifactUpdate(data=text, description=about))
         else:

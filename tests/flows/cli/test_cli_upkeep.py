@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId
+from prefect.client.schemas.filters import LogFilter
 from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Running
@@ -53,7 +53,7 @@ def test_prune_says_what_would_go_and_removes_it_when_told_to(prepared, bife, tm
         with pytest.raises(ObjectNotFound):
             client.read_flow_run(gone)
         assert client.read_flow_run(stays).state_type == StateType.COMPLETED
-        of_run = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[gone]))
+        of_run = LogFilter.model_validate({"flow_run_id": {"any_": [gone]}})
         until(lambda: client.read_logs(of_run) == [], "the log to go", 60)
 
 

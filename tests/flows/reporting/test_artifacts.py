@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from prefect import flow, task
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+from prefect.client.schemas.filters import ArtifactFilter
 
 from bife_core.errors import BifeError, RuleError
 from flows.conclusions import links
@@ -18,7 +18,7 @@ from tasks.states import with_message
 
 def artifacts(key: str) -> list[Any]:
     """All versions of an artifact, newest last."""
-    wanted = ArtifactFilter(key=ArtifactFilterKey(any_=[key]))
+    wanted = ArtifactFilter.model_validate({"key": {"any_": [key]}})
     with get_client(sync_client=True) as client:
         found = client.read_artifacts(artifact_filter=wanted)
     return sorted(found, key=lambda artifact: artifact.created)

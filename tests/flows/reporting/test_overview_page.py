@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+from prefect.client.schemas.filters import ArtifactFilter
 
 from flows.reporting.conduct import conducted
 from flows.reporting.overview import KEY, markdown, renew
@@ -64,7 +64,7 @@ def ending() -> None:
 
 def shown():
     with get_client(sync_client=True) as client:
-        return client.read_artifacts(artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[KEY])))
+        return client.read_artifacts(artifact_filter=ArtifactFilter.model_validate({"key": {"any_": [KEY]}}))
 
 
 def test_the_end_of_a_run_renews_the_one_artifact(prepared, monkeypatch):
