@@ -10,15 +10,30 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bife_core.rules.language import FUNCTION_NAME
 from tests.support.model_answers import USAGE, completion, good_answer, rule_source
 
 if TYPE_CHECKING:
     from tests.support.model_api import ModelRequest
 
 
+_USE = "```python\nfeatures = [0.0] * 72\nprint(candidate_variable_score(features))\n```"
+_ODD_JSON = '{"a": NaN, "b": "\\ud800 \\u0000", "c": ' + "9" * 400 + "}"
+_ODD_USAGE = {"prompt_tokens": "many", "completion_tokens": -3}
+
+
+def _next(handler: ModelRequest) -> str:
+    """Return the next good answer."""
+    return good_answer(handler.api.next_answer())
+
+
+def _fenced(name: str, value: str) -> str:
+    return f"```python\ndef {name}(variable_features):\n    return {value}\n```"
+
+
 def _good(handler: ModelRequest) -> None:
     time.sleep(handler.api.delay_s)
-    handler.answer(good_answer(handler.api.next_answer()))
+    handler.answer(_next(handler))
 
 
 def _apt(handler: ModelRequest) -> None:
@@ -35,41 +50,6 @@ def _apt(handler: ModelRequest) -> None:
 def _unfenced(handler: ModelRequest) -> None:
     source = rule_source(handler.api.next_answer())
     handler.answer(f"The rule multiplies fractionality and gains.\n\n{source}\nI hope it helps.")
-
-
-def _two_blocks(handler: ModelRequest) -> None:
-    example = "```python\nfeatures = [0.0] * 72\nprint(candidate_variable_score(features))\n```"
-    handler.answer(good_answer(handler.api.next_answer()) + "\nUse it like this:\n\n" + example)
-
-
-def _wrong_name(handler: ModelRequest) -> None:
-    handler.answer("```python\ndef score(variable_features):\n    return variable_features[18]\n```")
-
-
-def _broken_code(handler: ModelRequest) -> None:
-    handler.answer(
-        "{Half a rule}\n```python\ndef candidate_variable_score(variable_features):\n    return (1 +\n```"
-    )
-
-
-def _cut_off(handler: ModelRequest) -> None:
-    handler.answer(good_answer(handler.api.next_answer())[:200], "length")
-
-
-def _not_json(handler: ModelRequest) -> None:
-    handler.send_text(200, "<html><body>Welcome to the proxy</body></html>", "text/html")
-
-
-def _rate_limited(handler: ModelRequest) -> None:
-    handler.reply_error(429, "too many requests", Retry_After="0.2")
-
-
-def _no_credit(handler: ModelRequest) -> None:
-    handler.reply_error(429, "you exceeded your current quota", "insufficient_quota")
-
-
-def _bad_key(handler: ModelRequest) -> None:
-    handler.reply_error(401, f"incorrect API key provided: {_sent_key(handler)}", "invalid_api_key")
 
 
 def _hang(handler: ModelRequest) -> None:
@@ -108,38 +88,13 @@ def _reset_inside(handler: ModelRequest) -> None:
 
 
 def _without_usage(handler: ModelRequest) -> None:
-    body = completion(good_answer(handler.api.next_answer()))
+    body = completion(_next(handler))
     del body["usage"]
     handler.reply(200, body)
 
 
-def _odd_usage(handler: ModelRequest) -> None:
-    body = completion(good_answer(handler.api.next_answer()))
-    handler.reply(200, body | {"usage": {"prompt_tokens": "many", "completion_tokens": -3}})
-
-
-def _no_choices(handler: ModelRequest) -> None:
-    handler.reply(200, completion("") | {"choices": []})
-
-
-def _redirect(handler: ModelRequest) -> None:
-    handler.reply(308, {}, Location="http://127.0.0.1:9/elsewhere?token=never-shown")
-
-
-def _deep_json(handler: ModelRequest) -> None:
-    handler.send_text(200, "[" * 50_000 + "]" * 50_000, "application/json")
-
-
-def _odd_json(handler: ModelRequest) -> None:
-    handler.send_text(200, '{"a": NaN, "b": "\\ud800 \\u0000", "c": ' + "9" * 400 + "}", "application/json")
-
-
 def _sent_key(handler: ModelRequest) -> str:
     return handler.headers.get("authorization", "").removeprefix("Bearer ")
-
-
-def _key_in_error(handler: ModelRequest) -> None:
-    handler.reply_error(500, f"could not handle the key {_sent_key(handler)}")
 
 
 def _key_in_answer(handler: ModelRequest) -> None:
@@ -148,43 +103,41 @@ def _key_in_answer(handler: ModelRequest) -> None:
     handler.answer(f"{{A rule for the holder of {key}}}\n```python\n# {key}\n{source}```")
 
 
-def _failed_but_billed(handler: ModelRequest) -> None:
-    handler.reply(500, {"error": {"message": "gave up"}, "usage": USAGE})
-
-
 SCENES: dict[str, Callable[[ModelRequest], None]] = {
     "good": _good,
     "apt": _apt,
     "unfenced": _unfenced,
-    "two_blocks": _two_blocks,
+    "two_blocks": lambda handler: handler.answer(f"{_next(handler)}\nUse it like this:\n\n{_USE}"),
     "empty": lambda handler: handler.answer(""),
     "null": lambda handler: handler.answer(None),
     "refusal": lambda handler: handler.answer("I am sorry, but I cannot help with that request."),
     "no_code": lambda handler: handler.answer("{A good idea}\n```\nslack times gain\n```"),
-    "wrong_name": _wrong_name,
-    "broken_code": _broken_code,
-    "cut_off": _cut_off,
-    "not_json": _not_json,
+    "wrong_name": lambda handler: handler.answer(_fenced("score", "variable_features[18]")),
+    "broken_code": lambda handler: handler.answer(f"{{Half a rule}}\n{_fenced(FUNCTION_NAME, '(1 +')}"),
+    "cut_off": lambda handler: handler.answer(_next(handler)[:200], "length"),
+    "not_json": lambda handler: handler.send_text(200, "<p>Welcome to the proxy</p>", "text/html"),
     "refusal_field": lambda handler: handler.answer(None, refusal="I will not write that."),
     "filtered": lambda handler: handler.answer(None, "content_filter"),
     "huge": lambda handler: handler.answer("word " * 600_000),
     "reset_inside": _reset_inside,
-    "no_choices": _no_choices,
+    "no_choices": lambda handler: handler.reply(200, completion("") | {"choices": []}),
     "without_usage": _without_usage,
-    "odd_usage": _odd_usage,
-    "deep_json": _deep_json,
-    "odd_json": _odd_json,
-    "redirect": _redirect,
-    "key_in_error": _key_in_error,
+    "odd_usage": lambda handler: handler.reply(200, completion(_next(handler)) | {"usage": _ODD_USAGE}),
+    "deep_json": lambda handler: handler.send_text(200, "[" * 50_000 + "]" * 50_000, "application/json"),
+    "odd_json": lambda handler: handler.send_text(200, _ODD_JSON, "application/json"),
+    "redirect": lambda handler: handler.reply(308, {}, Location="http://127.0.0.1:9/?token=never-shown"),
+    "key_in_error": lambda handler: handler.reply_error(500, f"cannot handle the key {_sent_key(handler)}"),
     "key_in_answer": _key_in_answer,
-    "billed_failure": _failed_but_billed,
+    "billed_failure": lambda handler: handler.reply(500, {"error": {"message": "gave up"}, "usage": USAGE}),
     "error_inside": lambda handler: handler.reply(200, {"error": {"message": "upstream is down"}}),
-    "rate_limited": _rate_limited,
+    "rate_limited": lambda handler: handler.reply_error(429, "too many requests", Retry_After="0.2"),
     "server_error": lambda handler: handler.reply_error(500, "internal error"),
     "overloaded": lambda handler: handler.reply_error(503, "overloaded"),
     "context_overflow": lambda handler: handler.reply_error(400, "the prompt has too many tokens"),
-    "no_credit": _no_credit,
-    "bad_key": _bad_key,
+    "no_credit": lambda handler: handler.reply_error(429, "quota exceeded", "insufficient_quota"),
+    "bad_key": lambda handler: handler.reply_error(
+        401, f"no such key: {_sent_key(handler)}", "invalid_api_key"
+    ),
     "forbidden": lambda handler: handler.reply_error(403, "not from here"),
     "no_model": lambda handler: handler.reply_error(404, "the model does not exist", "model_not_found"),
     "bad_request": lambda handler: handler.reply_error(

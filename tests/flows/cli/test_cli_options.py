@@ -109,11 +109,6 @@ def test_the_table_shows_every_setting_with_its_meaning(bife):
     [
         (("--set", "search.sample=3"), "There is no setting 'search.sample'; `bife config` lists them all."),
         (("--set", "samples=many"), "samples: Input should be a valid integer"),
-        (("--set", "search=3"), "search: "),
-        (
-            ("--set", "search.samples=3"),
-            "'advanced' has no 'search.samples': it stands by itself, as 'samples'.",
-        ),
         (("--generator", "oracle"), "generator: There is no generator 'oracle'"),
         (("--config", "no-such.json"), "no-such.json cannot be read: No such file or directory."),
     ],
