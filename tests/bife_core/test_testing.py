@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.generators import Draft, PromptContext
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.methods.base import METHODS, ScipMethod
-from bife_core.methods.scorer import RuleMethod, Scorer
+from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search import WrittenRequest
 from bife_core.testing import check_family, check_generator, check_method
+from tests.support.weighted import KIND, Weighted
 
 
 class Restless(OfflineGenerator):
@@ -37,31 +36,18 @@ class Mute(OfflineGenerator):
         return Draft(key=request.id, generator=self.name, model="none")
 
 
-class Slack(Scorer):
-    """A method of another package."""
-
-    kind: Literal["slack"] = "slack"
-
-    @property
-    def features(self) -> frozenset[int]:
-        return frozenset({18})
-
-    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return X[:, 18]
-
-
-class Unregistered(Slack):
+class Unregistered(Weighted):
     """Comes back from JSON as the class that is registered for its kind."""
 
 
 def test_what_keeps_to_the_contract_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "slack", Slack)
+    monkeypatch.setitem(METHODS, KIND, Weighted)
     check_family("set_covering")
     check_generator(OfflineGenerator())
     check_method(ScipMethod(name="pscost"))
     check_method(RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source))
     check_method(TunedRpb(params={"branching/relpscost/maxreliable": 1.0}))
-    check_method(Slack(name="slack"))
+    check_method(Weighted(name="slack", weights={"slack": 1.0}))
 
 
 def test_a_family_whose_instances_are_all_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +67,6 @@ def test_a_generator_that_breaks_the_contract_is_found(generator: OfflineGenerat
 
 
 def test_a_method_that_breaks_the_contract_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "slack", Slack)
+    monkeypatch.setitem(METHODS, KIND, Weighted)
     with pytest.raises(AssertionError, match="another kind of method"):
-        check_method(Unregistered(name="slack"))
+        check_method(Unregistered(name="slack", weights={}))

@@ -15,10 +15,11 @@ from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
-from bife_core.methods.scorer import RuleMethod, Scorer
+from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool
 from tests.support.recorded import decisions_of
+from tests.support.weighted import Weighted
 
 HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
 
@@ -141,19 +142,8 @@ def test_a_rule_whose_worker_is_always_killed_fails_where_a_sound_rule_lives() -
         score_low(rule, None, LowFidelityConfig(), Losing(""))
 
 
-class FirstFeature(Scorer):
-    """A scorer as the documents show one: Python only, without an address."""
-
-    kind: str = "first_feature"
-
-    def score(self, X: np.ndarray) -> np.ndarray:
-        return X[:, 0]
-
-
-class Broken(FirstFeature):
+class Broken(Weighted):
     """A scorer that returns one score for all candidates, or fails."""
-
-    kind: str = "broken"
 
     def score(self, X: np.ndarray) -> np.ndarray:
         if self.name == "bad":
@@ -170,7 +160,7 @@ def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions: Decision
     rule = compile_rule(source)
     (tmp_path / "rule.py").write_text(source)
     given = [
-        rule, RuleMethod(name="rule", source=source), FirstFeature(name="ours"), first_feature,
+        rule, RuleMethod(name="rule", source=source), Weighted(name="ours", weights={"obj_coef": 1.0}), first_feature,
         tmp_path / "rule.py", str(tmp_path / "rule.py"),
     ]  # fmt: skip
     assert [low_fidelity(one, four_decisions) for one in given] == [1.0] * len(given)
@@ -184,8 +174,14 @@ def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions: Decision
         ("no_such_rule", "There is no rule 'no_such_rule'"),
         (lambda f: f[0], "not a lambda"),
         (3, "3 is no method to branch by"),
-        (Broken(name="few"), r"few must return one score per candidate, 9 in all, and returned .* \(1,\)"),
-        (Broken(name="bad"), "bad raised while scoring recorded candidates: ValueError: no weights"),
+        (
+            Broken(name="few", weights={}),
+            r"few must return one score per candidate, 9 in all, and returned .* \(1,\)",
+        ),
+        (
+            Broken(name="bad", weights={}),
+            "bad raised while scoring recorded candidates: ValueError: no weights",
+        ),
     ],
 )
 def test_what_scores_no_candidates_is_one_sentence(

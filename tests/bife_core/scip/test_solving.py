@@ -7,8 +7,6 @@ import itertools
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pyscipopt
 import pytest
 from pydantic import ValidationError
@@ -18,10 +16,10 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import ConfigError, InstanceError, RuleError, SolverError
 from bife_core.methods.base import BUILTIN_METHODS, Method
 from bife_core.methods.loading import load_rule
-from bife_core.methods.scorer import Scorer
 from bife_core.rules import REFERENCE_RULES, compile_rule
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, versions
 from tests.support.measured import result
+from tests.support.weighted import Weighted
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +54,6 @@ def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
     assert set(result.versions) == set(versions()) >= {"scip", "pyscipopt", "bife"}
 
 
-class Called(Scorer):
-    """A scorer that is called from Python."""
-
-    kind: str = "called"
-    name: str = "called"
-
-    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return X[:, 24]
-
-
 class Nonsense(pyscipopt.Branchrule):  # type: ignore[misc]
     """A branching rule whose answer ends the solve with an error."""
 
@@ -73,20 +61,25 @@ class Nonsense(pyscipopt.Branchrule):  # type: ignore[misc]
         return {"result": pyscipopt.SCIP_RESULT.FOUNDSOL}
 
 
-class Failing(Called):
-    name: str = "failing"
-
+class Failing(Weighted):
     def attach(self, model: pyscipopt.Model, guard: object = False) -> None:  # type: ignore[override]
         rule = Nonsense()
         model.includeBranchrule(rule, "failing", "", 10_000_000, -1, 1.0)
         rule.model = None
 
 
+CALLED = [Weighted(name="called", weights={}), Failing(name="failing", weights={})]
+
+
 def method_name(method: str | Method) -> str:
     return method if isinstance(method, str) else method.name
 
 
-@pytest.mark.parametrize("method", ["relpscost", "paper_ca", Called(), Failing()], ids=method_name)
+@pytest.mark.parametrize(
+    "method",
+    ["relpscost", "paper_ca", *CALLED],
+    ids=method_name,
+)
 def test_a_solved_model_is_freed_at_once(method: str | Method, tiny_auctions: list[Instance]) -> None:
     def models() -> int:  # isinstance would follow the weak references of others
         return sum(type(thing) is pyscipopt.Model for thing in gc.get_objects())
