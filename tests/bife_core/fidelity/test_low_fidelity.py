@@ -16,7 +16,7 @@ from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
 from bife_core.methods.scorer import RuleMethod
-from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
+from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
 from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool
 from tests.support.recorded import decisions_of
 from tests.support.weighted import Weighted
@@ -25,9 +25,7 @@ HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
 
 
 def rule_of(body: str) -> CompiledRule:
-    rule = compile_rule(HEADER + body)
-    assert not isinstance(rule, Rejection), rule
-    return rule
+    return RuleMethod(name="rule", source=HEADER + body).compiled
 
 
 @pytest.fixture
@@ -61,8 +59,7 @@ def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
         columns=rng.exponential(size=(N_FEATURES, rows)),
     )
     for name, reference in REFERENCE_RULES.items():
-        rule = compile_rule(reference.source, name=name)
-        assert not isinstance(rule, Rejection)
+        rule = RuleMethod(name=name, source=reference.source).compiled
         scores = rule.score(decisions.matrix)
         right = 0
         for start, end in zip(decisions.offsets[:-1], decisions.offsets[1:], strict=True):

@@ -13,7 +13,8 @@ from bife_core.fidelity.low import low_fidelity, score_low
 from bife_core.fidelity.measures import Yardstick
 from bife_core.fidelity.tuning import tuned
 from bife_core.generators.offline.expression import Leaf, product
-from bife_core.rules import CompiledRule, compile_rule, rule_sha
+from bife_core.methods.scorer import RuleMethod
+from bife_core.rules import rule_sha
 from bife_core.sandbox import InProcess, WorkerFailure
 from tests.support.recorded import planted
 
@@ -27,9 +28,7 @@ TWO = HEAD + "    power = 1.9\n    return f[18] ** power * (f[24] + 1e-9) ** 0.1
 
 
 def f_lf(source: str) -> float:
-    rule = compile_rule(source)
-    assert isinstance(rule, CompiledRule)
-    return low_fidelity(rule, EXPERT)
+    return low_fidelity(RuleMethod(name="rule", source=source), EXPERT)
 
 
 @pytest.mark.parametrize("source", [ONE, TWO])

@@ -13,8 +13,9 @@ import pytest
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.methods.loading import load_rule
+from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import attach
-from bife_core.rules import CompiledRule, Rejection, compile_rule
+from bife_core.rules import CompiledRule, compile_rule
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
@@ -23,9 +24,7 @@ HEADER = "import math\ndef candidate_variable_score(variable_features) -> float:
 
 
 def rule_of(body: str) -> CompiledRule:
-    rule = compile_rule(HEADER + body)
-    assert not isinstance(rule, Rejection), rule
-    return rule
+    return RuleMethod(name="rule", source=HEADER + body).compiled
 
 
 def paper_model(path: Path, node_limit: int | None = None) -> pyscipopt.Model:

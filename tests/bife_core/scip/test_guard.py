@@ -6,12 +6,11 @@ import pyscipopt
 import pytest
 from pydantic import ValidationError
 
-from bife_core import Guard, attach, compile_rule, solve
+from bife_core import Guard, attach, solve
 from bife_core.benchmarks.base import Instance
-from bife_core.rules.types import CompiledRule
 from bife_core.scip.branching import as_guard
 from bife_core.scip.solving import SolveSettings
-from tests.bife_core.scip.test_branching import HEADER, paper_model, rule_of
+from tests.bife_core.scip.test_branching import paper_model, rule_of
 
 SLOW = (
     "total = 0.0\n    for k in range(400):\n        total = total + math.sin(k * variable_features[18])\n"
@@ -111,9 +110,7 @@ def test_a_guard_that_has_nothing_to_do_changes_nothing(tiny_auctions: list[Inst
 
 
 def test_a_solve_tells_what_the_guard_did(tiny_auctions: list[Instance]) -> None:
-    slow = compile_rule(HEADER + SLOW)
-    assert isinstance(slow, CompiledRule)
-    result = solve(tiny_auctions[0].path, slow, guard=STRICT)
+    result = solve(tiny_auctions[0].path, rule_of(SLOW), guard=STRICT)
     assert result.overtime == result.fallbacks > 0
     assert SolveSettings.model_validate({"guard": True}) == SolveSettings(guard=Guard())
     assert SolveSettings.model_validate({"guard": False}) == SolveSettings()

@@ -20,7 +20,7 @@ from bife_core.generators import (
     PromptContext,
 )
 from bife_core.generators.prompting import assemble
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.methods.scorer import RuleMethod
 from bife_core.search import Sample, SampleRequest, WrittenRequest, open_search as search_of
 from bife_core.study.prompt_context import (
     ContextBuilder,
@@ -129,8 +129,7 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
 
 
 def chosen_by(sample: Sample, decisions: Decisions) -> Rows:
-    rule = compile_rule(sample.source or "")
-    assert isinstance(rule, CompiledRule)
+    rule = RuleMethod(name="rule", source=sample.source or "").compiled
     return chosen_rows(scores_of(rule, decisions), decisions.offsets)
 
 

@@ -20,7 +20,7 @@ from bife_core.generators.offline.expression import (
 )
 from bife_core.generators.offline.operators import sample_rule
 from bife_core.generators.offline.source import write
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.methods.scorer import RuleMethod
 from bife_core.search.types import Fit
 from bife_core.symbolic.drafting import breed, fit_rules, form_of
 from bife_core.symbolic.fitting import Columns, ConditionalLogit, Fitted, Fitter
@@ -32,9 +32,7 @@ DOUBTING = planted(400, EXPERT, doubt=0.3)
 
 
 def accuracy(root: Node, decisions: Decisions) -> float:
-    rule = compile_rule(write(root))
-    assert isinstance(rule, CompiledRule)
-    return low_fidelity(rule, decisions)
+    return low_fidelity(RuleMethod(name="rule", source=write(root)), decisions)
 
 
 def test_newtons_method_ends_where_another_optimiser_does() -> None:
@@ -162,8 +160,7 @@ DECISIONS = planted(5, product((Leaf(18), 1.0)))
 @pytest.mark.parametrize("seed", range(25))
 def test_a_formula_has_the_values_of_the_rule_it_is_written_as(seed: int) -> None:
     root = sample_rule(np.random.default_rng(seed))
-    rule = compile_rule(write(root))
-    assert isinstance(rule, CompiledRule)
+    rule = RuleMethod(name="rule", source=write(root)).compiled
     found = Columns(DECISIONS).value(root)
     np.testing.assert_allclose(found, rule.score(DECISIONS.matrix), rtol=1e-9)
 
