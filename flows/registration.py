@@ -73,15 +73,10 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
     champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
     measured_beside: dict[str, Any] = {}
-    if label is not None and (beside := None if label == summary.rule else summary.versus(label)) is not None:
-        measured_beside = {
-            "champion_sha": champion_sha,
-            "champion_ratio": beside.ratio,
-            "champion_ci_low": beside.ci_low,
-            "champion_ci_high": beside.ci_high,
-            "champion_p_value": beside.p_value,
-            "champion_obstacle": beside.obstacle or beside.doubt,
-        }
+    if label not in (None, summary.rule) and (beside := summary.versus(label)) is not None:
+        found = beside.model_dump(include={"ratio", "ci_low", "ci_high", "p_value"})
+        found |= {"sha": champion_sha, "obstacle": beside.obstacle or beside.doubt}
+        measured_beside = {f"champion_{name}": value for name, value in found.items()}
     return Evidence(
         **origin.model_dump(),
         **lead.model_dump(include=set(Ratio.model_fields)),

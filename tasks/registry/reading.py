@@ -170,26 +170,25 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
         return RPB, f"Champions are not known. {error}"
     if not champions:
         return RPB, "There is no champion yet."
-    found, others, elsewhere = shape(model), [], []
-    fitting: list[tuple[bool, float, str, str]] = []
+    found, fitting, elsewhere, others = shape(model), list[tuple[bool, float, str, str]](), [], []
     for champion in champions:
-        evidence, difference = champion.evidence, "it does not say what instances it was made for"
+        reference, evidence = f"models:/{champion.name}@{CHAMPION}", champion.evidence
+        difference = "it does not say what instances it was made for"
         if evidence is not None and evidence.likeness:
             difference = Likeness.model_validate_json(evidence.likeness).difference(found) or ""
         if evidence is None or difference:
             others.append(f"{champion.name}: {difference}")
-            continue
-        if differing := other_settings(champion, solver, f"models:/{champion.name}@{CHAMPION}"):
+        elif differing := other_settings(champion, solver, reference):
             elsewhere.append(differing)
-            continue
-        measured = f"{evidence.ratio:.3f} of {known_as(evidence.baseline)}'s {METRICS[evidence.metric].words}"
-        # Ratios of different metrics do not compare; those of time come first.
-        fitting.append((evidence.metric != "time", evidence.ratio, champion.name, measured))
-    if not fitting and elsewhere:
+        else:
+            measured = (
+                f"{evidence.ratio:.3f} of {known_as(evidence.baseline)}'s {METRICS[evidence.metric].words}"
+            )
+            # Ratios of different metrics do not compare; those of time come first.
+            fitting.append((evidence.metric != "time", evidence.ratio, reference, measured))
+    if fitting:
+        *_, reference, measured = min(fitting)
+        return reference, f"It was measured on instances like this one under {solver.known_as}: {measured}."
+    if elsewhere:
         return RPB, f"{'; '.join(elsewhere)}."
-    if not fitting:
-        return RPB, f"No champion was made for instances like this one ({'; '.join(others)})."
-    _, _, name, measured = min(fitting)
-    return f"models:/{name}@{CHAMPION}", (
-        f"It was measured on instances like this one under {solver.known_as}: {measured}."
-    )
+    return RPB, f"No champion was made for instances like this one ({'; '.join(others)})."
