@@ -28,6 +28,7 @@ from flows.reporting.overview import renew
 from tasks.home import project_home
 from tasks.stores import Observer, observer, observing, watched
 from tasks.tracking import GONE, synchronise
+from tasks.tracking.provenance import whole_run
 from tasks.tracking.store import client
 
 P = ParamSpec("P")
@@ -115,12 +116,11 @@ def conducted(stage: Callable[P, R]) -> Callable[P, R]:
         try:
             if not stands_alone():
                 return stage(*args, **kwargs)
-            with nullcontext() if watched() else observing(RunLog()):
+            with whole_run(), nullcontext() if watched() else observing(RunLog()):
                 require_room()
                 result = _synchronised(stage(*args, **kwargs))
-                if stands_alone():
-                    with showing():
-                        renew()
+                with showing():
+                    renew()
                 return result
         except BifeError as error:
             if FlowRunContext.get() is None:

@@ -6,7 +6,9 @@ import getpass
 import shlex
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -29,6 +31,17 @@ WHOLE_RUN: Final = "prefect.root_flow_run_id"
 """Tag: the flow run that was started, of which the one that made a record may be a part."""
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
+_whole_run: ContextVar[str] = ContextVar("bife_whole_run", default="")
+
+
+@contextmanager
+def whole_run() -> Iterator[None]:
+    """Note that what begins inside is part of the present flow run: Prefect itself takes two calls for each level."""
+    token = _whole_run.set(runtime.flow_run.id or "")
+    try:
+        yield
+    finally:
+        _whole_run.reset(token)
 
 
 def provenance() -> dict[str, str]:
@@ -42,7 +55,7 @@ def provenance() -> dict[str, str]:
         if number is not None:
             tags |= {
                 "prefect.flow_run_id": number,
-                WHOLE_RUN: runtime.flow_run.root_flow_run_id,
+                WHOLE_RUN: _whole_run.get() or runtime.flow_run.root_flow_run_id,
                 # An API that ends with its run has no pages.
                 "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
             }

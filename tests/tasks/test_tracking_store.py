@@ -132,12 +132,21 @@ def test_a_run_of_prefect_names_itself_and_its_deployment(monkeypatch):
     def whole():
         return runtime.flow_run.id, asked()
 
+    @flow
+    def noted():
+        with provenance.whole_run():
+            return runtime.flow_run.id, whole()
+
     tags = asked()
     assert tags["mlflow.source.type"] == "LOCAL"
     assert len(tags["prefect.flow_run_id"]) == 36
     assert tags[provenance.WHOLE_RUN] == tags["prefect.flow_run_id"]
     number, part = whole()
     assert part[provenance.WHOLE_RUN] == number != part["prefect.flow_run_id"]
+    monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__ROOT_FLOW_RUN_ID", "by Prefect")
+    assert asked()[provenance.WHOLE_RUN] == "by Prefect"
+    whole_number, (number, part) = noted()
+    assert part[provenance.WHOLE_RUN] == whole_number not in (number, part["prefect.flow_run_id"])
     monkeypatch.setenv("PREFECT_UI_URL", "http://prefect.example:4200")
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
     started = asked()
