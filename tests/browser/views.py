@@ -202,7 +202,7 @@ VIEWS: Final = (
         (
             "challenger",
             "combinatorial_auction, size test",
-            "below 1 is faster; 8 held-out instances, 1 seed each",
+            "below 1 is faster;",
             "candidate_variable_score",
         ),
     ),
