@@ -110,7 +110,7 @@ def refuse_zero_samples(page: Page) -> None:
 
 VIEWS: Final = (
     View("report", _report, ("paper_ca", "RPB", "95.5 % interval"), calm_ms=500),
-    View("prefect-deployments", _prefect("deployments"), ("collection", "evolution", "pipeline", "rollback")),
+    View("prefect-deployments", _prefect("deployments"), ("collection", "pipeline", "rollback", "watch")),
     View(
         "prefect-overview",
         lambda shown: f"{shown.up.prefect}/v2/artifacts/key/bife-overview",
