@@ -143,7 +143,8 @@ def _show(console: Console, methods: list[Method], results: list[SolveResult]) -
         for label, name in (("nodes", "nodes"), ("LP iterations", "lp_iterations"), ("CPU s", "cpu_s")):
             base = getattr(second, name)
             rows[label].append(f"{getattr(first, name) / base:.3f}" if base else "-")
-    show_table(console, names, [(label, *cells) for label, cells in rows.items()])
+    empty = [""] * len(names)
+    show_table(console, names, [[label, *cells, *empty][: len(names)] for label, cells in rows.items()])
 
 
 def conclude(name: str, results: list[SolveResult]) -> None:
