@@ -44,7 +44,10 @@ def run_flow(
     # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
     with console.status("Checking the instances ..."):
         notes = benchmark(config.instances).notes
-    with Display(console) as display, ending_at_once(display.close, partial(report_interruption, GO_ON)):
+    reporting = partial(report_interruption, GO_ON)
+    with Display(console) as display, ending_at_once(display.close, reporting) as take_signals:
+        # Prefect has SIGTERM unwind a flow, which waits for the calls to a model and the solves under way.
+        display.before_stage = take_signals
         for note in notes:
             display.note(note)
         try:
@@ -57,12 +60,12 @@ def run_flow(
 
 
 @contextmanager
-def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> Iterator[None]:
+def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> Iterator[Callable[[], None]]:
     """Have Ctrl-C, a shutdown or a closed terminal end this process within seconds, inside the block.
 
     What was computed is on disk before it is used, so nothing is unwound: that would take as long as the solves under
     way. `before` gives the screen back, `report` reports the end to servers and may be cut short. A second Ctrl-C
-    ends the process at once.
+    ends the process at once. What the block is given takes the signals back from a library that took them.
     """
 
     def end(number: int, _: object) -> None:
@@ -75,8 +78,8 @@ def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> It
         reporting.join(2.5)
         _leave(number)
 
-    with handled_by(end):
-        yield
+    with handled_by(end) as take_signals:
+        yield take_signals
 
 
 def _leave(number: int) -> None:

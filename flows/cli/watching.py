@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.markup import escape
@@ -31,6 +32,7 @@ class Display(Observer):
         self._stage = self._step = ""
         self._notes: set[str] = set()
         self._spoke_s = time.monotonic()
+        self.before_stage: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Display:
         self._bars.start()
@@ -45,6 +47,7 @@ class Display(Observer):
 
     def stage(self, name: str, about: str) -> None:
         """Name the stage that begins."""
+        self.before_stage()
         self._stage = name
         self._say(f"{name}: {about}")
         self._begin(name)

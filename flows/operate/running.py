@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 import httpx
 from prefect.client.orchestration import get_client
 from prefect.exceptions import PrefectException
+from prefect.settings import get_current_settings
 
 from bife_core.errors import BifeError
 from bife_core.store import StoreError
@@ -51,7 +52,8 @@ def report_interruption(reason: str) -> None:
     """Report to MLflow and Prefect why this process is being stopped; what cannot be reached is left as it is."""
     with suppress(OSError, StoreError):
         stop_journals(reason)
-    with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
-        cancel_own(client, reason)
+    if get_current_settings().api.url is not None:  # else the embedded API has not been started yet
+        with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
+            cancel_own(client, reason)
     with suppress(BifeError):
         synchronise_open()

@@ -12,11 +12,17 @@ STOP_SIGNALS: Final = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasat
 
 
 @contextmanager
-def handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Have a function called for all of them inside the block."""
-    before = {number: signal.signal(number, handler) for number in STOP_SIGNALS}
+def handled_by(handler: Callable[[int, Any], None]) -> Iterator[Callable[[], None]]:
+    """Have a function called for all of them inside the block; what it gives does so again where a library took one."""
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+
+    def take() -> None:
+        for number in STOP_SIGNALS:
+            signal.signal(number, handler)
+
+    take()
     try:
-        yield
+        yield take
     finally:
         for number, former in before.items():
             signal.signal(number, former)

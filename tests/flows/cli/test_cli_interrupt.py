@@ -17,9 +17,11 @@ from tests.support.programs import PROGRAM, REPOSITORY, environment, python
 COLLECT = [*PROGRAM, "collect", "--preset", "smoke"]
 COLLECTING = [*COLLECT, "--set", "collection.decisions=9999", "--set", "collection.max_instances=40"]
 STUBBORN = """
-import time
+import signal, time
 from flows.cli.running import ending_at_once
-with ending_at_once(lambda: None, lambda: time.sleep(60)):
+with ending_at_once(lambda: None, lambda: time.sleep(60)) as take_signals:
+    signal.signal(signal.SIGTERM, lambda *_: None)  # as Prefect does while a flow runs
+    take_signals()
     print("ready", flush=True)
     time.sleep(60)
 """
