@@ -18,6 +18,7 @@ from bife_core.methods.base import Method, ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.sandbox.cores import usable_cores
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, run_solves
 from bife_core.store import Store
@@ -74,6 +75,7 @@ def test_a_key_tells_apart_what_a_result_depends_on(
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
 
 
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="solves of one core come one after the other")
 def test_a_solve_is_stored_although_an_earlier_one_still_runs(
     tiny_auctions: list[Instance], golden_dir: Path, tmp_path: Path
 ) -> None:
