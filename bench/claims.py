@@ -50,7 +50,7 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.evaluation.choosing import choose
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.fidelity.measures import Yardstick, chosen_rows
+from bife_core.fidelity.measures import Yardstick
 from bife_core.fidelity.solving import Solving
 from bife_core.files import write_whole
 from bife_core.generators import Draft, PromptContext
@@ -197,7 +197,7 @@ class Screened(OfflineGenerator):
     def __init__(self, decisions: Decisions) -> None:
         self.drawn = SymbolicOptions().children
         self.name = f"best of {self.drawn} drawn"
-        self._columns, self._offsets = Columns(decisions), decisions.offsets
+        self._columns = Columns(decisions)
         self._yardstick, self._lock = Yardstick(decisions), Lock()
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
@@ -208,7 +208,7 @@ class Screened(OfflineGenerator):
         return Draft(key=request.id, generator=self.name, model=self.model, source=write(root))
 
     def _f_lf(self, root: Node) -> float:
-        return self._yardstick.f_lf(chosen_rows(self._columns.value(root), self._offsets))
+        return self._yardstick.of_scores(self._columns.value(root))
 
 
 def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:

@@ -117,7 +117,7 @@ def foretold_by_measures(
         except DecisionsError as error:
             lines.append({"variant": measure, "reason": str(error)})
             continue
-        f_lf = np.array([yardstick.f_lf(chosen_rows(each, decisions.offsets)) for each in scores])
+        f_lf = np.array([yardstick.of_scores(each) for each in scores])
         lines.append({"variant": measure} | foretold([(f_lf, one) for one in f_hf]))
     return lines
 

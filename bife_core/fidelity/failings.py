@@ -1,4 +1,4 @@
-"""Where a rule chooses otherwise than strong branching, in sentences for the model that is to improve it."""
+"""Where a rule differs from strong branching and what it needs, in sentences for the model that is to improve it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import FEATURES
-from bife_core.fidelity.measures import Floats, Rows, Yardstick, chosen_rows, scores_of
+from bife_core.fidelity.measures import Floats, Rows, Yardstick, scores_of
 from bife_core.methods.scorer import RuleMethod
 
 _NAMED: Final = 4
@@ -62,7 +62,7 @@ def contributions(rule: RuleMethod, decisions: Decisions, yardstick: Yardstick) 
     changed = replace(decisions, columns=columns)
     for index in sorted(rule.features):
         columns[index] = np.median(decisions.columns[index])
-        reached[index] = yardstick.f_lf(chosen_rows(scores_of(rule, changed), decisions.offsets))
+        reached[index] = yardstick.of_scores(scores_of(rule, changed))
         columns[index] = decisions.columns[index]
     ranked = sorted(reached, key=lambda index: -reached[index])
     listed = ", ".join(f"[{index}] {reached[index]:.3f}" for index in ranked)

@@ -68,7 +68,7 @@ def low_fidelity(
             "bife_core.Decisions.load(path)."
         )
     yardstick = Yardstick(decisions, measure)
-    return yardstick.f_lf(chosen_rows(scores_of(as_scoring(method), decisions), decisions.offsets))
+    return yardstick.of_scores(scores_of(as_scoring(method), decisions))
 
 
 class LowScore(Value):

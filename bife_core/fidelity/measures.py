@@ -138,6 +138,10 @@ class Yardstick:
         values = np.where(chosen >= 0, self._worth[chosen], 0.0)
         return math.fsum(values * self._weight) / math.fsum(self._weight)
 
+    def of_scores(self, scores: Floats) -> float:
+        """Return F_LF of a rule from the score it gives each candidate."""
+        return self.f_lf(chosen_rows(scores, self._decisions.offsets))
+
     def regret(self, chosen: Rows) -> float:
         """Return the share of the best score that a decision's choice misses, on average over the decisions."""
         return float(1.0 - np.where(chosen >= 0, self._share[chosen], 0.0).mean())

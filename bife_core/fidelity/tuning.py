@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from bife_core.decisions.recorded import Decisions
-from bife_core.fidelity.measures import Yardstick, chosen_rows, score_columns
+from bife_core.fidelity.measures import Yardstick, score_columns
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.literals import literals, with_literals
@@ -53,7 +53,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     def f_lf(numbers: np.ndarray) -> float:
         columns[free] = numbers[:, np.newaxis]
         score_columns(lifted.address, columns, used, scores)
-        return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
+        return yardstick.of_scores(scores)
 
     import cmaes  # here, for it brings scipy's statistics, which take most of a second to import
 

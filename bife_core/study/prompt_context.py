@@ -198,7 +198,7 @@ def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> di
 
 
 def choices(sources: list[str], decisions: str, measure: LowMeasure) -> dict[str, Any]:
-    """Return what rules with an F_LF owe to what, and how often two choose alike; called in a worker."""
+    """Return where rules fail, which features they need, and how often two choose alike; called in a worker."""
     recorded = Decisions.load(Path(decisions))
     yardstick = Yardstick(recorded, measure)
     rules = [RuleMethod(name="rule", source=source) for source in sources]
@@ -216,8 +216,7 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
     """Return the quantiles of each feature over all recorded candidates, and its accuracy alone."""
     found: list[FeatureRange] = []
     for index, column in enumerate(decisions.columns):
-        chosen = (chosen_rows(scores, decisions.offsets) for scores in (column, -column))
-        largest, smallest = map(yardstick.f_lf, chosen)
+        largest, smallest = map(yardstick.of_scores, (column, -column))
         known = FeatureRange(
             index=index,
             quantiles=tuple(np.quantile(column, (0.0, 0.1, 0.5, 0.9, 1.0)).tolist()),
@@ -240,16 +239,13 @@ def beside_the_best(
     best = max(telling, key=lambda found: found.alone or 0.0, default=None)
     columns = Columns(decisions)
 
-    def f_lf(scores: Floats) -> float:
-        return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
-
     for found in ranges:
         if best is None or found is best or found not in telling:
             yield found
             continue
         first, second = (np.log(columns.value(Leaf(one.index))) for one in (best, found))
-        first = max(first, -first, key=f_lf)
-        reached = {power: f_lf(first + power * second) for power in _POWERS}
+        first = max(first, -first, key=yardstick.of_scores)
+        reached = {power: yardstick.of_scores(first + power * second) for power in _POWERS}
         power = max(reached, key=lambda power: reached[power])
         yield found.model_copy(update={"given": reached[power], "power": power})
 

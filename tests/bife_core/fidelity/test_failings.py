@@ -49,16 +49,16 @@ def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in() -> None:
     assert "0 of 2 decisions at the root" in text
 
 
-def test_a_rule_is_told_what_f_lf_is_without_each_of_its_features() -> None:
+def test_f_lf_without_each_feature_of_a_rule_is_reported() -> None:
     # Feature 0 alone says which candidate is best; feature 18 is the same for all.
     decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[1.0, 5.0] * 4)
 
-    def told(score: str) -> tuple[str, ...]:
+    def reported(score: str) -> tuple[str, ...]:
         source = f"def candidate_variable_score(x):\n    return {score}\n"
         rule = RuleMethod(name="rule", source=source)
         return contributions(rule, decisions, Yardstick(decisions))
 
-    assert told("x[0] + x[18]") == (
+    assert reported("x[0] + x[18]") == (
         "F_LF with one of its features held at its median: [18] 1.000, [0] 0.000.",
     )
-    assert told("1.0") == ()
+    assert reported("1.0") == ()

@@ -1,4 +1,4 @@
-"""Whoever uses a registered rule is told of settings of SCIP that it was not measured under."""
+"""Users of a registered rule are warned of settings of SCIP that it was not measured under."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from tasks.tracking import store
 from tests.support.challenging import made_champion, under
 
 
-def test_whoever_attaches_a_rule_of_other_settings_is_warned(name, model):
+def test_attaching_a_rule_of_other_settings_warns(name, model):
     made_champion(name, 0, **under(SolverConfig(name="paper")))
     reference = f"models:/{name}@champion"
     with pytest.warns(UserWarning, match=r"measured under paper settings; here separating/maxrounds is -1"):
