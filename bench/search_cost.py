@@ -154,9 +154,7 @@ def searched(
             generator=writing,
             workers=pool,
         )
-        return study.run(
-            callbacks=[lambda study, _: print(benchmark.name, study, file=sys.stderr)], progress=False
-        )
+        return study.run(callbacks=[lambda study, _: print(benchmark.name, study, file=sys.stderr)])
 
 
 def row_of(found: Evolution) -> dict[str, Any]:

@@ -30,12 +30,7 @@ if TYPE_CHECKING:
     from bife_core.scip.extractor import FeatureExtractor as FeatureExtractor
     from bife_core.scip.solving import SolveResult as SolveResult, SolveSettings as SolveSettings
     from bife_core.store import Store as Store
-    from bife_core.study import (
-        Evolution as Evolution,
-        Study as Study,
-        create_study as create_study,
-        evolve as evolve,
-    )
+    from bife_core.study import Evolution as Evolution, Study as Study, create_study as create_study
 
 # The imports above are the one list of names; they are read from this file, since they do not run.
 _HOMES = {

@@ -1,4 +1,4 @@
-"""Studies: `create_study` and `evolve` run a search from where its events end, in a notebook as in a Prefect flow."""
+"""Studies: searches that run from where their events end, in a notebook as in a Prefect flow."""
 
 from bife_core.study.engine import (
     Evolution as Evolution,
@@ -12,4 +12,4 @@ from bife_core.study.identity import (
     generator_identity as generator_identity,
 )
 from bife_core.study.journal import Journal as Journal, JournalError as JournalError, Opened as Opened
-from bife_core.study.study import Study as Study, create_study as create_study, evolve as evolve
+from bife_core.study.study import Study as Study, create_study as create_study

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
@@ -38,7 +37,6 @@ from bife_core.study.prompt_context import ContextBuilder
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_BAR: Final = 20
 _BENCHMARK: Final = "instances of one kind"
 
 Given = str | Path | Instance
@@ -87,8 +85,6 @@ class Study:
         samples: int | None = None,
         generations: int | None = None,
         callbacks: Sequence[Callable[[Study, EvolutionState], object]] = (),
-        *,
-        progress: bool | None = None,
     ) -> Evolution:
         """Run the search from where it stands; run one that is over with `samples` to extend it.
 
@@ -101,8 +97,6 @@ class Study:
             ``config.search.samples``.
         callbacks : sequence of callable
             Each is called with the study and an `EvolutionState` after each generation.
-        progress : bool, optional
-            Whether a progress bar is written to standard error; by default if that is a terminal.
 
         Raises
         ------
@@ -120,9 +114,6 @@ class Study:
             self.journal.store.serve(marks([*self.instances, *self.training]), "design")
             limit = self._extend(samples)
             watcher = self.watcher or Watcher()
-            if self.watcher is None and (sys.stderr.isatty() if progress is None else progress):
-                watcher = _Bar(self.config.search.samples)
-                opened.callback(print, file=sys.stderr)
 
             def generation_ended(state: EvolutionState) -> None:
                 watcher.generation(state)
@@ -318,55 +309,6 @@ def create_study(
         workers=workers,
         collection_s=collection_s,
     )
-
-
-def evolve(
-    config: PipelineConfig | PresetName,
-    instances: Given | Iterable[Given],
-    decisions: CollectionSummary | Path | str | None = None,
-    *,
-    folder: Path | str,
-    on_generation: Callable[[EvolutionState], object] | None = None,
-    **options: Any,
-) -> Evolution:
-    """Run a search for a branching rule; call it again with the same arguments to go on where it stopped.
-
-    It is `create_study` and one `Study.run`; see there for the other parameters and errors.
-
-    Parameters
-    ----------
-    on_generation : callable, optional
-        Called with an `EvolutionState` after each generation.
-    **options
-        Further arguments of `create_study`, such as ``generator=`` or ``workers=``.
-
-    Returns
-    -------
-    Evolution
-        The best rule, all samples, and what they cost.
-    """
-    study, called = create_study(config, instances, decisions, folder=folder, **options), on_generation
-    return study.run(callbacks=() if called is None else (lambda _, state: called(state),), progress=False)
-
-
-class _Bar(Watcher):
-    """A progress bar on one line of standard error."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._sampled, self._text = total, 0, ""
-
-    def activity(self, text: str) -> None:
-        self._text = text
-        self.progress(0, 0)
-
-    def generation(self, state: EvolutionState) -> None:
-        self._sampled = state.samples_total
-
-    def progress(self, done: int, total: int) -> None:
-        bar = "#" * (_BAR * min(self._sampled, self._total) // self._total)
-        part = f" ({done}/{total})" if total else ""
-        text = f"[{bar:-<{_BAR}}] {self._sampled}/{self._total} rules: {self._text}{part}"
-        print(f"\r\x1b[K{text[:120]}", end="", file=sys.stderr, flush=True)
 
 
 def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None, str | None, float]:

@@ -34,7 +34,7 @@ knapsacks = bife_core.open_benchmark(config.instances, "instances")
 with bife_core.InProcess() as workers:
     decisions = bife_core.collect_decisions(knapsacks, config.collection, "decisions", workers)
     models = knapsacks.instances("design", 1)
-    found = bife_core.evolve(config, models, decisions, workers=workers, folder="search")
+    found = bife_core.create_study(config, models, decisions, workers=workers, folder="search").run()
 print(json.dumps({"form": form()["properties"], "chosen": config.search.method, "rule": found.best.source}))
 """
 SEARCH_AND_EVALUATION = """

@@ -48,7 +48,7 @@ def data(home: Path, workers: bife_core.InProcess) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def whole(home: Path, data: dict[str, Any]) -> bife_core.Evolution:
-    return bife_core.evolve(small(), **data, folder=home / "whole")
+    return bife_core.create_study(small(), **data, folder=home / "whole").run()
 
 
 def kinds(folder: Path) -> list[str]:
@@ -80,7 +80,9 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution, dat
 def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
     before = counts(whole.folder)
     seen = []
-    again = bife_core.evolve(small(), **data, folder=whole.folder, on_generation=seen.append)
+    again = bife_core.create_study(small(), **data, folder=whole.folder).run(
+        callbacks=[lambda _, state: seen.append(state)]
+    )
     assert counts(whole.folder) == before
     assert (outcome(again), again.best, again.cost) == (outcome(whole), whole.best, whole.cost)
     assert [state.samples_total for state in seen] == [summary.samples_total for summary in whole.generations]
@@ -94,7 +96,7 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
     forget_events(tmp_path, share)
     solved = counts(tmp_path)["solves"]
-    resumed = bife_core.evolve(small(), **data, folder=tmp_path)
+    resumed = bife_core.create_study(small(), **data, folder=tmp_path).run()
     assert (outcome(resumed), resumed.generations) == (outcome(whole), whole.generations)
     assert kinds(tmp_path).count("finalised") == 5
     assert kinds(tmp_path).count("drafted") == 5
@@ -105,15 +107,15 @@ def test_a_search_that_ended_is_extended_and_repeats_nothing(
     whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
 ) -> None:
     shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
-    more = bife_core.evolve(small(search__samples=7), **data, folder=tmp_path)
+    more = bife_core.create_study(small(search__samples=7), **data, folder=tmp_path).run()
     assert (len(whole.samples), len(more.samples)) == (5, 7)
     assert outcome(more)[:5] == outcome(whole)
     assert kinds(tmp_path).count("drafted") == 7
     assert [kind for kind in kinds(tmp_path) if kind in ("started", "ended")] == ["started", "ended"] * 2
-    at_once = bife_core.evolve(small(search__samples=7), **data, folder=tmp_path / "at once")
+    at_once = bife_core.create_study(small(search__samples=7), **data, folder=tmp_path / "at once").run()
     assert [sample.sha for sample in at_once.samples] == [sample.sha for sample in more.samples]
     before = counts(tmp_path)
-    assert outcome(bife_core.evolve(small(), **data, folder=tmp_path)) == outcome(whole), (
+    assert outcome(bife_core.create_study(small(), **data, folder=tmp_path).run()) == outcome(whole), (
         "as it was with fewer"
     )
     assert counts(tmp_path) == before
@@ -148,7 +150,7 @@ def test_any_registered_search_runs(
 
 def test_a_folder_belongs_to_one_search(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
     with pytest.raises(JournalError, match="holds another search"):
-        bife_core.evolve(small(search__seed=1), **data, folder=whole.folder)
+        bife_core.create_study(small(search__seed=1), **data, folder=whole.folder).run()
 
 
 class Stubborn:
@@ -172,10 +174,12 @@ def test_a_generator_of_ones_own_and_an_error_on_the_way(
     data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
 ) -> None:
     data = {**data, "instances": soon_solved}
-    undisturbed = bife_core.evolve(small(), **data, generator=Stubborn(None), folder=tmp_path / "calm")
+    undisturbed = bife_core.create_study(
+        small(), **data, generator=Stubborn(None), folder=tmp_path / "calm"
+    ).run()
     with pytest.raises(MemoryError):
-        bife_core.evolve(small(), **data, generator=Stubborn(5), folder=tmp_path / "run")
+        bife_core.create_study(small(), **data, generator=Stubborn(5), folder=tmp_path / "run").run()
     second = Stubborn(None)
-    resumed = bife_core.evolve(small(), **data, generator=second, folder=tmp_path / "run")
+    resumed = bife_core.create_study(small(), **data, generator=second, folder=tmp_path / "run").run()
     assert outcome(resumed) == outcome(undisturbed)
     assert len(second.asked) < 5

@@ -156,7 +156,7 @@ def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
 ) -> None:
     careless = Careless()
     settings = config(**{"generator.prompts": "informed" if repair else "paper", "search.samples": 2})
-    found = bife_core.evolve(settings, **data, folder=tmp_path, generator=careless)
+    found = bife_core.create_study(settings, **data, folder=tmp_path, generator=careless).run()
     assert [sample.valid for sample in found.samples] == [repair] * 2
     assert len(careless.reasons) == 2 * repair
     assert all("slack" in reason for reason in careless.reasons)
@@ -180,11 +180,11 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     settings = config(**{"low.tune": 20})
     with ModelApi(["wrong_name"], then="apt") as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        whole = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
+        whole = bife_core.create_study(settings, folder=tmp_path / "whole", **data).run()
         asked = [received.body["messages"] for received in api.requests]
         # All that is left of the search are the calls: the same prompts find their answers there.
         forget_events(tmp_path / "whole", 0.0)
-        again = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
+        again = bife_core.create_study(settings, folder=tmp_path / "whole", **data).run()
         assert len(api.requests) == len(asked)
     assert [sample.valid for sample in whole.samples] == [True] * 3
     assert [sample.sha for sample in again.samples] == [sample.sha for sample in whole.samples]
