@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bife_core.fidelity.low import low_fidelity as low_fidelity
     from bife_core.methods.base import Method as Method
     from bife_core.methods.loading import load_method as load_method, load_rule as load_rule
+    from bife_core.methods.scorer import NodeMethod as NodeMethod, Scorer as Scorer
     from bife_core.methods.using import attach as attach, solve as solve
     from bife_core.presets import preset as preset, with_overrides as with_overrides
     from bife_core.rules import (

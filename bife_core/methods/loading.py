@@ -22,7 +22,7 @@ from pyscipopt import Model
 
 from bife_core.errors import RuleError
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
-from bife_core.methods.scorer import RuleMethod, Scorer
+from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
@@ -117,7 +117,7 @@ def with_budget(method: Method, budget: Budget | float | str) -> Method:
 
     A `RuleError` says if the method scores no candidates, or the budget is none.
     """
-    if not isinstance(method, Scorer):
+    if not isinstance(method, BaseScorer):
         raise RuleError(f"{method.name} takes no budget; only a rule or a scorer does.")
     if not isinstance(budget, Budget):
         share, _, once = str(budget).partition(",")

@@ -1,10 +1,10 @@
-"""Methods that score candidates by their features, rules among them; SCIP branches on that of the highest score."""
+"""Methods that score candidates, rules and networks among them; SCIP branches on that of the highest score."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,13 @@ from bife_core.plugins import code_revision
 from bife_core.rules.compiling import recompiled, rule_sha
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.branching import BranchingStats, Budget, Guard, attach_scorer
+from bife_core.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
+from bife_core.scip.node import Node
 from bife_core.values import digest_of
 
 
-class Scorer(Method):
-    """Base of such methods: write `score`, and give `kind` a default.
-
-    `score` is called from Python at every branching. A scorer that has machine code gives its `address`, and one that
-    reads some features only names them in `features`, so that the others are not computed.
-    """
+class BaseScorer(Method):
+    """What scorers of candidates and of nodes have in common."""
 
     budget: Budget | None = Field(None, description="What RPB may strong-branch before the scorer branches.")
 
@@ -40,6 +38,40 @@ class Scorer(Method):
         return None
 
     @property
+    def observes(self) -> int:
+        """What it sees of the node besides features, a constant of `bipartite`."""
+        return 0
+
+    @property
+    def data(self) -> int:
+        """Address that machine code finds among the words of a node, such as that of its weights; 0 for none.
+
+        What lies there must stay for as long as the process does.
+        """
+        return 0
+
+    @property
+    @abstractmethod
+    def address(self) -> int:
+        """Address of its machine code, or 0 for none."""
+
+    @abstractmethod
+    def score(self, shown: Any, /) -> npt.NDArray[np.float64]:
+        """Return a score per candidate of what is shown."""
+
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
+        """Let the scorer choose whenever an LP solution is branched on; see `bife_core.attach`."""
+        return attach_scorer(model, self, guard, self.budget)
+
+
+class Scorer(BaseScorer):
+    """Base of methods that score candidates by their features: write `score`, and give `kind` a default.
+
+    `score` is called from Python at every branching. A scorer that has machine code gives its `address`, and one that
+    reads some features only names them in `features`, so that the others are not computed.
+    """
+
+    @property
     def address(self) -> int:
         """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``, or 0 for none.
 
@@ -49,16 +81,53 @@ class Scorer(Method):
         return 0
 
     @abstractmethod
-    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
         """Return a score per candidate, higher is better; where none is a number SCIP's next branching rule takes over.
 
         `X` has a row per candidate, in the order of `bife_core.features.FEATURES`; columns that `features` leaves out
         are 0.
         """
 
-    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
-        """Let the scorer choose whenever an LP solution is branched on; see `bife_core.attach`."""
-        return attach_scorer(model, self, guard, self.budget)
+
+class NodeMethod(BaseScorer):
+    """Base of methods that see the node, as networks do: write `score`, and give `kind` a default.
+
+    `score` is called from Python at every branching, unless machine code is given by `address`. Statistics, guard and
+    budget are those of a `Scorer`. `features` and `graph` say what is computed.
+    """
+
+    @property
+    def features(self) -> frozenset[int] | None:
+        """Columns of `Node.features` it reads; None reads all, and by default it reads none."""
+        return frozenset()
+
+    @property
+    def graph(self) -> Literal["never", "first", "always"]:
+        """Where it sees the whole graph: nowhere, at the first node of a solve it is asked at, or always.
+
+        Elsewhere a node has no rows, and features of the candidates' variables alone.
+        """
+        return "always"
+
+    @property
+    def observes(self) -> int:
+        """`graph` as the extractor takes it."""
+        return {"never": CANDIDATES, "first": FIRST, "always": ALWAYS}[self.graph]
+
+    @property
+    def address(self) -> int:
+        """Address of the C function ``int64_t score(const int64_t *node, int64_t n, double *out)``, or 0 for none.
+
+        It keeps to what `Scorer.address` says. The words of `node` are addresses of the arrays of a `Node` and numbers:
+        0 features; 1 variables, 2 how many; 3 candidates; 4 rows, 5 how many; 6 edge_starts, 7 edge_variables,
+        8 edge_values; 9 first; 10 depth; 11 `data`; 12 address of two words that are the scorer's for the life of the
+        model: an address that `realloc` gave, which is freed in the end, and a number. Both are 0 before it sets them.
+        """
+        return 0
+
+    @abstractmethod
+    def score(self, node: Node, /) -> npt.NDArray[np.float64]:
+        """Return a score per candidate, higher is better, as `Scorer.score` does."""
 
 
 class RuleMethod(Scorer):
@@ -98,7 +167,7 @@ class RuleMethod(Scorer):
         """Address of the rule's machine code."""
         return self.compiled.address
 
-    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
         """Score candidates; see `CompiledRule.score`."""
         return self.compiled.score(X)
 

@@ -16,7 +16,7 @@ from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import check, library, scip_address
-from bife_core.scip.python_branching import PythonBranchrule, Scoring
+from bife_core.scip.python_branching import Branching, PythonBranchrule
 from bife_core.scip.solver import HIGHEST_PRIORITY
 from bife_core.values import Value
 
@@ -137,7 +137,7 @@ class BranchingStats:
 
 
 def attach_scorer(
-    model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | None = None, budget: Budget | None = None
+    model: pyscipopt.Model, rule: Branching, guard: bool | Guard | None = None, budget: Budget | None = None
 ) -> BranchingStats:
     """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
     address, features = rule.address, rule.features
@@ -169,6 +169,8 @@ def attach_scorer(
         PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, HIGHEST_PRIORITY)
         return stats
     state[layout.SCORER] = address
+    state[layout.OBSERVES] = rule.observes
+    state[layout.NODE + layout.NODE_DATA] = rule.data
     state[layout.MASK] = mask_of(features)
     plugin = ctypes.c_void_p()
     included = handle.SCIPincludeBranchruleBasic(

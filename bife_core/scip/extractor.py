@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import weakref
 
 import numpy as np
@@ -11,9 +10,10 @@ import pyscipopt
 
 from bife_core.errors import SolverError
 from bife_core.features import N_FEATURES
-from bife_core.scip.compiled import kernel, layout
+from bife_core.scip.compiled import bipartite, kernel, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import scip_address
+from bife_core.scip.node import Node
 
 
 class FeatureExtractor:
@@ -71,6 +71,29 @@ class FeatureExtractor:
         SolverError
             If the model is not at a node whose LP was solved, or no memory is left.
         """
+        candidates, features = self._extract()
+        probindex = np.empty(len(features), dtype=np.int32)
+        kernel.probindices(candidates, probindex)
+        return probindex, features
+
+    def observe(self, observes: int = bipartite.ALWAYS) -> Node:
+        """Return the node being branched on with its graph; `observes` is a constant of `bipartite`.
+
+        Raises
+        ------
+        SolverError
+            As `extract` does.
+        """
+        candidates, features = self._extract()
+        address = bipartite.observe(
+            scip_address(self._model), self._state, candidates, len(features), observes
+        )
+        if address == 0:
+            raise SolverError("The system has no memory left for the graph of the node.")
+        return Node.at(address, features)
+
+    def _extract(self) -> tuple[int, npt.NDArray[np.float64]]:
+        """Return the address of the candidates and their features."""
         if self._model.getStage() != pyscipopt.SCIP_STAGE.SOLVING:
             raise SolverError(
                 "Features exist only while SCIP is branching: call extract() from a branching rule's "
@@ -81,11 +104,6 @@ class FeatureExtractor:
             raise SolverError("The system has no memory left for the feature matrix.")
         if n == layout.NO_LP:
             raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
-        probindex = np.empty(n, dtype=np.int32)
-        if n == 0:
-            return probindex, np.zeros((0, N_FEATURES))
-        kernel.probindices(candidates, probindex)
-        buffer = ctypes.cast(int(self._state[layout.MATRIX]), ctypes.POINTER(ctypes.c_double))
-        features = np.ctypeslib.as_array(buffer, (n, N_FEATURES)).copy()
+        features = layout.array_at(int(self._state[layout.MATRIX]), (n, N_FEATURES), np.float64).copy()
         features[:, self._unwanted] = 0.0
-        return probindex, features
+        return candidates, features

@@ -31,7 +31,17 @@ class Scoring(Protocol):
     @property
     def address(self) -> int: ...  # noqa: D102
 
-    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...  # noqa: D102
+    def score(self, X: Any, /) -> npt.NDArray[np.float64]: ...  # noqa: D102
+
+
+class Branching(Scoring, Protocol):
+    """What branching needs to know besides: what to show of a node, and what to pass on to machine code."""
+
+    @property
+    def observes(self) -> int: ...  # noqa: D102
+
+    @property
+    def data(self) -> int: ...  # noqa: D102
 
 
 class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
@@ -65,7 +75,7 @@ class PythonBranchrule(LpBranchrule):
     What the scorer raises is counted and reported once, and SCIP's next branching rule takes over.
     """
 
-    def __init__(self, scorer: Scoring, state: npt.NDArray[np.int64]) -> None:
+    def __init__(self, scorer: Branching, state: npt.NDArray[np.int64]) -> None:
         self.scorer = scorer
         self.warned = False
         self.state = state
@@ -91,7 +101,8 @@ class PythonBranchrule(LpBranchrule):
             return _DID_NOT_RUN
         started = time.thread_time_ns()
         try:
-            _, features = self.extractor.extract()
+            observes = self.scorer.observes
+            shown: Any = self.extractor.observe(observes) if observes else self.extractor.extract()[1]
         except SolverError:
             state[layout.FEATURELESS] += 1
             return _DID_NOT_RUN
@@ -100,7 +111,7 @@ class PythonBranchrule(LpBranchrule):
         waited = time.perf_counter_ns()
         best = -1
         try:
-            scores = np.ascontiguousarray(self.scorer.score(features[:n]), dtype=np.float64)
+            scores = np.ascontiguousarray(self.scorer.score(shown[:n]), dtype=np.float64)
             if scores.shape != (n,):
                 raise ValueError(f"{n} scores were expected, found an array of shape {scores.shape}")
             best = callback.usable_candidate(scores, self.share > 0)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import bife_core
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig
+from bife_core.scip.reading import read_model
 from bife_core.search import SEARCHES
 from bife_core.testing import check_search
 from tests.support.documents import DOCS, blocks
@@ -46,6 +50,19 @@ def test_the_example_search_keeps_to_the_contract_and_prints_what_the_page_says(
     assert capsys.readouterr().out.strip() == expected[1]
     monkeypatch.setitem(SEARCHES, "best_of", names["BestOfSearch"])
     check_search("best_of")
+
+
+def test_the_example_method_sees_the_node(golden_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("dual_weight")
+    monkeypatch.setitem(sys.modules, "dual_weight", module)  # where pydantic looks names up
+    definition = blocks("extending.md", "python", "Adding a method")[-1]
+    method = run(definition, vars(module))["DualWeight"](name="dual_weight")
+    model = read_model(golden_dir / "cauctions_0.mps.gz")
+    model.setParam("limits/nodes", 10)
+    stats = bife_core.attach(model, method)
+    model.optimize()
+    assert stats.calls > 0
+    assert stats.fallbacks == 0
 
 
 def test_the_page_names_what_exists() -> None:

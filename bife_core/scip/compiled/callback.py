@@ -11,6 +11,7 @@ from pyscipopt import SCIP_RESULT
 
 from bife_core.jit import c_callback, jit
 from bife_core.scip.compiled import api, layout
+from bife_core.scip.compiled.bipartite import observe
 from bife_core.scip.compiled.kernel import extract, reset
 from bife_core.scip.compiled.memory import (
     call_scorer,
@@ -108,11 +109,14 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
         return _OKAY
     started = cpu_nanoseconds(state, layout.SCRATCH)
     n, candidates = extract(scip, state, state[layout.MASK], True)
-    if n < 0:
+    shown = state[layout.MATRIX]
+    if n >= 0 and state[layout.OBSERVES] != 0:
+        shown = observe(scip, state, candidates, n, state[layout.OBSERVES])
+    if n < 0 or shown == 0:
         state[layout.FEATURELESS] += 1
         return _OKAY
     extracted = cpu_nanoseconds(state, layout.SCRATCH)
-    failed = call_scorer(state[layout.SCORER], state[layout.MATRIX], n, state[layout.SCORES])
+    failed = call_scorer(state[layout.SCORER], shown, n, state[layout.SCORES])
     scored = cpu_nanoseconds(state, layout.SCRATCH)
     best = usable_candidate(float64_view(state[layout.SCORES], n), share > 0.0)
 

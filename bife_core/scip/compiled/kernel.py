@@ -152,7 +152,7 @@ def _forget_rows(state):
 @jit
 def reset(state):
     """Forget everything taken from a solve that has ended."""
-    state[layout.STATIC_TAKEN] = 0
+    state[layout.STATIC_TAKEN] = state[layout.OBSERVED] = 0
     _forget_rows(state)
     forget_entries(state)
     clear(state, layout.COL_STAMP)

@@ -7,7 +7,7 @@ followed by the buffer's capacity in items of 8 bytes.
 from __future__ import annotations
 
 import ctypes
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,10 @@ import numpy.typing as npt
     OVERTIME,
     FEATURELESS,
     WITHIN_BUDGET,
+    OBSERVES,  # what a scorer of nodes sees besides features, a constant of `bipartite`; 0 for a scorer of candidates
+    OBSERVED,  # whether a node of the present solve was described to the scorer
     SCRATCH,  # seven words the SCIP functions write their results to
-) = range(32)
+) = range(34)
 
 (
     COL_STATIC,  # static features of a column, one record of them at its index
@@ -70,9 +72,39 @@ import numpy.typing as npt
     PLACES,  # LP positions of the rows of the variables met so far, 32 bits each, as they were when last looked up
     COEFS,  # coefficients beside PLACES
     ENTRIES,  # N_ENTRIES words that say at a variable's problem index where its PLACES are, and since when they hold
-) = BUFFERS = range(SCRATCH + 7, SCRATCH + 7 + 2 * 22, 2)
+    VARIABLES,  # N_VARIABLE features of the column at an LP position
+    POSITIONS,  # LP position of each candidate
+    ROWS,  # N_ROW features of each side of a row that is finite
+    EDGE_STARTS,  # where the edges of each of those begin, and where the last one's end
+    EDGE_VARIABLES,  # LP position of the column of each edge
+    EDGE_VALUES,
+    MEMORY,  # what a scorer of nodes keeps between branchings
+) = BUFFERS = range(SCRATCH + 7, SCRATCH + 7 + 2 * 29, 2)
 
-STATE_WORDS: Final = ENTRIES + 2
+NODE: Final = MEMORY + 2
+"""Where the `NODE_WORDS` words begin whose address a scorer of nodes is given; `NodeMethod.address` describes them."""
+
+(
+    NODE_FEATURES,
+    NODE_VARIABLES,
+    NODE_N_VARIABLES,
+    NODE_CANDIDATES,
+    NODE_ROWS,
+    NODE_N_ROWS,
+    NODE_EDGE_STARTS,
+    NODE_EDGE_VARIABLES,
+    NODE_EDGE_VALUES,
+    NODE_FIRST,
+    NODE_DEPTH,
+    NODE_DATA,
+    NODE_MEMORY,
+) = range(13)
+NODE_WORDS: Final = 13
+
+STATE_WORDS: Final = NODE + NODE_WORDS
+
+N_VARIABLE: Final = 19
+N_ROW: Final = 5
 
 BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
 """Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
@@ -99,6 +131,14 @@ NO_LP: Final = -2
 def new_state() -> npt.NDArray[np.int64]:
     """Return an empty state: `STATE_WORDS` words, no buffer yet."""
     return np.zeros(STATE_WORDS, dtype=np.int64)
+
+
+def array_at(address: int, shape: tuple[int, ...], of: type) -> npt.NDArray[Any]:
+    """View memory as an array; of no items whatever the address."""
+    if 0 in shape:
+        return np.zeros(shape, dtype=of)
+    buffer = ctypes.cast(address, ctypes.POINTER(np.ctypeslib.as_ctypes_type(of)))
+    return np.ctypeslib.as_array(buffer, shape)
 
 
 def free_state(state: npt.NDArray[np.int64], *kept: object) -> None:

@@ -61,6 +61,7 @@ def _storer(value_type: Any, ir_type: ir.Type) -> Any:
 
 
 # store(address, index, value)
+store_int64 = _storer(int64, _I64)
 store_int32 = _storer(int64, ir.IntType(32))
 store_float64 = _storer(float64, ir.DoubleType())
 
