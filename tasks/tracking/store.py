@@ -59,13 +59,22 @@ def client() -> MlflowClient:
             place = (project_home().mlflow / "artifacts").as_uri() if local else None
             for name in (COLLECTION, EVOLUTION, EVALUATION, TUNING):
                 if made.get_experiment_by_name(name) is None:
-                    made.create_experiment(name, artifact_location=place)
+                    _create_experiment(made, name, place)
     except TRACKING_TROUBLE as error:
         raise TrackingError(
             f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
             "check MLFLOW_TRACKING_URI, and whether its server runs."
         ) from error
     return made
+
+
+def _create_experiment(made: MlflowClient, name: str, place: str | None) -> None:
+    try:
+        made.create_experiment(name, artifact_location=place)
+    except MlflowException:
+        # Another home with the same server, which our claim does not reach, may have been faster.
+        if made.get_experiment_by_name(name) is None:
+            raise
 
 
 def missing_database(uri: str) -> Path | None:

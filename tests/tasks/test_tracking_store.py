@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 
 import pytest
+from mlflow import MlflowClient
 from prefect import flow, runtime
 
 from tasks.stores import home_store
@@ -83,6 +84,21 @@ def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
     assert store.run_url(run_id, store.EVOLUTION) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example:5000")
     assert store.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
+
+
+def test_an_experiment_that_another_home_creates_first_serves(key, monkeypatch):
+    """Homes share a server, and a claim does not reach another home."""
+    real = MlflowClient.get_experiment_by_name
+
+    def overtaken(self, name):
+        found = real(self, name)
+        if found is None:
+            self.create_experiment(name)
+        return found
+
+    monkeypatch.setattr(store, "TUNING", key)
+    monkeypatch.setattr(MlflowClient, "get_experiment_by_name", overtaken)
+    assert store.client.__wrapped__().get_experiment_by_name(key).lifecycle_stage == "active"
 
 
 def test_an_unreachable_store_gives_one_sentence(tmp_path):
