@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
+from bife_core.decisions.nodes import save_nodes
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
@@ -33,9 +34,11 @@ class CollectionSummary(Value):
     """Where the decisions are and what they are made of.
 
     `digest` is the hash of the content of the merged file at `path`. `tie_share`, `pruned_share` and
-    `tightenable_share` are shares of its decisions (see `Decisions`). `instances` were solved for them, in order, those
-    without a decision included, and `digests` are theirs; `failures` has a sentence for each that could not be solved,
-    `notes` one on those that gave no decision. `cpu_s` is what recording the decisions took, whenever that was.
+    `tightenable_share` are shares of its decisions (see `Decisions`). `instances` were solved for them, in order,
+    those without a decision included, and `digests` are theirs; `failures` has a sentence for each that could not
+    be solved, `notes` one on those that gave no decision. `nodes` are files of the decisions' nodes, each beside
+    the decisions of an instance, if they were asked for (`bife_core.decisions.nodes`); the last may hold more than
+    were merged. `cpu_s` is what recording the decisions took, whenever that was.
     """
 
     path: Path
@@ -50,6 +53,7 @@ class CollectionSummary(Value):
     digests: tuple[str, ...] = ()
     cpu_s: float = 0.0
     notes: tuple[str, ...] = ()
+    nodes: tuple[Path, ...] = ()
 
 
 class _Part(NamedTuple):
@@ -117,6 +121,7 @@ def collect_decisions(
     solved: list[Instance] = []
     failures: list[str] = []
     parts: list[_Part] = []
+    nodes: list[Path] = []
     total = 0
     while total < config.decisions:
         # A solve that turns out not to be needed would hold a worker that others wait for.
@@ -139,6 +144,8 @@ def collect_decisions(
             failures.append(f"{instance.name}: {failure}")
             continue
         parts.append(_Part.load(path))
+        if config.nodes and len(parts[-1].decisions):
+            nodes.append(nodes_beside(path))
         total += len(parts[-1].decisions)
         if progress is not None:
             progress(min(total, config.decisions), config.decisions)
@@ -171,7 +178,13 @@ def collect_decisions(
         digests=tuple(one.digest for one in solved),
         cpu_s=math.fsum(part.end["cpu_s"] for part in parts),
         notes=notes,
+        nodes=tuple(nodes),
     )
+
+
+def nodes_beside(part: Path) -> Path:
+    """Return where the nodes of an instance's decisions are."""
+    return part.with_suffix(".nodes.npz")
 
 
 def _part_path(directory: Path, instance: Instance, config: CollectionConfig, solver: SolverConfig) -> Path:
@@ -183,7 +196,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig, so
         "columns": N_FEATURES,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
-    }
+    } | config.model_dump(include={"share", "nodes"}, exclude_defaults=True)
     return directory / "parts" / f"{digest_of(facts)[:24]}.npz"
 
 
@@ -244,10 +257,17 @@ def work(path: str, instance: str, part: str, config: dict[str, Any], solver: di
     began = time.process_time()
     settings = SolveSettings(solver=SolverConfig.model_validate(solver), time_limit_s=options.time_limit_s)
     recording = record_decisions(
-        Path(path), instance, settings=settings, quota=options.decisions_per_instance
+        Path(path),
+        instance,
+        settings=settings,
+        quota=options.decisions_per_instance,
+        share=options.share,
+        observe=options.nodes,
     )
     seconds = time.process_time() - began
     end = {"status": recording.status, "unscored": recording.unscored, "cpu_s": seconds}
     # Before the part itself: where there is a part, there is how it came about.
     write_whole(Path(part).with_suffix(".json"), json.dumps(end))
+    if recording.nodes:
+        save_nodes(nodes_beside(Path(part)), recording.nodes)
     recording.decisions.save(Path(part))

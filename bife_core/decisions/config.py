@@ -15,4 +15,10 @@ class CollectionConfig(Value):
     decisions_per_instance: int | None = Field(
         None, ge=1, description="Decisions taken from one instance at most; None takes all it gives."
     )
+    share: float = Field(
+        1.0, gt=0, le=1, description="Share of nodes that are recorded; pseudocosts branch at the others."
+    )
+    nodes: bool = Field(
+        False, description="Whether to record the nodes as bipartite graphs too, for networks."
+    )
     time_limit_s: Positive = Field(600.0, description="CPU seconds spent on one instance at most.")

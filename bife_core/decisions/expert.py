@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
+from bife_core.decisions.nodes import sharing
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import SolverError
 from bife_core.scip.extractor import FeatureExtractor
+from bife_core.scip.node import Node
 from bife_core.scip.python_branching import LpBranchrule
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import HIGHEST_PRIORITY
@@ -60,18 +62,24 @@ def strong_branching(
 class Recording:
     """The decisions of one instance, and SCIP's word for how the solve ended.
 
-    At `unscored` nodes strong branching failed; pseudocosts branched there and nothing was recorded.
+    At `unscored` nodes strong branching failed; pseudocosts branched there and nothing was recorded. `nodes` are those
+    of the decisions, if they were asked for.
     """
 
     decisions: Decisions
     status: str
     unscored: int
+    nodes: tuple[Node, ...] = ()
 
 
 class _Expert(LpBranchrule):
-    def __init__(self, instance: str, quota: int | None) -> None:
+    def __init__(self, instance: str, quota: int | None, share: float, observe: bool) -> None:
         self.instance = instance
         self.quota = quota
+        self.share = share
+        self.observe = observe
+        self.rng = np.random.default_rng(0)
+        self.nodes: list[Node] = []
         self.decisions: list[Decisions] = []
         self.unscored = 0
 
@@ -81,15 +89,21 @@ class _Expert(LpBranchrule):
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         model = self.model
         found = None
+        if self.decisions and self.rng.random() >= self.share:  # the first is always recorded
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if model.getLPSolstat() == pyscipopt.SCIP_LPSOLSTAT.OPTIMAL:  # an unbounded LP has candidates as well
             probindex, features = self.extractor.extract()
             variables, _, _, _, n, _ = model.getLPBranchCands()
+            if self.observe:  # before strong branching changes the LP
+                observed = self.extractor.observe()
             found = strong_branching(model, variables[:n])
         if found is None:
             self.unscored += 1
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if n > 1:
             node = model.getCurrentNode()
+            if self.observe:
+                self.nodes.append(sharing(observed[:n], self.nodes[-1] if self.nodes else None))
             self.decisions.append(
                 Decisions(
                     columns=np.ascontiguousarray(features[:n].T),
@@ -107,19 +121,29 @@ class _Expert(LpBranchrule):
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
-def record_decisions(path: Path, instance: str, *, settings: SolveSettings, quota: int | None) -> Recording:
+def record_decisions(
+    path: Path,
+    instance: str,
+    *,
+    settings: SolveSettings,
+    quota: int | None,
+    share: float = 1.0,
+    observe: bool = False,
+) -> Recording:
     """Solve one instance under the expert, until there are `quota` decisions, and record them.
 
+    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others.
+    `observe` says whether to record the nodes too.
     A decision between fewer than two candidates says nothing of a rule and is not recorded. Raises `InstanceError` if
     the instance cannot be read, `SolverError` if SCIP fails or a signal ended the solve before the quota was reached.
     """
     model = read_model(path)
     apply(settings, model)
-    expert = _Expert(instance, quota)
+    expert = _Expert(instance, quota, share, observe)
     model.includeBranchrule(expert, "expert", "strong branching, recorded", HIGHEST_PRIORITY, -1, 1.0)
     model.setParam("branching/pscost/priority", HIGHEST_PRIORITY - 1)
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
     if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):
         raise SolverError(f"Collecting decisions from {path.name} was interrupted.")
-    return Recording(concatenate(expert.decisions), status, expert.unscored)
+    return Recording(concatenate(expert.decisions), status, expert.unscored, tuple(expert.nodes))

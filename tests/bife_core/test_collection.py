@@ -12,7 +12,8 @@ from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions
-from bife_core.decisions.recorded import Decisions
+from bife_core.decisions.nodes import load_nodes
+from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.sandbox import InProcess, WorkerPool
 from bife_core.scip.solving import SolveSettings
@@ -100,6 +101,50 @@ def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:
     recording = record_decisions(tiny_auctions[0].path, "x", settings=SolveSettings(), quota=2)
     assert len(recording.decisions) == 2
     assert recording.status == "userinterrupt"
+
+
+def test_nodes_are_recorded_beside_decisions_as_they_were(
+    auctions: Benchmark, here: InProcess, tmp_path: Path
+) -> None:
+    asked = CONFIG.model_copy(update={"nodes": True, "decisions": 4, "decisions_per_instance": 3})
+    summary = collect_decisions(auctions, asked, tmp_path / "nodes", here)
+    parts = [Decisions.load(path.with_suffix("").with_suffix(".npz")) for path in summary.nodes]
+    nodes = [node for path, part in zip(summary.nodes, parts, strict=True) for node in load_nodes(path, part)]
+    decisions = Decisions.load(summary.path)
+    assert collect_decisions(auctions, asked, tmp_path / "nodes", here).nodes == summary.nodes
+    assert concatenate(parts)[: len(decisions)].digest == decisions.digest
+    assert [node.first for node in nodes] == [True, False, False] * len(parts)
+
+    path = auctions.instances("collection", 1)[0].path
+    recording = record_decisions(path, "x", settings=SolveSettings(), quota=3, observe=True)
+    kept = {id(node.edge_values) for node in recording.nodes}
+    assert len(kept) == 2 < len(recording.nodes), "rows that are the same are kept once"
+    for loaded, recorded in zip(nodes, recording.nodes, strict=False):
+        for name in (
+            "features",
+            "candidates",
+            "variables",
+            "rows",
+            "edge_starts",
+            "edge_variables",
+            "edge_values",
+        ):
+            np.testing.assert_allclose(
+                getattr(loaded, name), getattr(recorded, name), rtol=1e-6, err_msg=name
+            )
+        assert loaded.depth == recorded.depth
+        assert len(loaded.edge_rows) == len(loaded.edge_values)
+
+
+def test_a_share_of_the_nodes_is_recorded(tiny_auctions: list[Instance]) -> None:
+    path = tiny_auctions[2].path
+    some, again, every = (
+        record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None, share=share).decisions
+        for share in (0.3, 0.3, 1.0)
+    )
+    assert some.digest == again.digest
+    assert 0 < len(some) < len(every)
+    assert some.node[0] == every.node[0], "the first always"
 
 
 class Wide(InProcess):
