@@ -8,8 +8,7 @@ from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
-from bife_core.methods.loading import with_budget
-from bife_core.methods.scorer import RuleMethod
+from bife_core.methods.loading import method_of, with_budget
 from bife_core.search import Sample
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances
@@ -28,7 +27,7 @@ def choose_final(
     """
     few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
     methods: list[tuple[Sample, Method]] = [
-        (sample, RuleMethod(name=sample.id, source=sample.source or "")) for sample in few
+        (sample, method_of(sample.source or "", sample.id)) for sample in few
     ]
     (sample, method), choice = methods[0], None
     if best.f_hf is not None:

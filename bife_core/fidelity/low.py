@@ -15,7 +15,8 @@ from bife_core.errors import DecisionsError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.tuning import tuned
-from bife_core.methods.loading import as_scoring
+from bife_core.methods.loading import as_scoring, method_of
+from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers
@@ -162,18 +163,20 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> 
 
 
 def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowScore:
-    rule = compile_rule(source)
+    method = method_of(source)
+    rule = compile_rule(source) if isinstance(method, RuleMethod) else as_scoring(method)
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
+    sha = method.identity
     if recorded is None:
-        return LowScore(sha=rule.sha)
+        return LowScore(sha=sha)
     decisions, yardstick = recorded
     chosen = chosen_rows(scores_of(rule, decisions), decisions.offsets)
     if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
-        return LowScore(failure=why, kind="runtime", sha=rule.sha)
+        return LowScore(failure=why, kind="runtime", sha=sha)
     f_lf, regret = yardstick.f_lf(chosen), yardstick.regret(chosen)
-    return LowScore(f_lf=f_lf, regret=regret, sha=rule.sha, behaviour=behaviour_of(chosen))
+    return LowScore(f_lf=f_lf, regret=regret, sha=sha, behaviour=behaviour_of(chosen))
 
 
 @lru_cache(maxsize=2)

@@ -33,24 +33,22 @@ _OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
 _SCORES: Final = types.Array(types.float64, 1, "C", readonly=True)
 _COLUMNS: Final = types.Array(types.float64, 2, "C", readonly=True)
 
-_BLOCK: Final = 256
-"""Rows scored at a time: their features then stay in the processor's cache."""
 
-
-@jit_for(types.boolean(types.int64, _COLUMNS, types.int64[::1], types.float64[::1]))
-def score_columns(scorer, columns, used, scores):
-    """Score all rows, copying only the columns the rule reads into a block of full rows."""
-    block = np.zeros((_BLOCK, N_FEATURES))
-    n_rows = columns.shape[1]
-    start = 0
-    while start < n_rows:
-        size = min(_BLOCK, n_rows - start)
+@jit_for(types.boolean(types.int64, _COLUMNS, _OFFSETS, types.int64[::1], types.float64[::1]))
+def score_columns(scorer, columns, offsets, used, scores):
+    """Score one decision after the other, copying only the columns the scorer reads into a block of full rows."""
+    most = 0
+    for decision in range(len(offsets) - 1):
+        most = max(most, offsets[decision + 1] - offsets[decision])
+    block = np.zeros((most, N_FEATURES))
+    for decision in range(len(offsets) - 1):
+        start = offsets[decision]
+        size = offsets[decision + 1] - start
         for feature in used:
             for row in range(size):
                 block[row, feature] = columns[feature, start + row]
         if call_scorer(scorer, block.ctypes.data, size, scores.ctypes.data + 8 * start) != 0:
             return False
-        start += size
     return True
 
 
@@ -60,10 +58,12 @@ def scores_of(rule: Scoring, decisions: Decisions) -> Floats:
         if rule.address:
             used = sorted(range(N_FEATURES) if rule.features is None else rule.features)
             scores = np.empty(decisions.n_candidates)
-            if not score_columns(rule.address, decisions.columns, np.array(used, dtype=np.int64), scores):
+            read = np.array(used, dtype=np.int64)
+            if not score_columns(rule.address, decisions.columns, decisions.offsets, read, scores):
                 raise ArithmeticError("the code at its address returned an error")
         else:
-            scores = np.ascontiguousarray(rule.score(decisions.matrix), dtype=np.float64)
+            nodes = np.split(decisions.matrix, decisions.offsets[1:-1])
+            scores = np.concatenate([np.asarray(rule.score(X), dtype=np.float64) for X in nodes])
     except Exception as error:  # the code of others
         what = f"{type(error).__name__}: {error}"
         raise RuleError(f"{rule.name} raised while scoring recorded candidates: {what}.") from error

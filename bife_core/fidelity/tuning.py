@@ -52,7 +52,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
 
     def f_lf(numbers: np.ndarray) -> float:
         columns[free] = numbers[:, np.newaxis]
-        score_columns(lifted.address, columns, used, scores)
+        score_columns(lifted.address, columns, decisions.offsets, used, scores)
         return yardstick.of_scores(scores)
 
     import cmaes  # here, for it brings scipy's statistics, which take most of a second to import

@@ -84,8 +84,8 @@ class Scorer(BaseScorer):
     def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
         """Return a score per candidate, higher is better; where none is a number SCIP's next branching rule takes over.
 
-        `X` has a row per candidate, in the order of `bife_core.features.FEATURES`; columns that `features` leaves out
-        are 0.
+        `X` has a row per candidate of one node, in the order of `bife_core.features.FEATURES`; columns that `features`
+        leaves out are 0.
         """
 
 

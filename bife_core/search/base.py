@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -213,6 +215,7 @@ class BaseSearch(ABC):
         hints: tuple[str, ...] = (),
         source: str | None = None,
         prompt: str | None = None,
+        training: dict[str, Any] | None = None,
     ) -> SampleRequest:
         """Return the request for the sample at `position` of the generation under way; see `SampleRequest`."""
         name = sample_id(self.generation, position)
@@ -227,12 +230,22 @@ class BaseSearch(ABC):
             source=source,
             prompt=prompt,
             fit=self.fit(position, operator, parents),
+            training=training,
             number=self._used + position,
         )
 
     def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
         """Return how the rule of a sample is fitted; None where it is written."""
         return None
+
+    @staticmethod
+    def train(decisions: Path, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+        """Find a rule in recorded decisions; a search whose requests have `training` defines it.
+
+        It is called in a worker process and may keep checkpoints in `folder`, the study's own. It returns `source`, the
+        text of a rule or of another method, and a `thought`, or else `failure`.
+        """
+        raise NotImplementedError
 
     @property
     def parent_pool(self) -> tuple[Sample, ...]:
@@ -298,6 +311,14 @@ def solved_sample(sample: Sample, answer: Answer) -> Sample:
     f_hf = answer.f_hf if answer.failure is None and answer.eliminated is None else None
     eliminated = answer.eliminated if answer.failure is None else None
     return sample.model_copy(update={"f_hf": f_hf, "eliminated": eliminated, "failure": answer.failure})
+
+
+def train_rule(search: str, decisions: str, folder: str, training: dict[str, Any]) -> dict[str, Any]:
+    """Have a registered search find a rule, and time it; what a worker is asked for a request with `training`."""
+    began_s = time.process_time()
+    made_by: Any = SEARCHES.find(search)
+    draft = made_by.train(Path(decisions), Path(folder), training)
+    return {**draft, "seconds": time.process_time() - began_s}
 
 
 def open_search(config: SearchConfig) -> BaseSearch:

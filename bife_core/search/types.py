@@ -82,15 +82,21 @@ class SampleRequest(_Written):
 
     With `source` the rule is given and no generator is asked.
     `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-    ``$count`` (of parents) are filled in. `fit` says how a rule by operator `fit` is found. `number` counts the rules
-    that were asked for before it.
+    ``$count`` (of parents) are filled in. `fit` says how a rule by operator `fit` is found, `training` what the
+    search's own function `train` is given to find it. `number` counts the rules that were asked for before it.
     """
 
     kind: Literal["sample"] = "sample"
     scored: bool = True
     source: str | None = None
     fit: Fit | None = None
+    training: dict[str, Any] | None = None
     number: int = 0
+
+    @property
+    def computed(self) -> bool:
+        """Whether the rule is found in the recorded decisions, and no generator is asked."""
+        return self.fit is not None or self.training is not None
 
 
 class ReflectionRequest(_Written):

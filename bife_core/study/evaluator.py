@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
@@ -23,10 +24,12 @@ from bife_core.generators import (
     PromptContext,
     Repairing,
 )
-from bife_core.methods.scorer import RuleMethod
+from bife_core.methods.loading import method_of
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.study.prompt_context import ContextBuilder, Past
-from bife_core.symbolic.drafting import fit_draft
+from bife_core.symbolic.drafting import fit_draft, room_for
+
+_TRAINING_LIMIT_S: Final = 7 * 86400.0
 
 
 class UnansweredError(NoDraftError):
@@ -40,8 +43,8 @@ class Evaluator:
     """Does the pieces of work of one search; threads may share it.
 
     `account` has the calls to a model API and what they may cost, `design` is what F_HF is measured on, `training` what
-    trials solve, and `decisions` is None where the search goes without F_LF. Solves raise `OutOfTimeError` if some are
-    left when the time of the budget is up.
+    trials solve, `decisions` is None where the search goes without F_LF, and `folder` is the study's. Solves raise
+    `OutOfTimeError` if some are left when the time of the budget is up.
     """
 
     config: PipelineConfig
@@ -50,6 +53,7 @@ class Evaluator:
     account: Account
     solving: Solving
     decisions: Path | None
+    folder: Path
     design: Sequence[Instance]
     training: Sequence[Instance] = ()
 
@@ -58,10 +62,12 @@ class Evaluator:
         if isinstance(request, SampleRequest) and request.source is not None:
             about = {"key": request.id, "generator": "search", "model": "", "source": request.source}
             return Draft(**about, thought="The rule the search begins with."), None
-        if isinstance(request, SampleRequest) and request.fit is not None:
+        if isinstance(request, SampleRequest) and request.computed:
             if self.decisions is None:
                 raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
             self.account.check_time()
+            if request.training is not None:
+                return self._trained(request, self.decisions), None
             return fit_draft(request, self.decisions, self.solving.pool, past.samples), None
         context = PromptContext(benchmark=self.context.benchmark)
         if getattr(self.generator, "needs_context", False):
@@ -71,12 +77,25 @@ class Evaluator:
             check = partial(self.score, request)
         return write_draft(request, context, self.generator, self.account, check)
 
+    def _trained(self, request: SampleRequest, decisions: Path) -> Draft:
+        name = self.config.search.method
+        arguments = {"search": name, "decisions": str(decisions), "folder": str(self.folder)}
+        draft = self.solving.pool.submit(
+            "bife_core.search.base:train_rule",
+            arguments | {"training": request.training},
+            limit_s=_TRAINING_LIMIT_S,
+            memory_mb=room_for(decisions),
+            reads=[decisions],
+            writes=[self.folder],
+        ).result()
+        return Draft(key=request.id, generator=name, model="", **draft)
+
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
         # The numbers of a fitted rule are likeliest as they are.
-        low = self.config.low.model_copy(update={"tune": 0}) if request.fit is not None else self.config.low
+        low = self.config.low.model_copy(update={"tune": 0}) if request.computed else self.config.low
         return score_low(draft.source, self.decisions if request.scored else None, low, self.solving.pool)
 
     def refer(self) -> Reference:
@@ -96,7 +115,7 @@ class Evaluator:
 
     def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
         """Solve the design instances with a rule."""
-        rule = RuleMethod(name=request.id, source=request.sample.source or "")
+        rule = method_of(request.sample.source or "", request.id)
         race = {"to_beat": request.to_beat, "best": request.best}
         return score_high(rule, self.design, self.solving, reference=reference, **race)
 

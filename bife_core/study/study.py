@@ -201,6 +201,7 @@ class Study:
             account=account,
             solving=Solving(config.high, config.solver, workers, journal.store, self.note, until),
             decisions=self.decisions,
+            folder=journal.folder,
             design=self.instances,
             training=self.training,
         )

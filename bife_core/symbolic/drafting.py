@@ -56,10 +56,15 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers, known: Seq
             "known": [sample.source for sample in known if sample.source is not None],
         },
         limit_s=900.0,
-        memory_mb=_ROOM_MB + _ROOM_PER_NUMBER * numbers_in(decisions) / 2**20,
+        memory_mb=room_for(decisions),
         reads=[decisions],
     ).result()
     return Draft(key=request.id, generator="symbolic", model="", **found)
+
+
+def room_for(decisions: Path) -> float:
+    """Return the megabytes of address space that fitting to a file of decisions may take."""
+    return _ROOM_MB + _ROOM_PER_NUMBER * numbers_in(decisions) / 2**20
 
 
 def work(

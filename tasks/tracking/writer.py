@@ -17,6 +17,8 @@ from pydantic import Field
 
 from bife_core.fidelity.high import HighScore
 from bife_core.methods.base import RPB
+from bife_core.methods.loading import method_of
+from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import complexity
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
@@ -202,7 +204,8 @@ class EvolutionWriter:
             "outcome": outcome(sample),
             "mlflow.note.content": reports.abstract(sample)[:5000],
         }
-        size = complexity(sample.source)._asdict() if sample.source and sample.sha else {}
+        method = method_of(sample.source) if sample.source and sample.sha else None
+        size = complexity(method.source)._asdict() if isinstance(method, RuleMethod) else {}
         child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
         child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
         child.status = _ENDED[sample.failure is not None]

@@ -173,7 +173,7 @@ def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions: Decision
         (3, "3 is no method to branch by"),
         (
             Broken(name="few", weights={}),
-            r"few must return one score per candidate, 9 in all, and returned .* \(1,\)",
+            r"few must return one score per candidate, 9 in all, and returned .* \(4,\)",
         ),
         (
             Broken(name="bad", weights={}),

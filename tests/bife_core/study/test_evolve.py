@@ -127,7 +127,7 @@ def soon_solved(home: Path) -> list[Instance]:
     return bife_core.open_benchmark(config, home / "instances").instances("design", 1)
 
 
-@pytest.mark.parametrize("method", sorted({"symbolic", "bife_without_f_lf", "llm4branch"}))
+@pytest.mark.parametrize("method", ["symbolic", "bife_without_f_lf", "llm4branch", "symb4co"])
 def test_any_registered_search_runs(
     method: str, data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
 ) -> None:
@@ -138,9 +138,10 @@ def test_any_registered_search_runs(
         "tuning_initial": 2,
         "islands": 2,
     }
-    options = few if method == "llm4branch" else {}
+    trained = {"runs": 1, "steps": 3, "batch": 16, "kept": 4, "hidden": 4}
+    options = {"llm4branch": few, "symb4co": trained}.get(method, {})
     config = small(search__method=method, search__samples=3, search__initial=2, search__options=options)
-    training = soon_solved if options else []
+    training = soon_solved if options is few else []
     given = {**data, "instances": soon_solved, "training": training}
     found = bife_core.create_study(config, **given, folder=tmp_path).run()
     assert found.best is not None

@@ -1,0 +1,143 @@
+"""Symb4CO: a network writes expressions, and learns from those that choose as strong branching does.
+
+Runs of training differ by their seeds. Of each the most accurate expressions on validation samples become samples, and
+all of these are evaluated in the solver, where RPB takes over at some depth (`bife_rivals.scaled_rule`). A group of
+runs makes two generations: what each run returns first, and the others. What differs from the published method is in
+`docs/rivals.md`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from pydantic import Field
+
+from bife_core.decisions.recorded import Decisions
+from bife_core.search import (
+    Answered,
+    BaseSearch,
+    Request,
+    Sample,
+    SampleRequest,
+    SolveRequest,
+    sample_seed,
+    solved_sample,
+)
+from bife_core.search.config import SearchConfig
+from bife_core.search.population import by_high_fidelity
+from bife_core.values import Value
+from bife_rivals.scaled_rule import ScaledRule
+
+_OPERATOR: Final = "train"
+
+
+class TrainingOptions(Value):
+    """How a run is trained; the defaults are published."""
+
+    batch: int = Field(1024, ge=2, description="Expressions written in each step.")
+    kept: int = Field(48, ge=1, description="Of those, the most accurate, which the policy is updated with.")
+    steps: int = Field(3000, ge=1, description="Steps of a run at most.")
+    patience: int = Field(1000, ge=1, description="Steps without a better expression after which a run ends.")
+    validated: int = Field(16, ge=1, description="Expressions that are validated at a time.")
+    validate_every: int = Field(10, ge=1, description="Steps between validations.")
+    hidden: int = Field(128, ge=1, description="Cells of each of the two layers.")
+    rate: float = Field(5e-5, gt=0, description="Step size of Adam.")
+    epochs: int = Field(8, ge=1, description="Updates of the policy in each step.")
+    clip: float = Field(0.2, gt=0, description="How far the ratio of probabilities is trusted.")
+    entropy: float = Field(0.05, ge=0, description="Weight of the entropy of what is written.")
+    entropy_decay: float = Field(
+        0.9, gt=0, le=1, description="By how much a token's entropy counts less than the last one's."
+    )
+    least_length: int = Field(4, ge=1, description="Tokens of an expression at least.")
+    most_length: int = Field(64, ge=4, description="Tokens of an expression at most.")
+    soft_length: int = Field(20, ge=1, description="Tokens that an expression is drawn to.")
+
+
+class Run(TrainingOptions):
+    """A run as a value: its settings and its seed; equal runs on equal samples find equal expressions."""
+
+    seed: int
+
+
+class Symb4CoOptions(TrainingOptions):
+    """Symb4CO's own settings; the defaults are published."""
+
+    runs: int = Field(3, ge=1, description="Runs of training, which may go on at once.")
+    rules: int = Field(10, ge=1, description="Expressions of each run that are evaluated in the solver.")
+    depth: int | None = Field(
+        16, ge=1, description="Depth of the nodes from which on RPB branches; None for none."
+    )
+
+
+class Symb4CoSearch(BaseSearch):
+    """Symb4CO behind `ask` and `tell`.
+
+    Examples
+    --------
+    >>> search = Symb4CoSearch(SearchConfig(method="symb4co", samples=30))
+    >>> [(request.id, request.training["run"], request.training["rank"]) for request in search.ask()]
+    [('g00-c00', 0, 0), ('g00-c01', 1, 0), ('g00-c02', 2, 0)]
+    """
+
+    Options: ClassVar[type[Value]] = Symb4CoOptions
+    options: Symb4CoOptions
+
+    def __init__(self, config: SearchConfig) -> None:
+        super().__init__(config)
+        self._group = 0
+        self._first = True  # whether what each run of the group returns first is asked for next
+        self._waiting: tuple[Sample, ...] = ()
+        self._solving = False
+
+    def propose(self) -> tuple[Request, ...]:
+        """Return what to ask next."""
+        if self._solving:
+            return tuple(SolveRequest(id=sample.id, sample=sample) for sample in self._waiting)
+        options, remaining = self.options, self.remaining()
+        if remaining <= 0:
+            return ()
+        self.begin_generation()
+        group = self._group * options.runs
+        ranks = range(1) if self._first else range(1, options.rules)
+        wanted = [(group + run, rank) for rank in ranks for run in range(options.runs)][:remaining]
+        asked = [self._request(position, run, rank) for position, (run, rank) in enumerate(wanted)]
+        return (*asked, *self.first_rules(len(asked), _OPERATOR))
+
+    def _request(self, position: int, run: int, rank: int) -> SampleRequest:
+        options = self.options.model_dump(exclude={"runs", "rules"})
+        seed = sample_seed(self.config.drawn, f"run {run}")
+        return self.sample_request(
+            position, _OPERATOR, training={"run": run, "rank": rank, "seed": seed, **options}
+        )
+
+    @staticmethod
+    def train(decisions: Path, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+        """Train a run, or find it trained, and return its expression of a rank."""
+        from bife_rivals.symb4co_training import (
+            rule_of,
+            trained,
+        )  # here, for it is compiled when it is imported
+
+        run = Run.model_validate({name: training[name] for name in Run.model_fields})
+        found = rule_of(trained(run, Decisions.load(decisions), folder), training["rank"])
+        if "source" in found:
+            rule = ScaledRule(name="symb4co", source=found["source"], depth=training["depth"])
+            found["source"] = rule.text
+        return found
+
+    def learn(self, answered: Answered) -> None:
+        """Take the answers to what `propose` returned."""
+        if self._solving:
+            for sample, (_, answer) in zip(self._waiting, answered, strict=True):
+                self.update(solved_sample(sample, answer))
+            self._waiting, self._solving = (), False
+        else:
+            self._waiting += tuple(sample for sample in self.admit(answered) if sample.valid)
+            more = self._first and self.options.rules > 1 and self.remaining() > 0
+            self._first = not more
+            self._group += not more
+            self._solving = not more and bool(self._waiting)
+        if not self._solving:
+            self.alive = by_high_fidelity(self.samples)
+            self.end_generation()

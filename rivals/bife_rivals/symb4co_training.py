@@ -1,0 +1,261 @@
+"""One training run of Symb4CO: expressions are written, judged by the expert's choices, and the best teach the network.
+
+Every step writes a batch, keeps those of highest imitation accuracy on the training samples, and updates the policy
+with them. Every few steps the best of a batch are measured on validation samples, which decide what the run returns
+and when it ends. A checkpoint holds all there is to know: a run that was killed goes on to the same weights.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from bife_core.decisions.recorded import Decisions
+from bife_core.errors import DecisionsError
+from bife_core.files import write_whole
+from bife_core.values import Value, digest_of
+from bife_rivals.scaled_rule import scaled
+from bife_rivals.symb4co import Run
+from bife_rivals.symb4co_grammar import CONSTANTS, OPERATORS, Grammar
+from bife_rivals.symb4co_policy import Batch, Objective, Policy
+
+_VALIDATION_SHARE: Final = 2 / 7
+"""400 of 1,400 expert samples, as published."""
+_CHECKPOINT_S: Final = 30.0
+_CONSTANTS: Final = np.array(CONSTANTS, dtype=np.float32)
+_COUNT: Final = len(CONSTANTS)
+_PLUS, _MINUS, _ = range(len(OPERATORS))
+
+
+class Found(Value):
+    """An expression with its imitation accuracy on the validation samples; `choices` is a hash of what it chose."""
+
+    tokens: tuple[int, ...]
+    accuracy: float
+    choices: int
+
+
+@numba.njit(
+    "void(int64[:,::1], int64[::1], float32[:,::1], int64[::1], boolean[::1], int64, int64[::1], uint64[::1])",
+    error_model="numpy",
+)
+def _judge(tokens, lengths, columns, offsets, best, variables, right, choices):
+    """Count for each expression the samples in which it chooses a best candidate, and hash its choices."""
+    widest = 0
+    for sample in range(len(offsets) - 1):
+        widest = max(widest, offsets[sample + 1] - offsets[sample])
+    stack = np.empty((tokens.shape[1] // 2 + 2, widest), dtype=np.float32)
+    leaves = variables + _COUNT
+    for sample in range(len(offsets) - 1):
+        start = offsets[sample]
+        size = offsets[sample + 1] - start
+        for row in range(len(tokens)):
+            top = -1
+            for place in range(lengths[row] - 1, -1, -1):
+                token = tokens[row, place]
+                if token < variables:
+                    top += 1
+                    for c in range(size):
+                        stack[top, c] = columns[token, start + c]
+                elif token < leaves:
+                    top += 1
+                    for c in range(size):
+                        stack[top, c] = _CONSTANTS[token - variables]
+                else:
+                    top -= 1
+                    if token == leaves + _PLUS:
+                        for c in range(size):
+                            stack[top, c] = stack[top + 1, c] + stack[top, c]
+                    elif token == leaves + _MINUS:
+                        for c in range(size):
+                            stack[top, c] = stack[top + 1, c] - stack[top, c]
+                    else:
+                        for c in range(size):
+                            stack[top, c] = stack[top + 1, c] * stack[top, c]
+            chosen = -1
+            highest = np.float32(-np.inf)
+            for c in range(size):
+                if stack[0, c] > highest:  # false for NaN
+                    highest = stack[0, c]
+                    chosen = c
+            choices[row] = choices[row] * np.uint64(1099511628211) + np.uint64(chosen + 1)
+            if chosen >= 0 and best[start + chosen]:
+                right[row] += 1
+
+
+class Samples:
+    """Expert samples as expressions read them: features scaled at each node, one after the other."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self.count = len(decisions)
+        self._offsets, self._best = decisions.offsets, decisions.best
+        nodes = np.split(decisions.matrix, decisions.offsets[1:-1])
+        rows = np.concatenate([scaled(node) for node in nodes])
+        self._columns = np.ascontiguousarray(rows.T, dtype=np.float32)
+
+    def judge(self, batch: Batch) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]:
+        """Return the imitation accuracy of each expression, and a hash of its choices."""
+        tokens, inverse = np.unique(batch.tokens, axis=0, return_inverse=True)
+        lengths = np.empty(len(tokens), dtype=np.int64)
+        lengths[inverse.ravel()] = batch.lengths
+        right, choices = np.zeros(len(tokens), dtype=np.int64), np.zeros(len(tokens), dtype=np.uint64)
+        variables = len(self._columns)
+        _judge(
+            np.ascontiguousarray(tokens),
+            lengths,
+            self._columns,
+            self._offsets,
+            self._best,
+            variables,
+            right,
+            choices,
+        )
+        return (right / self.count)[inverse.ravel()], choices[inverse.ravel()]
+
+
+def split(decisions: Decisions) -> tuple[Decisions, Decisions]:
+    """Return training and validation samples: of different instances, unless there is but one."""
+    if len(decisions) < 2:
+        raise DecisionsError("Symb4CO needs two expert samples, one to train on and one to validate with.")
+    cut = round((1.0 - _VALIDATION_SHARE) * len(decisions))
+    edges = [
+        place
+        for place in range(1, len(decisions))
+        if decisions.instance[place] != decisions.instance[place - 1]
+    ]
+    place = min(edges or [max(1, cut)], key=lambda edge: abs(edge - cut))
+    return decisions[:place], decisions[place:]
+
+
+class Training:
+    """A run under way."""
+
+    def __init__(self, run: Run, decisions: Decisions) -> None:
+        self.run = run
+        self.samples, self.validation = (Samples(part) for part in split(decisions))
+        self.grammar = Grammar(least=run.least_length, most=run.most_length, soft_length=run.soft_length)
+        self.rng = np.random.Generator(np.random.PCG64(run.seed))
+        self.policy = Policy(self.grammar, run.hidden, self.rng)
+        self.step, self.waited = 0, 0
+        self.found: list[Found] = []
+        self.history: list[dict[str, float]] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether the run is over."""
+        return self.step >= self.run.steps or self.waited >= self.run.patience
+
+    def advance(self) -> None:
+        """Make one step."""
+        run = self.run
+        batch = self.policy.sample(self.rng, run.batch)
+        accuracy, _ = self.samples.judge(batch)
+        ranked = np.argsort(-accuracy, kind="stable")
+        if self.step % run.validate_every == 0:
+            self._validate(batch[ranked[: run.validated]], accuracy)
+        kept = ranked[: run.kept]
+        returns = accuracy[kept]
+        spread = returns.max() - returns.min()
+        advantages = (returns - returns.min()) / (spread if spread > 1e-6 else 1.0)
+        objective, teaching = Objective(run.clip, run.entropy, run.entropy_decay), batch[kept]
+        for _ in range(run.epochs):
+            self.policy.update(teaching, advantages, objective, run.rate)
+        self.step += 1
+
+    def _validate(self, batch: Batch, accuracy: npt.NDArray[np.float64]) -> None:
+        before = max((one.accuracy for one in self.found), default=-1.0)
+        # Of expressions that choose alike the shortest stays, of equally short ones the first.
+        known = {one.choices: one for one in self.found}
+        for row, (value, choices) in enumerate(zip(*self.validation.judge(batch), strict=True)):
+            one = Found(tokens=tuple(batch.expression(row)), accuracy=float(value), choices=int(choices))
+            other = known.get(one.choices)
+            if other is None or len(one.tokens) < len(other.tokens):
+                known[one.choices] = one
+        ranked = sorted(known.values(), key=lambda one: (-one.accuracy, len(one.tokens)))
+        self.found = ranked[: 4 * self.run.validated]
+        self.waited = 0 if self.found[0].accuracy > before else self.waited + self.run.validate_every
+        self.history.append(
+            {
+                "step": self.step,
+                "mean_accuracy": float(accuracy.mean()),
+                "best_accuracy": float(accuracy.max()),
+                "validation_accuracy": self.found[0].accuracy,
+                "length": float(batch.lengths.mean()),
+            }
+        )
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint at once or not at all, and the curves of the run as a table beside it."""
+        arrays: dict[str, Any] = {
+            f"{part} {name}": value for part, values in self._parts() for name, value in values.items()
+        }
+        about = {
+            "step": self.step,
+            "waited": self.waited,
+            "updates": self.policy.updates,
+            "rng": self.rng.bit_generator.state,
+            "found": [one.model_dump() for one in self.found],
+            "history": self.history,
+        }
+        content = io.BytesIO()
+        np.savez(content, about=np.array(json.dumps(about)), **arrays)
+        write_whole(path, content.getvalue())
+        table = io.StringIO()
+        if self.history:
+            writer = csv.DictWriter(table, list(self.history[0]))
+            writer.writeheader()
+            writer.writerows(self.history)
+        write_whole(path.with_suffix(".csv"), table.getvalue())
+
+    def load(self, path: Path) -> None:
+        """Go on from a checkpoint."""
+        with np.load(path) as file:
+            for part, values in self._parts():
+                for name in values:
+                    values[name] = file[f"{part} {name}"]
+            about = json.loads(str(file["about"]))
+        self.step, self.waited, self.policy.updates = about["step"], about["waited"], about["updates"]
+        self.rng.bit_generator.state = about["rng"]
+        self.found, self.history = [Found(**one) for one in about["found"]], about["history"]
+
+    def _parts(self) -> list[tuple[str, dict[str, npt.NDArray[np.floating]]]]:
+        policy = self.policy
+        return [("value", policy.parameters), ("first", policy.moments[0]), ("second", policy.moments[1])]
+
+
+def trained(run: Run, decisions: Decisions, folder: Path) -> Training:
+    """Return a finished run: from its checkpoint in a folder, as far as that goes."""
+    training = Training(run, decisions)
+    path = folder / f"symb4co-{digest_of([run.model_dump(), decisions.digest])}.npz"
+    if path.is_file():
+        training.load(path)
+    saved_s, steps = time.monotonic(), training.step
+    while not training.done:
+        training.advance()
+        if time.monotonic() - saved_s > _CHECKPOINT_S:
+            training.save(path)
+            saved_s = time.monotonic()
+    if training.step > steps:
+        training.save(path)
+    return training
+
+
+def rule_of(training: Training, rank: int) -> dict[str, Any]:
+    """Return the source of the expression of a rank, 0 being the most accurate, and a thought; or else a failure."""
+    if rank >= len(training.found):
+        return {"failure": f"The run found only {len(training.found)} expressions that choose differently."}
+    one, grammar = training.found[rank], training.grammar
+    return {
+        "source": f"def candidate_variable_score(variable_features):\n    return {grammar.formula(one.tokens)}\n",
+        "thought": f"Found in {training.step} steps of policy gradient, with an imitation accuracy of "
+        f"{one.accuracy:.3f} on validation samples: {grammar.words(one.tokens)}.",
+    }
