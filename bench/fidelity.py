@@ -137,7 +137,8 @@ def different_rules(decisions: Decisions, count: int, answers: str | None) -> di
             scores = scores_of(rule, decisions)
         except RuleError:
             continue
-        different.setdefault(behaviour_of(chosen_rows(scores, decisions.offsets)), (source, scores))
+        chosen = chosen_rows(scores, decisions.offsets)
+        different.setdefault(behaviour_of(chosen, decisions.offsets), (source, scores))
     known = list(different.values())
     drawn = np.linspace(0, len(known) - 1, min(count, len(known))).round().astype(int)
     return dict(known[number] for number in drawn)

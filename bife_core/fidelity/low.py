@@ -76,7 +76,7 @@ class LowScore(Value):
     """F_LF of a rule, or the reason there is none.
 
     `regret` is the share of the best strong-branching score that its choices miss on average, whatever F_LF measures.
-    `behaviour` is a hash of what the rule chose: rules that choose alike in all decisions of the file have the same.
+    `behaviour` says what the rule chose, see `behaviour_of`: rules that choose alike in all decisions have the same.
     `source` is the rule with its numbers tuned, which all else is of then, or None if it is as it was written.
     `seconds` are CPU seconds of compiling and scoring.
     """
@@ -176,7 +176,8 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowSco
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", sha=sha)
     f_lf, regret = yardstick.f_lf(chosen), yardstick.regret(chosen)
-    return LowScore(f_lf=f_lf, regret=regret, sha=sha, behaviour=behaviour_of(chosen))
+    behaviour = behaviour_of(chosen, decisions.offsets)
+    return LowScore(f_lf=f_lf, regret=regret, sha=sha, behaviour=behaviour)
 
 
 @lru_cache(maxsize=2)

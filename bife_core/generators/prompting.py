@@ -22,13 +22,17 @@ from bife_core.generators.base import Draft, FeatureRange, Message, PromptContex
 from bife_core.generators.config import Prompts
 from bife_core.generators.formula import formula
 from bife_core.generators.parsing import without_reasoning
-from bife_core.search.population import ranked
+from bife_core.search.population import by_high_fidelity, ranked
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
 from bife_core.values import digest_of
 
 OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
 _SENTENCE: Final = " It has 25 words at most and begins with what sets the rule apart from others."
 """What informed prompts add on the description of a rule: in the list of earlier attempts it is all there is."""
+_THINKING: Final = (
+    "First think, in 200 words at most: what do the numbers above say, and what would a better rule do?\nThen"
+)
+"""What the form of an answer begins with in informed prompts: thoughts that come after the code cannot change it."""
 _QUOTED: Final = 12_000
 """Characters of a rejected answer that are shown to its author again."""
 _BESIDE: Final = 10
@@ -111,7 +115,12 @@ def assemble(
         )
     measured = facts is not None and facts.features
     features = measured_features(context) if measured else feature_description()
-    table: dict[str, str | int] = {"features": features, "n_features": N_FEATURES, "sentence": ""}
+    table: dict[str, str | int] = {
+        "features": features,
+        "n_features": N_FEATURES,
+        "first": "First",
+        "sentence": "",
+    }
     fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [
@@ -124,7 +133,7 @@ def assemble(
         parts = _with_facts(parts, request, facts)
     if not isinstance(request, ReflectionRequest):
         if facts is not None:
-            table["sentence"] = _SENTENCE
+            table |= {"first": _THINKING, "sentence": _SENTENCE}
         parts.append(_template("template").substitute(table))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
 
@@ -157,26 +166,33 @@ def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
 
 
 def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContext) -> list[str]:
-    """Return problem and operator with what is known put before, between and behind them."""
+    """Return problem and operator with what is known put before, between and behind them.
+
+    What is the same for all rules of a search comes first: providers bill such a beginning at a fraction of the price.
+    """
     problem, operator = parts
     facts, behind = [], []
-    if context.theme:
-        behind.append(_template("theme").substitute(theme=context.theme))
+    sampled = not isinstance(request, ReflectionRequest)
+    best = by_high_fidelity(context.earlier)[:1] if sampled and request.parents else ()
+    best = tuple(rule for rule in best if rule.id not in {parent.id for parent in request.parents})
+    earlier = earlier_attempts(context, shown=(*request.parents, *best)) if sampled else ""
     if context.instances:
         listed = "\n".join(f"- {sentence}" for sentence in context.instances)
         facts.append(_template("instances").substitute(instances=listed))
-    earlier = (
-        "" if isinstance(request, ReflectionRequest) else earlier_attempts(context, shown=request.parents)
-    )
-    if earlier:
-        behind.append(_template("earlier").substitute(earlier=earlier))
-    if context.fitting and not isinstance(request, ReflectionRequest):
-        behind.append(_template("fitted").template)
     if context.low and (request.parents or earlier or context.features):
-        tau = f" Now it takes an F_LF of {context.tau:.3f}." if context.tau is not None else ""
-        facts.append(_template("scores").substitute(low=context.low, high=context.high, tau=tau))
+        facts.append(_template("scores").substitute(low=context.low, high=context.high))
+    if context.fitting and sampled:
+        facts.append(_template("fitted").template)
     if any(context.executions.values()):
         facts.append(_template("execution").template)
+    if context.theme:
+        behind.append(_template("theme").substitute(theme=context.theme))
+    if earlier:
+        behind.append(_template("earlier").substitute(earlier=earlier))
+    stands = [] if context.tau is None else [_template("tau").substitute(tau=f"{context.tau:.3f}")]
+    stands += [_parent(len(request.parents) + 1, rule, context) for rule in best]
+    if stands:
+        behind.append("\n\n".join(("# Where the search stands", *stands)))
     return [problem, *facts, operator, *behind]
 
 
@@ -273,6 +289,11 @@ def _fidelities(sample: Sample, context: PromptContext) -> str:
         parts.append(f"F_HF {sample.f_hf:.4g}{relative}")
     elif sample.eliminated is not None:
         parts.append(f"eliminated by racing: {_short(sample.eliminated)}")
+    parts += [
+        f"chose in all recorded decisions like a rule of {_fidelities(other, context)}"
+        for other in context.earlier
+        if other.id == sample.duplicate_of
+    ]
     return ", ".join(parts) or "not scored"
 
 

@@ -262,6 +262,7 @@ class BaseSearch(ABC):
             population=self.config.population,
             rng=self.rng,
             replacement=self.draws_with_replacement,
+            alike=self.config.niche_likeness,
         )
 
     def admit(self, answered: Answered) -> list[Sample]:

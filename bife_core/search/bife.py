@@ -127,13 +127,14 @@ class BifeSearch(BaseSearch):
         return reaches(rule, self._tau)
 
     def _without_duplicates(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
-        """Return the rules that choose otherwise than those solved with, and than those before them."""
-        known = {sample.behaviour for sample in self.samples if sample.id in self._costs}
+        """Return the rules that choose otherwise than those solved with and those before them; mark the others."""
+        first = {sample.behaviour: sample.id for sample in self.samples if sample.id in self._costs}
         kept = []
         for rule in rules:
-            if rule.behaviour is None or rule.behaviour not in known:
+            if rule.behaviour is None or first.setdefault(rule.behaviour, rule.id) == rule.id:
                 kept.append(rule)
-                known.add(rule.behaviour)
+            else:
+                self.update(rule.model_copy(update={"duplicate_of": first[rule.behaviour]}))
         return tuple(kept)
 
     def _survive(self, newcomers: Sequence[Sample]) -> None:

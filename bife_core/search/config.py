@@ -50,6 +50,13 @@ class SearchConfig(Value):
         le=1,
         description="tau is never above the F_LF this share of all valid samples reaches; None: no such bound.",
     )
+    niche_likeness: float | None = Field(
+        0.6,
+        gt=0,
+        le=1,
+        description="Rules that choose the same candidate in this share of recorded decisions, or more, are of one "
+        "niche, and crossovers read rules of two; None: of any.",
+    )
     seed: int | None = Field(
         0,
         ge=0,

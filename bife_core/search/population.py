@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
+from operator import eq
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,13 @@ def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
     """
     had: defaultdict[int | None, Iterator[int]] = defaultdict(count)
     return tuple(sorted(ranked, key=lambda rule: next(had[rule.niche])))
+
+
+def likeness(one: Sample, other: Sample) -> float | None:
+    """Return the share of recorded decisions in which two rules choose the same candidate; None where it is unknown."""
+    if not one.behaviour or not other.behaviour:
+        return None
+    return math.fsum(map(eq, one.behaviour, other.behaviour)) / len(one.behaviour)
 
 
 def founders(config: SearchConfig) -> int:
@@ -126,23 +134,30 @@ def draw_parents(
     population: int,
     rng: np.random.Generator,
     replacement: bool = False,
+    alike: float | None = None,
 ) -> tuple[Sample, ...]:
     """Draw `count` parents by rank, best first, with one uniform number each.
 
     Without replacement each is drawn at most once while there are enough; when fewer rules than parents are alive, all
-    are drawn once before any is drawn again. `population` is N of `selection_probabilities`. Raises `ValueError` if
-    there is no rule to draw.
+    are drawn once before any is drawn again. A rule that chooses like one drawn before in a share of `alike` or more of
+    the decisions is of its niche, and is drawn if there is none of another. `population` is N of
+    `selection_probabilities`. Raises `ValueError` if there is no rule to draw.
     """
     if not ranked:
         raise ValueError("There is no rule to draw a parent from.")
     weights = selection_probabilities(len(ranked), population)
     left = weights.copy()
-    parents = []
+    parents: list[Sample] = []
     for _ in range(count):
         if not left.any():
             left = weights.copy()
+        near = [
+            alike is not None and any((likeness(rule, one) or 0.0) >= alike for one in parents)
+            for rule in ranked
+        ]
+        offered = np.where(near, 0.0, left)
         # By hand, because `Generator.choice` may change its stream between NumPy versions.
-        cumulated = np.cumsum(left)
+        cumulated = np.cumsum(offered if offered.any() else left)
         drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         if not replacement:
             left[drawn] = 0.0

@@ -17,11 +17,12 @@ Operator = str
 class Sample(Value):
     """One sampled rule and all that is known of it; what is not known is None.
 
-    `id` is generation and position, such as ``g03-c05``, unique within a search. `sha` and `behaviour` are hashes of
-    the rule's normalised syntax tree and of what it chose in the recorded decisions; rules of one behaviour are
-    behavioural duplicates. Of the fidelities `f_lf` and `f_hf` higher is better. `niche` is that of a fitted rule, see
-    `Fit`. `eliminated` is why a valid rule was given up in its race and has no F_HF, as half a sentence, and `failure`
-    why the sample is out, as one sentence.
+    `id` is generation and position, such as ``g03-c05``, unique within a search. `sha` is a hash of the rule's
+    normalised syntax tree, and `behaviour` has a letter for each recorded decision, for the candidate it chose; rules
+    of one behaviour are behavioural duplicates. Of the fidelities `f_lf` and `f_hf` higher is better. `niche` is that
+    of a fitted rule, see `Fit`. Of a valid rule without F_HF, `duplicate_of` is the id of an earlier one that chooses
+    alike, for which it is not evaluated in the solver, and `eliminated` why it was given up in its race, as half a
+    sentence. `failure` is why the sample is out, as one sentence.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Sample(Value):
     f_lf: float | None = None
     f_hf: float | None = None
     niche: int | None = None
+    duplicate_of: str | None = None
     eliminated: str | None = None
     failure: str | None = None
 

@@ -18,7 +18,7 @@ COST: Final = "search_cost.json"
 
 _COLUMNS: Final = (
     *("id", "f_hf", "f_lf", "operator", "generation", "parents"),
-    *("niche", "failure", "thought", "sha", "source"),
+    *("niche", "duplicate_of", "failure", "thought", "sha", "source"),
 )
 
 

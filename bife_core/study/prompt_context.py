@@ -32,7 +32,8 @@ from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import Workers
 from bife_core.scip.solving import SolveResult
 from bife_core.search import Sample, SampleRequest, WrittenRequest
-from bife_core.search.population import by_high_fidelity
+from bife_core.search.base import CROSSOVER_PARENTS
+from bife_core.search.population import by_high_fidelity, likeness
 from bife_core.symbolic.fitting import Columns
 
 _ROOM_PER_BYTE: Final = 24.0
@@ -114,19 +115,18 @@ class ContextBuilder:
         )
 
     def _executions(self, parents: Sequence[Sample], past: Past) -> dict[str, str]:
-        """Return the table of each parent that was evaluated in the solver, to the end or until it was eliminated."""
-        tried = [one.id for one in parents if (one.f_hf, one.eliminated) != (None, None)]
-        best = next((rule.id for rule in by_high_fidelity(past.samples)), None)
-        if past.reference is None:
+        """Return the tables of parents, and of the best rule, that were evaluated in the solver, to the end or not."""
+        if past.reference is None or not parents:
             return {}
+        best = next((rule.id for rule in by_high_fidelity(past.samples)), "")
         return {
             name: execution(
                 past.solved[name],
                 past.reference,
-                past.solved.get(best or "") if best != name else None,
+                past.solved.get(best) if best != name else None,
                 self._high,
             )
-            for name in tried
+            for name in dict.fromkeys((*(parent.id for parent in parents), best))
             if name in past.solved
         }
 
@@ -146,8 +146,11 @@ class ContextBuilder:
             "measure": self._low.measure,
         }
         answer = self._in_worker(pool, "choices", arguments)
-        texts = {parent.id: tuple(text) for parent, text in zip(scored, answer["failings"], strict=True)}
-        return {"failings": texts, "likeness": answer["likeness"] if len(scored) == len(parents) else None}
+        texts = {parent.id: tuple(text) for parent, text in zip(scored, answer, strict=True)}
+        return {
+            "failings": texts,
+            "likeness": likeness(*parents) if len(parents) == CROSSOVER_PARENTS else None,
+        }
 
     def _benchmark_facts(self, pool: Workers) -> PromptContext:
         arguments = {
@@ -197,19 +200,18 @@ def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> di
     }
 
 
-def choices(sources: list[str], decisions: str, measure: LowMeasure) -> dict[str, Any]:
-    """Return where rules fail, which features they need, and how often two choose alike; called in a worker."""
+def choices(sources: list[str], decisions: str, measure: LowMeasure) -> list[tuple[str, ...]]:
+    """Return where rules fail and which features they need; called in a worker."""
     recorded = Decisions.load(Path(decisions))
     yardstick = Yardstick(recorded, measure)
     rules = [RuleMethod(name="rule", source=source) for source in sources]
-    chosen = [chosen_rows(scores_of(rule, recorded), recorded.offsets) for rule in rules]
-    return {
-        "failings": [
-            (*failings(recorded, rows), *contributions(rule, recorded, yardstick))
-            for rule, rows in zip(rules, chosen, strict=True)
-        ],
-        "likeness": float(np.mean(chosen[0] == chosen[1])) if len(chosen) == 2 else None,
-    }
+    return [
+        (
+            *failings(recorded, chosen_rows(scores_of(rule, recorded), recorded.offsets)),
+            *contributions(rule, recorded, yardstick),
+        )
+        for rule in rules
+    ]
 
 
 def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureRange, ...]:

@@ -88,6 +88,7 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     duplicate = score_low(HEADER + "return 2 * variable_features[0] + 1", path, config, pool)
     other = score_low(HEADER + "return -variable_features[0]", path, config, pool)
     assert good.behaviour == duplicate.behaviour != other.behaviour
+    assert len(good.behaviour or "") == len(four_decisions)
     assert duplicate.sha != good.sha
 
     broken = score_low("def candidate_variable_score(f) return 1", path, config, pool)

@@ -116,6 +116,41 @@ def test_a_rule_to_change_is_called_what_its_solves_show(known: dict[str, object
         )
 
 
+def test_the_best_rule_is_shown_in_full_where_a_rule_has_parents() -> None:
+    best = Sample(id="g00-c09", generation=0, operator="i1", source="def best(): return 3", f_hf=-2.0)
+    slower = PARENTS[0].model_copy(update={"f_hf": -6.0})
+    copy = Sample(id="g01-c00", generation=1, operator="e1", f_lf=0.3, duplicate_of="g00-c01")
+    context = ABOUT.model_copy(
+        update={"earlier": (slower, best, copy), "executions": {"g00-c09": "instance | nodes"}, "tau": 0.24}
+    )
+    shown = "\n\nF_LF is 0.240"
+    for operator, parents, number in (("e2", (slower, PARENTS[1]), 3), ("m1", (slower,), 2)):
+        content = assemble(request(operator, parents), context)[0].content
+        shown = content.split("# Where the search stands\n\n")[1]
+        assert shown.startswith("A rule is now evaluated in the solver if its F_LF is 0.240 or more.\n\n")
+        assert (
+            f"Rule {number}. Its author left no description.\nF_HF -2. It is the best rule so far." in shown
+        )
+        assert "instance | nodes\n\n```python\ndef best(): return 3\n```" in shown
+        assert "F_LF 0.300, chose in all recorded decisions like a rule of F_LF 0.250, F_HF -6" in content
+    assert "def best" not in assemble(request("i1", ()), context)[0].content, "it has a theme of its own"
+    assert assemble(request("m1", (best,)), context)[0].content.count("def best") == 1
+
+
+def test_prompts_of_one_search_begin_alike_up_to_the_task() -> None:
+    context = ABOUT.model_copy(
+        update={"instances": ("Variables: 9 binary.",), "fitting": True, "low": "a share", "high": "a cost"}
+    )
+    later = {"tau": 0.3, "earlier": (PARENTS[0].model_copy(update={"f_hf": -6.0}),)}
+    contents = [
+        assemble(request(operator), about)[0].content
+        for operator in ("e1", "m2")
+        for about in (context, context.model_copy(update=later))
+    ]
+    assert len({content.partition("# Your task")[0] for content in contents}) == 1
+    assert len(set(contents)) == 4
+
+
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
     source = "def candidate_variable_score(x):\n    return 1.7 * x[18]\n"
@@ -165,7 +200,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template")
     others += ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
-    others += ("theme", "themes", "execution")
+    others += ("theme", "themes", "execution", "tau")
     assert names == {f"{name}.md" for name in (*OPERATORS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()

@@ -88,7 +88,8 @@ def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with() -> None:
     assert [request.id for request in search.ask()] == ["g01-c01", "g01-c02"], (
         "of two new duplicates one is solved with"
     )
-    assert [(rule.valid, rule.f_hf) for rule in search.samples[-2:]] == [(True, None)] * 2
+    assert all(rule.valid and rule.f_hf is None for rule in search.samples[2:])
+    assert [rule.duplicate_of for rule in search.samples[2:]] == ["g00-c00", None, None, "g01-c01"]
 
 
 def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> None:
