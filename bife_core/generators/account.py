@@ -65,15 +65,16 @@ class Call(Attempt):
         return Attempt(**shown | {"asked": len(self.messages), "recorded": recorded})
 
 
-Price = Callable[[int, int], Decimal | None]
-"""Cost in US dollars of so many tokens of a prompt and of an answer; None without prices."""
+Price = Callable[[str, Attempt], Decimal | None]
+"""Cost in US dollars of a call to a model; None without prices."""
 
 
 class Spending(Value):
     """What the calls of a search cost so far, those of interrupted earlier runs included.
 
     Of the `calls` that went out a model `answered` some; of the `unknown` no whole reply came, so that it is not known
-    what was billed, and of the `estimated` the server did not report the tokens. `cost_usd` is the exact sum of the
+    what was billed, and of the `estimated` the server did not report the tokens. Of the tokens of prompts the provider
+    had some cached. `cost_usd` is the exact sum of the
     calls' prices, None where no prices were set.
     """
 
@@ -82,6 +83,7 @@ class Spending(Value):
     unknown: int = 0
     estimated: int = 0
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: Decimal | None = None
 
@@ -94,10 +96,7 @@ class Spending(Value):
     def of(cls, calls: Sequence[Call], price: Price | None = None) -> Spending:
         """Return the sum of calls; `price` is asked where one was made without prices."""
         costs = [
-            price(call.prompt_tokens, call.completion_tokens)
-            if price and call.cost_usd is None
-            else call.cost_usd
-            for call in calls
+            price(call.model, call) if price and call.cost_usd is None else call.cost_usd for call in calls
         ]
         known = [cost for cost in costs if cost is not None]
         return cls(
@@ -106,6 +105,7 @@ class Spending(Value):
             unknown=sum(call.unknown for call in calls),
             estimated=sum(call.tokens_estimated for call in calls),
             prompt_tokens=sum(call.prompt_tokens for call in calls),
+            cached_tokens=sum(call.cached_tokens for call in calls),
             completion_tokens=sum(call.completion_tokens for call in calls),
             cost_usd=sum(known, Decimal(0)) if known else None,
         )

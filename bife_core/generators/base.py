@@ -85,9 +85,9 @@ class Attempt(Value):
     """What one call for a draft took and brought.
 
     `status` is "sent" until something came back; `answer` is the text of the model's message, None where the call
-    failed. `cost_usd` is what it cost, exactly, or None where no prices were set. `asked` says how many of the draft's
-    messages it sent, None for all: a second answer is asked for in a longer conversation. A `recorded` one was read
-    from the store, and neither sent nor billed again.
+    failed. Of the prompt's tokens the provider had some cached. `cost_usd` is what the call cost, exactly, or None
+    where no prices were set. `asked` says how many of the draft's messages it sent, None for all: a second answer is
+    asked for in a longer conversation. A `recorded` one was read from the store, and neither sent nor billed again.
     """
 
     started_unix_s: float
@@ -97,6 +97,7 @@ class Attempt(Value):
     http_status: int | None = None
     answer: str | None = None
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: Decimal | None = None
     asked: int | None = None

@@ -37,7 +37,10 @@ class GeneratorConfig(Value):
         "(replay), or a plugin.",
         json_schema_extra=GENERATORS.offer,
     )
-    model: str | None = Field(None, description="Name of the API's model; none reads BIFE_LLM_MODEL.")
+    model: str | None = Field(
+        None,
+        description="Name of the API's model, or of several with commas between; none reads BIFE_LLM_MODEL.",
+    )
     temperature: float | None = Field(None, ge=0, le=2, description="Temperature; None is the API's own.")
     prompts: Prompts = Field(
         "informed",

@@ -8,19 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bife_core.errors import GeneratorError
+from bife_core.generators.base import Attempt
 
 KEY_VARIABLE: Final = "BIFE_LLM_API_KEY"
 
 _held: ContextVar[SecretStr | None] = ContextVar("bife_model_api_key", default=None)
 
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
+_Prices = Annotated[tuple[Annotated[Decimal, Field(ge=0)], ...], NoDecode]
 _SHORTEST_SECRET: Final = 12
 """Characters of a secret; a shorter key is a placeholder, such as `local`, whose letters stand in good answers too."""
 
@@ -42,7 +44,9 @@ class ModelApiSettings(BaseSettings):
     """Address, model and key of a chat API, read from the environment; an empty variable counts as unset.
 
     Local servers need no key. A request waits `timeout_s` for its answer, and the OpenAI client sends it `tries` times
-    at most. Prices are in USD per million tokens. The temperature comes from the configuration.
+    at most. Prices are in USD per million tokens, of prompts, of what a provider had cached of them, and of answers.
+    `model` may name several models, separated by commas, and prices are one for all or one for each. The temperature
+    comes from the configuration.
     """
 
     model_config = SettingsConfigDict(
@@ -55,8 +59,14 @@ class ModelApiSettings(BaseSettings):
     temperature: float | None = None
     timeout_s: float = Field(60.0, gt=0, allow_inf_nan=False, validation_alias="BIFE_LLM_TIMEOUT_S")
     tries: int = Field(6, ge=1, le=100, validation_alias="BIFE_LLM_TRIES")
-    price_in: Decimal | None = Field(None, ge=0, validation_alias="BIFE_LLM_PRICE_IN")
-    price_out: Decimal | None = Field(None, ge=0, validation_alias="BIFE_LLM_PRICE_OUT")
+    price_in: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_IN")
+    price_cached: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_CACHED")
+    price_out: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_OUT")
+
+    @field_validator("price_in", "price_cached", "price_out", mode="before")
+    @classmethod
+    def _by_commas(cls, value: object) -> object:
+        return value.split(",") if isinstance(value, str) else value
 
     @field_validator("base_url")
     @classmethod
@@ -91,20 +101,39 @@ class ModelApiSettings(BaseSettings):
             wrong = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
             raise GeneratorError(f"The environment's model API settings cannot be used: {wrong}.") from None
 
-    def require_complete(self) -> tuple[str, str]:
-        """Return base URL and model; a GeneratorError says which of them is missing."""
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names in `model`."""
+        return tuple(filter(None, map(str.strip, (self.model or "").split(","))))
+
+    def require_complete(self) -> tuple[str, tuple[str, ...]]:
+        """Return base URL and models; a GeneratorError says which of them, or which price, is missing."""
         if self.base_url is None or self.model is None:
             known = {"BIFE_LLM_BASE_URL": self.base_url, "BIFE_LLM_MODEL": self.model}
             missing = " and ".join(name for name, value in known.items() if value is None)
             raise GeneratorError(f"The model API is not configured: set {missing}, {_EXAMPLE}.")
-        return self.base_url, self.model
+        for name in ("price_in", "price_cached", "price_out"):
+            if (count := len(getattr(self, name))) not in (0, 1, len(self.models)):
+                raise GeneratorError(
+                    f"BIFE_LLM_{name.upper()} has {count} prices for {len(self.models)} models."
+                )
+        return self.base_url, self.models
 
-    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> Decimal | None:
-        """Return what so many tokens cost in USD, exactly, or None when no price is set."""
-        if self.price_in is None and self.price_out is None:
+    def cost_usd(self, model: str, call: Attempt) -> Decimal | None:
+        """Return what the tokens of a call cost in USD, exactly, or None when no price is set."""
+
+        def price(prices: tuple[Decimal, ...], default: Decimal) -> Decimal:
+            return (
+                prices[0]
+                if len(prices) == 1
+                else dict(zip(self.models, prices, strict=False)).get(model, default)
+            )
+
+        if not self.price_in and not self.price_out:
             return None
-        price_in, price_out = self.price_in or Decimal(0), self.price_out or Decimal(0)
-        return (prompt_tokens * price_in + completion_tokens * price_out) / 1_000_000
+        price_in, price_out = price(self.price_in, Decimal(0)), price(self.price_out, Decimal(0))
+        saved = call.cached_tokens * (price_in - price(self.price_cached, price_in))
+        return (call.prompt_tokens * price_in - saved + call.completion_tokens * price_out) / 1_000_000
 
     def redact(self, text: str) -> str:
         """Return `text` with the key blotted out, should a server have echoed it."""

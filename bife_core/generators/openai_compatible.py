@@ -12,6 +12,7 @@ import openai
 
 from bife_core.errors import ConfigError
 from bife_core.generators.account import Account, BudgetReachedError, Call
+from bife_core.generators.bandit import choose_model
 from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError, PromptContext
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.model_settings import ModelApiSettings
@@ -52,8 +53,8 @@ class OpenAIGenerator:
     def __init__(
         self, settings: ModelApiSettings, account: Account, *, prompts: Prompts = "informed"
     ) -> None:
-        _, self.model = settings.require_complete()
-        if account.budget.usd is not None and None in (settings.price_in, settings.price_out):
+        _, self.models = settings.require_complete()
+        if account.budget.usd is not None and not (settings.price_in and settings.price_out):
             raise ConfigError(
                 "usd needs the prices of the model, in US dollars per million tokens: set "
                 "BIFE_LLM_PRICE_IN and BIFE_LLM_PRICE_OUT (0 for a model of your own)."
@@ -61,7 +62,7 @@ class OpenAIGenerator:
         self.settings = settings
         self.account = account
         self.prompts: Prompts = prompts
-        self.needs_context = prompts == "informed"
+        self.needs_context = prompts == "informed" or len(self.models) > 1
         self._client = _client(settings)
         self._gate = Lock()
         self._opened = False
@@ -69,19 +70,21 @@ class OpenAIGenerator:
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule; recorded answers are given even where the budget is used up."""
-        return self._answer(request, assemble(request, context, self.prompts))
+        calls = self.account.calls() if len(self.models) > 1 else ()
+        model = choose_model(self.models, request, context.earlier, calls)
+        return self._answer(request, assemble(request, context, self.prompts), model)
 
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Write the rule once more, given why the first answer is none."""
         messages = assemble_repair(rejected, reason)
-        return None if messages is None else self._answer(request, messages)
+        return None if messages is None else self._answer(request, messages, rejected.model)
 
-    def _answer(self, request: WrittenRequest, messages: tuple[Message, ...]) -> Draft:
+    def _answer(self, request: WrittenRequest, messages: tuple[Message, ...], model: str) -> Draft:
         digest = prompt_digest(messages)
         temperature = self.settings.temperature
-        recorded = self.account.answer(request.id, digest, model=self.model, temperature=temperature)
+        recorded = self.account.answer(request.id, digest, model=model, temperature=temperature)
         if recorded is not None:
             return read_answer(request, self.name, recorded, recorded=True)
         call = Call(
@@ -90,7 +93,7 @@ class OpenAIGenerator:
             operator=request.operator,
             generation=request.generation,
             parents=tuple(parent.id for parent in request.parents),
-            model=self.model,
+            model=model,
             base_url=self.settings.base_url or "",
             temperature=temperature,
             prompt_digest=digest,
@@ -99,7 +102,7 @@ class OpenAIGenerator:
             started_unix_s=0.0,
             status="sent",
         )
-        draft = Draft(key=request.id, generator=self.name, model=self.model, messages=messages)
+        draft = Draft(key=request.id, generator=self.name, model=model, messages=messages)
         try:
             call = self._call_alone(call)
         except BudgetReachedError as error:
@@ -132,7 +135,7 @@ class OpenAIGenerator:
         began_s = time.perf_counter()
         try:
             with self._client.chat.completions.with_streaming_response.create(
-                model=self.model,
+                model=call.model,
                 messages=cast("list[ChatCompletionMessageParam]", [m.model_dump() for m in call.messages]),
                 temperature=openai.omit if call.temperature is None else call.temperature,
                 extra_headers={"X-Client-Request-Id": f"bife-{quote(call.key, safe='')}.{call.number}"},
@@ -250,12 +253,13 @@ def _bill(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
         prompt = prompt or _guessed("".join(message.content for message in call.messages))
         completion = completion or _guessed(call.answer or "")
     prompt, completion = prompt or 0, completion or 0
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "tokens_estimated": estimated,
-        "cost_usd": settings.cost_usd(prompt, completion),
-    }
+    # OpenAI's name for it, and DeepSeek's.
+    details = counts.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens") if isinstance(details, dict) else None)
+    cached = min(cached or _count(counts.get("prompt_cache_hit_tokens")) or 0, prompt)
+    found = {"prompt_tokens": prompt, "cached_tokens": cached, "completion_tokens": completion}
+    found |= {"tokens_estimated": estimated}
+    return found | {"cost_usd": settings.cost_usd(call.model, call.model_copy(update=found))}
 
 
 def _count(value: object) -> int | None:

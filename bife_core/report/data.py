@@ -31,6 +31,23 @@ class SearchRecord(Value):
     chosen: str = ""
     origin: str = ""
 
+    @property
+    def spent(self) -> str:
+        """What the search cost, in all and for each rule that was promoted to F_HF, as a sentence."""
+        cost = self.cost
+        if cost is None:
+            return ""
+
+        def amounts(rules: int) -> str:
+            usd = "" if cost.usd is None else f" (${float(cost.usd) / rules:.3g})"
+            tokens = f"{cost.tokens / rules:,.0f} tokens{usd} and " if cost.tokens else ""
+            return f"{tokens}{cost.design_s / rules:,.0f} s of work, {cost.solver_s / rules:,.0f} s of it in the solver"
+
+        each = (
+            f"; for each of the {cost.solved} promoted to F_HF {amounts(cost.solved)}" if cost.solved else ""
+        )
+        return f"The {self.name} search for {self.best} sampled {cost.samples} rules in {amounts(1)}{each}."
+
 
 class Story(Value):
     """What solves do not show: the searches behind an evaluation's rules, and notes on its reach."""

@@ -7,6 +7,7 @@ search or a solve in the store, counts with what it took then.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 from pydantic import Field
@@ -45,6 +46,8 @@ class SearchCost(Value):
         0.0, description="Wall seconds in which no rule was written, scored or solved with."
     )
     wall_s: float = Field(0.0, description="Wall seconds of the run that ended the search.")
+    tokens: int = Field(0, description="Tokens of prompts and answers.")
+    usd: Decimal | None = Field(None, description="US dollars that they cost; None without prices.")
     curve: tuple[CostPoint, ...] = Field((), description="Best F_HF against what had been spent.")
 
     @property

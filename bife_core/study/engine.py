@@ -250,12 +250,19 @@ class Engine:
         samples = tuple(sample for sample in self._search.samples if sample.id not in answering.unwritten)
         best, ended = self._search.best, self._journal.end(self._budget)
         summaries = self._search.summaries[: max(self._reported, 1)]
-        wall_s = time.monotonic() - self._began_s
+        wall_s, spending = time.monotonic() - self._began_s, self._evaluator.account.spending()
         # The cost on record is that of the run which ended the search, not of one that only found it ended.
         cost = ended.cost if ended is not None else answering.cost
         if not self.paused:
             if ended is None:
-                cost = cost.model_copy(update={"other_s": wall_s - self._busy_s, "wall_s": wall_s})
+                cost = cost.model_copy(
+                    update={
+                        "other_s": wall_s - self._busy_s,
+                        "wall_s": wall_s,
+                        "tokens": spending.tokens,
+                        "usd": spending.cost_usd,
+                    }
+                )
             if ended is None or not (folder / files.COST).is_file():
                 files.write_outcome(folder, best, samples, summaries, cost)
             if ended is None:
@@ -269,7 +276,7 @@ class Engine:
             samples=samples,
             generations=tuple(summaries),
             best_solves=solves[best.id].results if best and best.id in solves else (),
-            spending=self._evaluator.account.spending(),
+            spending=spending,
             cost=cost,
             ended_by=answering.ended_by,
             seconds=wall_s,

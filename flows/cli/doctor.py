@@ -143,19 +143,19 @@ def _model_api() -> Finding:
     settings = ModelApiSettings.from_environment()
     if settings.base_url is None and settings.model is None:
         return Finding("ok", "none configured, and none needed: the offline grammar writes rules")
-    _, model = settings.require_complete()
+    _, models = settings.require_complete()
     try:
         names = offered(settings)
     except NoDraftError as error:
         return Finding("fail" if isinstance(error, DraftingStoppedError) else "warn", str(error))
     # Gemini and Ollama list names with a part that may be left out.
-    if not names or any(
-        model in (name, name.removeprefix("models/"), name.removesuffix(":latest")) for name in names
-    ):
-        return Finding("ok", f"{settings.base_url} answers; model {model}")
-    return Finding(
-        "warn", f"{settings.base_url} answers, but lists no {model}; it has {', '.join(names[:8])}"
-    )
+    known = {
+        form for name in names for form in (name, name.removeprefix("models/"), name.removesuffix(":latest"))
+    }
+    if missing := [model for model in models if names and model not in known]:
+        listed = f"lists no {', '.join(missing)}; it has {', '.join(names[:8])}"
+        return Finding("warn", f"{settings.base_url} answers, but {listed}")
+    return Finding("ok", f"{settings.base_url} answers; model {', '.join(models)}")
 
 
 CHECKS: dict[str, Check] = {

@@ -135,7 +135,7 @@ def test_money_and_tokens_exceed_their_limit_by_what_is_under_way_only(
 @pytest.mark.parametrize("missing", ["price_in", "price_out"])
 def test_a_limit_on_money_without_prices_is_refused_before_any_call(tmp_path: Path, missing: str) -> None:
     with ModelApi() as api, pytest.raises(ConfigError, match="BIFE_LLM_PRICE_IN and BIFE_LLM_PRICE_OUT"):
-        generator(api, tmp_path, BudgetConfig(usd=1), **{missing: None})
+        generator(api, tmp_path, BudgetConfig(usd=1), **{missing: ()})
     assert api.requests == []
 
 

@@ -19,7 +19,7 @@ from bife_core.generators.base import Draft, DraftingStoppedError, NoDraftError,
 from bife_core.generators.model_settings import ModelApiSettings, holding_key
 from bife_core.generators.openai_compatible import OpenAIGenerator, offered
 from bife_core.search import Sample, SampleRequest
-from tests.support.model_answers import MODEL, rule_source
+from tests.support.model_answers import MODEL, completion, rule_source
 from tests.support.model_api import ModelApi, Said
 from tests.support.model_scenes import SCENES
 from tests.support.stored import account_at
@@ -195,13 +195,49 @@ def test_tokens_and_cost_are_counted(make: Make) -> None:
         (good,) = ask(generator, "a").attempts
         (failed,) = ask(generator, "b").attempts
         guessed = [ask(generator, key).attempts[0] for key in ("c", "d")]
-        (free,) = ask(make(api, price_in=None, price_out=None), "e").attempts
+        (free,) = ask(make(api, price_in=(), price_out=()), "e").attempts
     price = (1000 * Decimal("0.15") + 200 * Decimal("0.6")) / 1_000_000
     assert (good.prompt_tokens, good.completion_tokens, good.cost_usd) == (1000, 200, price)
     assert (failed.status, failed.cost_usd) == ("error", price)
     assert all(2000 < one.prompt_tokens < 20_000 and 20 < one.completion_tokens < 500 for one in guessed)
     assert generator.account.spending().estimated == 2
     assert free.cost_usd is None
+
+
+@pytest.mark.parametrize(
+    "usage", [{"prompt_tokens_details": {"cached_tokens": 600}}, {"prompt_cache_hit_tokens": 600}]
+)
+def test_cached_tokens_are_counted_and_cost_their_own_price(make: Make, usage: dict[str, object]) -> None:
+    body = completion(f"```python\n{rule_source(0)}```")
+    body["usage"] |= usage
+    with ModelApi(then=Said(200, body)) as api:
+        (cached,) = ask(make(api, price_cached="0.015")).attempts
+        (full,) = ask(make(api), "b").attempts
+    assert (cached.prompt_tokens, cached.cached_tokens, full.cached_tokens) == (1000, 600, 600)
+    assert (
+        cached.cost_usd == (400 * Decimal("0.15") + 600 * Decimal("0.015") + 200 * Decimal("0.6")) / 1_000_000
+    )
+    assert full.cost_usd == (1000 * Decimal("0.15") + 200 * Decimal("0.6")) / 1_000_000
+
+
+def test_each_of_several_models_is_asked_in_turn_and_has_its_price(make: Make) -> None:
+    with ModelApi(then="good") as api:
+        generator = make(api, model="small, large", price_in="1,10", price_out="0")
+        drafts = [
+            generator.generate(request(f"g00-c0{k}").model_copy(update={"number": k}), ABOUT)
+            for k in range(3)
+        ]
+        again = make(api, model="small, large", price_in=()).generate(request("g00-c00"), ABOUT)
+        assert len(api.requests) == 3
+    assert [received.body["model"] for received in api.requests] == ["small", "large", "small"]
+    assert [draft.attempts[0].cost_usd for draft in drafts] == [
+        Decimal("0.001"),
+        Decimal("0.01"),
+        Decimal("0.001"),
+    ]
+    assert again.attempts[0].recorded
+    with pytest.raises(GeneratorError, match="BIFE_LLM_PRICE_IN has 3 prices for 2 models"):
+        make(api, model="small,large", price_in="1,2,3")
 
 
 def test_the_request_carries_prompt_temperature_and_the_name_of_the_call(make: Make) -> None:
@@ -314,7 +350,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("BIFE_LLM_MODEL", "m")
     monkeypatch.setenv("BIFE_LLM_PRICE_IN", "")
     settings = ModelApiSettings.from_environment()
-    assert (settings.base_url, settings.model, settings.price_in) == ("http://fallback/v1", "m", None)
+    assert (settings.base_url, settings.model, settings.price_in) == ("http://fallback/v1", "m", ())
     monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://own/v1")
     monkeypatch.setenv("BIFE_LLM_TIMEOUT_S", "2.5")
     settings = ModelApiSettings.from_environment()

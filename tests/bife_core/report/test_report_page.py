@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from html.parser import HTMLParser
 
 import pytest
@@ -73,7 +74,8 @@ def story() -> Story:
         id="g01-c00", generation=1, operator="e1", parents=("g00-c00", "g00-c01"), f_lf=0.55, f_hf=-1.5
     )
     point = CostPoint(solver_s=4.0, design_s=5.0, samples=3, calls=3, f_hf=-1.5, sample="g01-c00")
-    cost = SearchCost(search="bife", samples=4, collection_s=1.0, f_hf_s=3.0, curve=(point,))
+    spent = {"tokens": 9000, "usd": Decimal("0.3"), "collection_s": 1.0, "f_hf_s": 3.0}
+    cost = SearchCost(search="bife", samples=4, solved=2, curve=(point,), **spent)
     search = SearchRecord(
         name="bife", best="g01-c00", samples=(*samples, child), cost=cost, chosen="By lot.", origin="fitted"
     )
@@ -110,7 +112,8 @@ def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(
         "From &lt;script&gt;",
         "SCIP seeds 0",
         "pseudocost_product",
-        "By lot.",
+        "sampled 4 rules in 9,000 tokens ($0.3) and 4 s of work, 4 s of it in the solver; for each of the 2 "
+        "promoted to F_HF 4,500 tokens ($0.15) and 2 s of work, 2 s of it in the solver. By lot.",
         "Where the rules of bife came from: fitted.",
         "<td>Solves ran under SCIP default settings.</td>",
     ):
