@@ -6,6 +6,7 @@ from prefect import flow
 
 from bife_core.search import open_search
 from bife_core.settings import Settings
+from bife_core.study.archive import descent
 from flows.collection import collection
 from flows.conclusions import comparison, pipeline_conclusion
 from flows.evaluation import evaluation
@@ -61,7 +62,7 @@ def pipeline(config: Settings) -> PipelineResult:
         f_hf=final.f_hf,
         cost=config.high.cost,
         decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
-        lineage=final.lineage,
+        lineage=descent(final, evolved.samples),
     )
     registered, further = register_rule(config, evaluated, origin)
     standing = no_champion(registered) if registered is not None else ""

@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import chain
+from typing import Final
 
 from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
 from bife_core.files import write_whole
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import RuleMethod
+from bife_core.study.archive import archived
 from flows.reporting.conduct import present_run
 from tasks.home import project_home
 from tasks.registry.reading import CHAMPION, champion_of
-from tasks.stores import observer
+from tasks.stores import home_store, observer
+
+ARCHIVE: Final = "archive"
 
 
 def resolved(config: PipelineConfig) -> PipelineConfig:
     """Return a configuration that names one search: the same for every try of a run, another for the next run.
 
-    Without a seed, the time that the run was scheduled for is the seed. "champion" among `search.first_rules`
-    stands for the one registered under the same settings of SCIP, as the first try found it.
+    Without a seed, the time that the run was scheduled for is the seed. Among `search.first_rules`, "champion" stands
+    for the one registered under the same settings of SCIP, and "archive" for the best rules of earlier searches of this
+    home, as the first try found them.
     """
     search, run = config.search, present_run()
     changed: dict[str, object] = {}
     if search.seed is None:
         scheduled = run.expected_start_time if run is not None else None
         changed["seed"] = seed_at(scheduled or datetime.now(UTC))
-    if CHAMPION in search.first_rules:
-        kept = project_home().champions / f"{run.id}.py" if run is not None else None
+    words: dict[str, Callable[[], Iterable[str]]] = {
+        CHAMPION: lambda: (_champion(config),),
+        ARCHIVE: lambda: archived(home_store(), search.initial),
+    }
+    if words.keys() & {*search.first_rules}:
+        kept = project_home().first_rules / f"{run.id}.json" if run is not None else None
         if kept is not None and kept.is_file():
-            champion = kept.read_text(encoding="utf-8")
+            rules = json.loads(kept.read_text(encoding="utf-8"))
         else:
-            champion = _champion(config)
+            found = (words[rule]() if rule in words else (rule,) for rule in search.first_rules)
+            rules = [*chain.from_iterable(found)]
             if kept is not None:
-                write_whole(kept, champion)
-        rules = (champion if rule == CHAMPION else rule for rule in search.first_rules)
+                write_whole(kept, json.dumps(rules))
         changed["first_rules"] = tuple(dict.fromkeys(filter(None, rules)))
     if not changed:
         return config

@@ -44,9 +44,9 @@ class Home:
         return self._directory("runs")
 
     @property
-    def champions(self) -> Path:
+    def first_rules(self) -> Path:
         """The champion that a flow run, which may be tried again, began its search with."""
-        return self._directory("champions")
+        return self._directory("first_rules")
 
     @property
     def prefect(self) -> Path:

@@ -66,7 +66,8 @@ class SearchConfig(Value):
     first_rules: tuple[str, ...] = Field(
         (),
         description="Sources of rules that are scored with the initial ones and use up no budget; a flow takes "
-        "'champion' for the registered one.",
+        "'champion' for the registered one, and 'archive' for the best of earlier searches of the home, whatever their "
+        "family.",
     )
     options: dict[str, Any] = Field(
         default_factory=dict, description="Settings of the chosen search alone, by name."

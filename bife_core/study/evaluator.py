@@ -26,6 +26,7 @@ from bife_core.generators import (
 )
 from bife_core.methods.loading import method_of
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.study.archive import origin
 from bife_core.study.prompt_context import ContextBuilder, Past
 from bife_core.symbolic.drafting import fit_draft, room_for
 
@@ -61,7 +62,7 @@ class Evaluator:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
         if isinstance(request, SampleRequest) and request.source is not None:
             about = {"key": request.id, "generator": "search", "model": "", "source": request.source}
-            return Draft(**about, thought="The rule the search begins with."), None
+            return Draft(**about, thought=origin(request.source)), None
         if isinstance(request, SampleRequest) and request.computed:
             if self.decisions is None:
                 raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")

@@ -27,6 +27,7 @@ from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.store import Store
+from bife_core.study.archive import archived
 from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
@@ -229,6 +230,7 @@ def create_study(
     search: str | MakeSearch | None = None,
     generator: Generator | None = None,
     workers: Workers | int | None = None,
+    archive: Store | Path | str | None = None,
 ) -> Study:
     """Create a study in a store, or open it if the store holds the same one: equal settings, instances and decisions.
 
@@ -255,6 +257,9 @@ def create_study(
         What writes rules; by default what `config.generator` names.
     workers : Workers, int or None
         Processes that score and solve, or how many; None takes one per core. `InProcess()` does without.
+    archive : Store, Path or str, optional
+        A store of earlier searches, of any family: their best rules are among the first of this one. Give another than
+        that of the study, which is another study once a search in its archive ends.
 
     Raises
     ------
@@ -265,6 +270,9 @@ def create_study(
     """
     if not isinstance(config, PipelineConfig):
         config = preset(config)
+    if archive is not None:
+        rules = archived(archive if isinstance(archive, Store) else Store(archive), config.search.initial)
+        config = with_overrides(config, {"search.first_rules": (*config.search.first_rules, *rules)})
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None
     design, tried = given_instances(instances), given_instances(training) if training else ()

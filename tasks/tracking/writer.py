@@ -23,6 +23,7 @@ from bife_core.rules import complexity
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
 from bife_core.study import files as reports
+from bife_core.study.archive import descent
 from bife_core.study.journal import (
     AnyEntry,
     Completed,
@@ -219,7 +220,11 @@ class EvolutionWriter:
         news.tags |= {"best_sample": "none"}
         if best is not None:
             values |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
-            news.tags |= {"best_sample": best.id, "best_sha": best.sha or "", "lineage": best.lineage}
+            news.tags |= {
+                "best_sample": best.id,
+                "best_sha": best.sha or "",
+                "lineage": descent(best, self._samples),
+            }
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
         news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
