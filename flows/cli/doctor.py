@@ -184,10 +184,7 @@ def _instances(folder: Path, groups: str | None = None) -> Finding:
     units = "instances" if groups is None else "groups"
     enough = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
     if usable < needed:
-        enough += (
-            ": with fewer, chance is not excluded. Add instances of this kind, or solve them by `bife solve`, "
-            "which branches by the general rule where there is no champion"
-        )
+        enough += ": with fewer, chance is not excluded. Add instances of this kind"
     config = InstancesConfig(benchmark="folder", folder=folder)
     found, gained = first_look(benchmark(config).instances("design", PRECHECKED))
     poor = opened.left_out or found.little or found.share is None or usable < needed
