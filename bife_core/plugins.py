@@ -104,14 +104,15 @@ class Plugins(MutableMapping[str, Plugin]):
 
     def _entries(self) -> dict[str, EntryPoint]:
         if self._offered is None:
-            self._offered = dict(self._own)
+            offered = dict(self._own)  # entered once it is complete: other threads may ask meanwhile
             for entry in entry_points(group=self.group):
-                first = self._offered.setdefault(entry.name, entry)
+                first = offered.setdefault(entry.name, entry)
                 if first is not entry:
                     raise ConfigError(
                         f"{_package(first)} and {_package(entry)} both offer a {self.kind} {entry.name!r}; "
                         "uninstall one of them."
                     )
+            self._offered = offered
         return self._offered
 
     def _load(self, entry: EntryPoint) -> Plugin:

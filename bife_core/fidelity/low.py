@@ -164,14 +164,14 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> 
 
 def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowScore:
     method = method_of(source)
-    rule = compile_rule(source) if isinstance(method, RuleMethod) else as_scoring(method)
+    rule = compile_rule(source) if isinstance(method, RuleMethod) else method
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
     sha = method.identity
     if recorded is None:
         return LowScore(sha=sha)
     decisions, yardstick = recorded
-    chosen = chosen_rows(scores_of(rule, decisions), decisions.offsets)
+    chosen = chosen_rows(scores_of(as_scoring(rule), decisions), decisions.offsets)
     if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", sha=sha)

@@ -239,11 +239,12 @@ class BaseSearch(ABC):
         return None
 
     @staticmethod
-    def train(decisions: Path, folder: Path, training: dict[str, Any]) -> dict[str, str]:
-        """Find a rule in recorded decisions; a search whose requests have `training` defines it.
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+        """Find a rule; a search whose requests have `training` defines it.
 
-        It is called in a worker process and may keep checkpoints in `folder`, the study's own. It returns `source`, the
-        text of a rule or of another method, and a `thought`, or else `failure`.
+        It is called in a worker process, with the recorded decisions of a search that goes by F_LF, and may keep
+        checkpoints in `folder`, the study's own. It returns `source`, the text of a rule or of another method, and a
+        `thought`, or else `failure`.
         """
         raise NotImplementedError
 
@@ -314,11 +315,11 @@ def solved_sample(sample: Sample, answer: Answer) -> Sample:
     return sample.model_copy(update={"f_hf": f_hf, "eliminated": eliminated, "failure": answer.failure})
 
 
-def train_rule(search: str, decisions: str, folder: str, training: dict[str, Any]) -> dict[str, Any]:
+def train_rule(search: str, decisions: str | None, folder: str, training: dict[str, Any]) -> dict[str, Any]:
     """Have a registered search find a rule, and time it; what a worker is asked for a request with `training`."""
     began_s = time.process_time()
     made_by: Any = SEARCHES.find(search)
-    draft = made_by.train(Path(decisions), Path(folder), training)
+    draft = made_by.train(None if decisions is None else Path(decisions), Path(folder), training)
     return {**draft, "seconds": time.process_time() - began_s}
 
 

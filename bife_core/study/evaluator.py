@@ -64,11 +64,11 @@ class Evaluator:
             about = {"key": request.id, "generator": "search", "model": "", "source": request.source}
             return Draft(**about, thought=origin(request.source)), None
         if isinstance(request, SampleRequest) and request.computed:
-            if self.decisions is None:
-                raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
             self.account.check_time()
             if request.training is not None:
-                return self._trained(request, self.decisions), None
+                return self._trained(request), None
+            if self.decisions is None:
+                raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
             return fit_draft(request, self.decisions, self.solving.pool, past.samples), None
         context = PromptContext(benchmark=self.context.benchmark)
         if getattr(self.generator, "needs_context", False):
@@ -78,15 +78,19 @@ class Evaluator:
             check = partial(self.score, request)
         return write_draft(request, context, self.generator, self.account, check)
 
-    def _trained(self, request: SampleRequest, decisions: Path) -> Draft:
-        name = self.config.search.method
-        arguments = {"search": name, "decisions": str(decisions), "folder": str(self.folder)}
+    def _trained(self, request: SampleRequest) -> Draft:
+        name, decisions = self.config.search.method, self.decisions
+        arguments = {
+            "search": name,
+            "decisions": None if decisions is None else str(decisions),
+            "folder": str(self.folder),
+        }
         draft = self.solving.pool.submit(
             "bife_core.search.base:train_rule",
             arguments | {"training": request.training},
             limit_s=_TRAINING_LIMIT_S,
             memory_mb=room_for(decisions),
-            reads=[decisions],
+            reads=[] if decisions is None else [decisions],
             writes=[self.folder],
         ).result()
         return Draft(key=request.id, generator=name, model="", **draft)

@@ -62,9 +62,10 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers, known: Seq
     return Draft(key=request.id, generator="symbolic", model="", **found)
 
 
-def room_for(decisions: Path) -> float:
+def room_for(decisions: Path | None) -> float:
     """Return the megabytes of address space that fitting to a file of decisions may take."""
-    return _ROOM_MB + _ROOM_PER_NUMBER * numbers_in(decisions) / 2**20
+    numbers = 0 if decisions is None else numbers_in(decisions)
+    return _ROOM_MB + _ROOM_PER_NUMBER * numbers / 2**20
 
 
 def work(

@@ -9,9 +9,9 @@ runs makes two generations: what each run returns first, and the others. What di
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.search import (
@@ -60,14 +60,25 @@ class Run(TrainingOptions):
     seed: int
 
 
+_QUICK: Final = {"batch": 256, "kept": 12, "steps": 150, "patience": 100, "hidden": 32, "rate": 5e-4}
+
+
 class Symb4CoOptions(TrainingOptions):
     """Symb4CO's own settings; the defaults are published."""
 
+    preset: Literal["paper", "quick"] = Field(
+        "paper", description="What is not set otherwise: as published, or a run of half a minute."
+    )
     runs: int = Field(3, ge=1, description="Runs of training, which may go on at once.")
     rules: int = Field(10, ge=1, description="Expressions of each run that are evaluated in the solver.")
     depth: int | None = Field(
         16, ge=1, description="Depth of the nodes from which on RPB branches; None for none."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, given: Any) -> Any:
+        return _QUICK | given if isinstance(given, dict) and given.get("preset") == "quick" else given
 
 
 class Symb4CoSearch(BaseSearch):
@@ -105,20 +116,21 @@ class Symb4CoSearch(BaseSearch):
         return (*asked, *self.first_rules(len(asked), _OPERATOR))
 
     def _request(self, position: int, run: int, rank: int) -> SampleRequest:
-        options = self.options.model_dump(exclude={"runs", "rules"})
+        options = self.options.model_dump(exclude={"preset", "runs", "rules"})
         seed = sample_seed(self.config.drawn, f"run {run}")
         return self.sample_request(
             position, _OPERATOR, training={"run": run, "rank": rank, "seed": seed, **options}
         )
 
     @staticmethod
-    def train(decisions: Path, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, str]:
         """Train a run, or find it trained, and return its expression of a rank."""
         from bife_rivals.symb4co_training import (
             rule_of,
             trained,
         )  # here, for it is compiled when it is imported
 
+        assert decisions is not None
         run = Run.model_validate({name: training[name] for name in Run.model_fields})
         found = rule_of(trained(run, Decisions.load(decisions), folder), training["rank"])
         if "source" in found:

@@ -242,6 +242,17 @@ def test_every_valid_rule_of_a_group_of_runs_is_evaluated_in_the_solver() -> Non
     assert len(set(seeds.values())) == 4
 
 
+def test_the_quick_preset_gives_way_to_what_is_set() -> None:
+    options = {"preset": "quick", "steps": 7}
+    (request, *_) = open_search(SearchConfig(method="symb4co", options=options)).ask()
+    assert {name: request.training[name] for name in ("batch", "kept", "steps", "soft_length")} == {
+        "batch": 256,
+        "kept": 12,
+        "steps": 7,
+        "soft_length": 20,
+    }
+
+
 def test_an_expression_that_fails_is_not_evaluated() -> None:
     search = open_search(
         SearchConfig(method="symb4co", samples=2, initial=1, options={"runs": 2, "rules": 1})

@@ -1,0 +1,188 @@
+"""A search for rules that score cuts: formulas bred by F_HF alone, since no recorded decision says what a cut is worth.
+
+It begins with the score of SCIP's `hybrid` and with formulas drawn at random. In each generation rules are crossed and
+varied in turn, parents are drawn by rank, every valid rule is evaluated in the solver, and the N best survive. What
+branches beside is a setting, so that a found branching rule and a cut rule can be searched for together.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from bife_core.methods.base import RPB, AnyMethod, Method, ScipMethod
+from bife_core.methods.loading import load_method
+from bife_core.search import (
+    Answered,
+    BaseSearch,
+    Request,
+    Sample,
+    SampleRequest,
+    SolveRequest,
+    sample_id,
+    sample_seed,
+    solved_sample,
+)
+from bife_core.search.config import SearchConfig
+from bife_core.search.population import by_high_fidelity
+from bife_core.values import Value
+from bife_rivals.cut_rule import CUT_FEATURES, CUT_FUNCTION, HYBRID, CutRule
+
+_MOST_NODES: Final = 60
+_DEPTH: Final = 3
+_TRIES: Final = 100
+_JOINS: Final = ("{} + {}", "{} + {}", "{} - {}", "{} * {}", "{} * {}", "max({}, {})", "min({}, {})")
+
+
+def _loaded(given: Any) -> Any:
+    return load_method(given) if isinstance(given, str) else given
+
+
+class CutOptions(Value):
+    """The search's own settings."""
+
+    branching: Annotated[AnyMethod, BeforeValidator(_loaded)] = Field(
+        ScipMethod(name=RPB),
+        description="What branches beside the cut rules: a reference, or a method's JSON.",
+    )
+
+
+class CutSearch(BaseSearch):
+    """Cut rules behind `ask` and `tell`.
+
+    Examples
+    --------
+    >>> search = CutSearch(SearchConfig(method="cuts", samples=4, initial=2))
+    >>> [(request.operator, request.source is None) for request in search.ask()]
+    [('hybrid', False), ('draw', True), ('draw', True)]
+    """
+
+    low_fidelity: ClassVar[bool] = False
+    Options: ClassVar[type[Value]] = CutOptions
+    options: CutOptions
+
+    def __init__(self, config: SearchConfig) -> None:
+        super().__init__(config)
+        self._waiting: tuple[Sample, ...] = ()
+
+    def propose(self) -> tuple[Request, ...]:
+        """Return what to ask next."""
+        if self._waiting:
+            return tuple(SolveRequest(id=sample.id, sample=sample) for sample in self._waiting)
+        remaining = self.remaining()
+        if remaining <= 0:
+            return ()
+        self.begin_generation()
+        if self.generation == 0:
+            hybrid = self.sample_request(0, "hybrid", source=_text(HYBRID, self.options.branching))
+            count = min(self.config.initial, remaining)
+            drawn = [self._request(position, "draw") for position in range(1, count + 1)]
+            return (hybrid, *drawn, *self.first_rules(count + 1, "draw"))
+        taken = ("cross", "vary") if self.alive else ("draw", "draw")
+        operators = [taken[place % 2] for place in range(min(self.config.population, remaining))]
+        return tuple(self._request(place, operator) for place, operator in enumerate(operators))
+
+    def _request(self, position: int, operator: str) -> SampleRequest:
+        parents = {"draw": "i1", "cross": "e2", "vary": "m1"}[operator]
+        chosen = self.choose_parents(parents)
+        training = {
+            "seed": sample_seed(self.config.drawn, sample_id(self.generation, position)),
+            "parents": [parent.source for parent in chosen],
+            "branching": self.options.branching.model_dump(mode="json"),
+        }
+        return self.sample_request(position, operator, chosen, training=training)
+
+    @staticmethod
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+        """Draw a formula, or make one of its parents'."""
+        rng = np.random.Generator(np.random.PCG64(training["seed"]))
+        parents = [CutRule.model_validate_json(text).source for text in training["parents"]]
+        formula = bred(rng, parents)
+        rule = CutRule.model_validate(
+            {"name": "cuts", "source": _function(formula), "branching": training["branching"]}
+        )
+        return {"source": rule.text, "thought": f"Scores a cut by {words(formula)}."}
+
+    def learn(self, answered: Answered) -> None:
+        """Take the answers to what `propose` returned."""
+        if self._waiting:
+            for sample, (_, answer) in zip(self._waiting, answered, strict=True):
+                self.update(solved_sample(sample, answer))
+            self._waiting = ()
+        else:
+            self._waiting = tuple(sample for sample in self.admit(answered) if sample.valid)
+        if not self._waiting:
+            self.alive = by_high_fidelity(self.samples)[: self.config.population]
+            self.end_generation()
+
+
+def bred(rng: np.random.Generator, parents: list[str]) -> str:
+    """Return a formula: drawn without parents, varied with one, crossed with two; always another than a parent's."""
+    old = {ast.unparse(_tree(parent)) for parent in parents}
+    for _ in range(_TRIES):
+        if not parents:
+            return _drawn(rng, _DEPTH)
+        tree = _tree(parents[0])
+        places = _expressions(tree)
+        place = places[int(rng.integers(len(places)))]
+        if len(parents) > 1:
+            others = _expressions(_tree(parents[1]))
+            new = others[int(rng.integers(len(others)))]
+        elif isinstance(place, ast.Constant) and isinstance(place.value, float):
+            new = ast.Constant(float(f"{place.value * np.exp(rng.normal()):.3g}"))
+        else:
+            new = ast.parse(_drawn(rng, int(rng.integers(_DEPTH))), mode="eval").body
+        formula = ast.unparse(_Replaced(place, new).visit(tree))
+        if formula not in old and sum(1 for _ in ast.walk(ast.parse(formula))) <= 4 * _MOST_NODES:
+            return formula
+    return _drawn(rng, _DEPTH)
+
+
+def words(formula: str) -> str:
+    """Return a formula with the names of what it reads."""
+    for index in reversed(range(len(CUT_FEATURES))):
+        formula = formula.replace(f"cut[{index}]", CUT_FEATURES[index])
+    return formula
+
+
+def _drawn(rng: np.random.Generator, depth: int) -> str:
+    if depth == 0 or rng.random() < 0.2:
+        if rng.random() < 0.2:
+            return repr(float(f"{10 ** rng.uniform(-2, 1):.2g}"))
+        return f"cut[{int(rng.integers(len(CUT_FEATURES)))}]"
+    left, right = (_drawn(rng, depth - 1) for _ in range(2))
+    return f"({_JOINS[int(rng.integers(len(_JOINS)))].format(left, right)})"
+
+
+def _function(formula: str) -> str:
+    return f"def {CUT_FUNCTION}(cut):\n    return {formula}\n"
+
+
+def _text(source: str, branching: Method) -> str:
+    return CutRule(name="cuts", source=source, branching=branching).text
+
+
+def _tree(source: str) -> ast.expr:
+    """Return what the function of a rule returns at last."""
+    returned = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Return)]
+    assert returned[-1] is not None
+    return returned[-1]
+
+
+def _expressions(tree: ast.expr) -> list[ast.expr]:
+    """Return the parts of a formula that another may take the place of."""
+    inner = {id(node.slice) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
+    kinds = (ast.BinOp, ast.Call, ast.Subscript, ast.Constant)
+    return [node for node in ast.walk(tree) if isinstance(node, kinds) and id(node) not in inner]
+
+
+class _Replaced(ast.NodeTransformer):
+    def __init__(self, old: ast.expr, new: ast.expr) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.new if node is self.old else super().visit(node)
