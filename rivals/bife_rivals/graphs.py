@@ -1,0 +1,172 @@
+"""Recorded nodes as training data: samples that are read when they are drawn, and batches of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bife_core import Decisions
+from bife_core.decisions.nodes import load_nodes
+from bife_core.scip.node import Node
+
+_STEP = 1.25
+"""Shapes are padded to powers of this, so that few of them are compiled."""
+
+
+class Sample(NamedTuple):
+    """A node, the first one recorded of its solve, and which of its candidates strong branching scores highest.
+
+    `best` marks all of them, `taken` is the position of the one branched on.
+    """
+
+    node: Node
+    root: Node
+    best: npt.NDArray[np.bool_]
+    taken: int
+
+
+@lru_cache(maxsize=2048)
+def _samples_of(nodes: Path) -> tuple[Sample, ...]:
+    """Read the samples of one instance."""
+    decisions = Decisions.load(nodes.with_suffix("").with_suffix(".npz"))
+    best = np.split(decisions.best, decisions.offsets[1:-1])
+    scores = np.split(decisions.scores, decisions.offsets[1:-1])
+    loaded = list(load_nodes(nodes, decisions))
+    return tuple(
+        Sample(node, loaded[0], right, int(np.argmax(score)))
+        for node, right, score in zip(loaded, best, scores, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of some instances by the files of their nodes (`CollectionSummary.nodes`), and where each one is."""
+
+    files: tuple[Path, ...]
+    places: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, files: Sequence[Path], most: int) -> Samples:
+        """Return the first samples, `most` of them."""
+        places: list[tuple[int, int]] = []
+        for number, file in enumerate(files):
+            with np.load(file) as arrays:
+                places += [(number, t) for t in range(len(arrays["structure"]))]
+            if len(places) >= most:
+                break
+        return cls(tuple(files), tuple(places[:most]))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, position: int) -> Sample:
+        number, t = self.places[position]
+        return _samples_of(self.files[number])[t]
+
+    def batches(self, order: Iterable[int], size: int) -> Iterable[list[Sample]]:
+        """Yield samples in an order of positions, `size` at a time."""
+        order = list(order)
+        for begin in range(0, len(order), size):
+            yield [self[position] for position in order[begin : begin + size]]
+
+
+class Graph(NamedTuple):
+    """Several bipartite graphs as one; what lies at and behind a count is padding, and edges there join padding.
+
+    Arrays are those of `Node` in single precision. Only scores of candidates are wanted, so the edges of candidates
+    stand once more by themselves: ``near_candidates`` says whose each is. ``graph`` says which graph each candidate
+    is of, and ``taken`` which candidate each graph's expert branched on.
+    """
+
+    variables: Any
+    rows: Any
+    edge_rows: Any
+    edge_variables: Any
+    edge_values: Any
+    candidates: Any
+    near_rows: Any
+    near_candidates: Any
+    near_values: Any
+    graph: Any
+    taken: Any
+    n_variables: Any
+    n_rows: Any
+    n_edges: Any
+    n_candidates: Any
+    n_near: Any
+    n_graphs: Any
+
+
+def room(count: int) -> int:
+    """Return the size something is padded to; it leaves room for one item of padding at least."""
+    return int(np.ceil(_STEP ** np.ceil(np.log(count + 1) / np.log(_STEP))))
+
+
+def padded(array: npt.NDArray[Any], size: int, value: float = 0) -> npt.NDArray[Any]:
+    """Return the array with `size` items along its first axis."""
+    width = [(0, size - len(array))] + [(0, 0)] * (array.ndim - 1)
+    return np.pad(array, width, constant_values=value)
+
+
+def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int) -> Graph:
+    """Return nodes as one graph that has room for `graphs`; candidates of a node are distinct."""
+    parts: dict[str, list[npt.NDArray[Any]]] = {}
+    v = r = c = 0
+    for number, (node, position) in enumerate(zip(nodes, taken, strict=True)):
+        owner = np.full(len(node.variables), -1)
+        owner[node.candidates] = np.arange(len(node.candidates))
+        near = owner[node.edge_variables] >= 0
+        edge_rows = node.edge_rows
+        for name, array in (
+            ("variables", node.variables),
+            ("rows", node.rows),
+            ("edge_rows", edge_rows + r),
+            ("edge_variables", node.edge_variables + v),
+            ("edge_values", node.edge_values),
+            ("candidates", node.candidates + v),
+            ("near_rows", edge_rows[near] + r),
+            ("near_candidates", owner[node.edge_variables[near]] + c),
+            ("near_values", node.edge_values[near]),
+            ("graph", np.full(len(node.candidates), number)),
+            ("taken", np.array([position + c])),
+        ):
+            parts.setdefault(name, []).append(array)
+        v, r, c = v + len(node.variables), r + len(node.rows), c + len(node.candidates)
+    arrays = {
+        name: np.concatenate(list_).astype(np.float32 if list_[0].dtype.kind == "f" else np.int32)
+        for name, list_ in parts.items()
+    }
+    sizes = {
+        name: room(len(arrays[name]))
+        for name in ("variables", "rows", "edge_rows", "candidates", "near_rows")
+    }
+    padding = {
+        "edge_rows": sizes["rows"] - 1,
+        "edge_variables": sizes["variables"] - 1,
+        "candidates": sizes["variables"] - 1,
+        "near_rows": sizes["rows"] - 1,
+        "near_candidates": sizes["candidates"] - 1,
+        "graph": graphs,
+    }
+    like = {"edge": "edge_rows", "near": "near_rows", "graph": "candidates"}
+    counts = {"n_edges": len(arrays["edge_rows"]), "n_near": len(arrays["near_rows"]), "n_graphs": len(nodes)}
+    return Graph(
+        **{
+            name: padded(
+                array,
+                graphs if name == "taken" else sizes[like.get(name.partition("_")[0], name)],
+                padding.get(name, 0),
+            )
+            for name, array in arrays.items()
+        },
+        **{
+            name: np.int32(count)
+            for name, count in (counts | {"n_variables": v, "n_rows": r, "n_candidates": c}).items()
+        },
+    )

@@ -1,0 +1,192 @@
+"""Imitation learning of networks: epochs that can be resumed, early stopping, accuracy, and weights as text.
+
+The published protocol: cross entropy on the candidate the expert branched on, Adam, a learning rate that falls to a
+fifth after `patience` epochs without progress on held-back samples, and an end after `stop` of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from pydantic import Field
+from safetensors.numpy import load, save
+
+from bife_core.files import write_whole
+from bife_core.values import Value
+from bife_rivals.gnn_model import Weights
+from bife_rivals.graphs import Sample, Samples
+
+STATE: Final = "state.safetensors"
+"""What a training writes after every epoch, and goes on from."""
+
+RANKS: Final = (1, 3, 5, 10)
+_FIT_SHARE: Final = 0.1
+"""Share of the samples that normalisations are fitted to."""
+
+_adam = optax.scale_by_adam()
+
+
+class Network(Protocol):
+    """What is trained. A batch has `graph` and `taken` as a `Graph` has, and ``n_graphs``."""
+
+    def initial(self, seed: int) -> Weights: ...  # noqa: D102
+    def fitted(self, weights: Weights, batches: list[Any]) -> Weights: ...  # noqa: D102
+    def batch(self, samples: Sequence[Sample], size: int) -> Any: ...  # noqa: D102
+    def scores(self, weights: Weights, batch: Any) -> Any: ...  # noqa: D102
+
+
+class TrainingConfig(Value):
+    """How a network is trained; the defaults are the published settings."""
+
+    seed: int = 0
+    batch: int = Field(32, ge=1, description="Samples of one step.")
+    steps: int | None = Field(312, ge=1, description="Steps of an epoch; None goes through all samples once.")
+    rate: float = Field(1e-3, gt=0, description="Learning rate to begin with.")
+    patience: int = Field(10, ge=1, description="Epochs without progress until the rate is a fifth.")
+    stop: int = Field(20, ge=1, description="Epochs without progress until the end.")
+    epochs: int = Field(1000, ge=1, description="Epochs at most.")
+
+
+@dataclass(frozen=True)
+class State:
+    """A training after some epochs."""
+
+    weights: Weights
+    best: Weights
+    adam: Any
+    epoch: int = 0
+    rate: float = 1e-3
+    best_loss: float = float("inf")
+    idle: int = 0
+
+    def save(self, folder: Path) -> None:
+        """Write it at once or not at all."""
+        arrays = {f"weights.{name}": array for name, array in self.weights.items()}
+        arrays |= {f"best.{name}": array for name, array in self.best.items()}
+        arrays |= {f"mu.{name}": array for name, array in self.adam.mu.items()}
+        arrays |= {f"nu.{name}": array for name, array in self.adam.nu.items()}
+        about = {name: getattr(self, name) for name in ("epoch", "rate", "best_loss", "idle")}
+        about["count"] = int(self.adam.count)
+        flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        flat["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        write_whole(folder / STATE, save(flat))
+
+    @classmethod
+    def load(cls, folder: Path) -> State:
+        """Read what `save` wrote."""
+        flat = load((folder / STATE).read_bytes())
+        about = json.loads(flat.pop("about").tobytes())
+        parts: dict[str, Weights] = {}
+        for name, array in flat.items():
+            part, _, own = name.partition(".")
+            parts.setdefault(part, {})[own] = jnp.asarray(array)
+        count = jnp.asarray(about.pop("count"), dtype=jnp.int32)
+        adam = optax.ScaleByAdamState(count=count, mu=parts["mu"], nu=parts["nu"])
+        return cls(weights=parts["weights"], best=parts["best"], adam=adam, **about)
+
+
+def trained_part(weights: Weights) -> Weights:
+    """Return the weights that are trained."""
+    return {name: array for name, array in weights.items() if not name.startswith("norm.")}
+
+
+@partial(jax.jit, static_argnames="network")
+def _loss(trained: Weights, weights: Weights, batch: Any, network: Network) -> tuple[Any, Any]:
+    """Return the mean cross entropy over the graphs of a batch, and the scores."""
+    scores = network.scores(weights | trained, batch)
+    graphs = len(batch.taken) + 1  # padding is a graph of its own
+    highest = jax.lax.stop_gradient(jax.ops.segment_max(scores, batch.graph, graphs))
+    total = jax.ops.segment_sum(jnp.exp(scores - highest[batch.graph]), batch.graph, graphs)
+    losses = (jnp.log(jnp.maximum(total, 1e-30)) + highest)[:-1] - scores[batch.taken]
+    there = jnp.arange(graphs - 1) < batch.n_graphs
+    return jnp.sum(jnp.where(there, losses, 0.0)) / batch.n_graphs, scores
+
+
+@partial(jax.jit, static_argnames="network")
+def _step(weights: Weights, adam: Any, rate: Any, batch: Any, network: Network) -> tuple[Weights, Any, Any]:
+    trained = trained_part(weights)
+    (loss, _), slope = jax.value_and_grad(_loss, has_aux=True)(trained, weights, batch, network)
+    updates, adam = _adam.update(slope, adam)
+    return weights | {name: trained[name] - rate * updates[name] for name in trained}, adam, loss
+
+
+def measure(network: Network, weights: Weights, samples: Samples, size: int = 32) -> dict[str, float]:
+    """Return loss and accuracy: a prediction is right when one of its k highest candidates is a best one."""
+    loss, right = 0.0, dict.fromkeys(RANKS, 0)
+    for drawn in samples.batches(range(len(samples)), size):
+        batch = network.batch(drawn, size)
+        mean, scores = _loss(trained_part(weights), weights, batch, network)
+        loss += float(mean) * len(drawn)
+        ends = np.cumsum([len(sample.best) for sample in drawn])
+        for sample, own in zip(drawn, np.split(np.asarray(scores)[: ends[-1]], ends[:-1]), strict=True):
+            order = np.argsort(-own, kind="stable")
+            for rank in RANKS:
+                right[rank] += bool(sample.best[order[:rank]].any())
+    n = len(samples)
+    return {"loss": loss / n} | {f"accuracy_{rank}": count / n for rank, count in right.items()}
+
+
+def begin(network: Network, train: Samples, config: TrainingConfig) -> State:
+    """Return the state before the first epoch: random weights, and normalisations fitted to samples."""
+    weights = network.initial(config.seed)
+    count = max(1, int(_FIT_SHARE * len(train)))
+    drawn = np.random.default_rng([config.seed, 0]).choice(len(train), count, replace=False)
+    batches = [network.batch(part, config.batch) for part in train.batches(drawn, config.batch)]
+    weights = network.fitted(weights, batches)
+    return State(weights, weights, _adam.init(trained_part(weights)), rate=config.rate)
+
+
+def next_epoch(
+    network: Network, state: State, train: Samples, valid: Samples, config: TrainingConfig
+) -> tuple[State, dict[str, float]]:
+    """Return the state after one more epoch, and what was measured.
+
+    What is drawn depends on seed and number of the epoch alone, so a training that was killed goes on as it would have.
+    """
+    rng = np.random.default_rng([config.seed, state.epoch + 1])
+    order = (
+        rng.permutation(len(train))
+        if config.steps is None
+        else rng.integers(len(train), size=config.steps * config.batch)
+    )
+    weights, adam, losses = state.weights, state.adam, []
+    for drawn in train.batches(order, config.batch):
+        batch = network.batch(drawn, config.batch)
+        weights, adam, loss = _step(weights, adam, state.rate, batch, network)
+        losses.append(float(loss))
+    found = measure(network, weights, valid, config.batch)
+    better = found["loss"] < state.best_loss
+    idle = 0 if better else state.idle + 1
+    after = replace(
+        state,
+        weights=weights,
+        adam=adam,
+        epoch=state.epoch + 1,
+        idle=idle,
+        rate=state.rate * (0.2 if idle and idle % config.patience == 0 else 1.0),
+        best=weights if better else state.best,
+        best_loss=found["loss"] if better else state.best_loss,
+    )
+    metrics = {f"valid_{name}": value for name, value in found.items()}
+    return after, {"train_loss": float(np.mean(losses)), "rate": state.rate} | metrics
+
+
+def epochs(
+    network: Network, train: Samples, valid: Samples, config: TrainingConfig, folder: Path
+) -> Iterator[tuple[State, dict[str, float]]]:
+    """Train until early stopping or the last epoch, from where the state in `folder` is; yield after every epoch."""
+    folder.mkdir(parents=True, exist_ok=True)
+    state = State.load(folder) if (folder / STATE).exists() else begin(network, train, config)
+    while state.epoch < config.epochs and state.idle < config.stop:
+        state, metrics = next_epoch(network, state, train, valid, config)
+        state.save(folder)
+        yield state, metrics

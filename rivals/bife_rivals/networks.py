@@ -1,0 +1,124 @@
+"""Trained networks as methods: they see the node, and score its candidates by machine code.
+
+This module, like all that a solve needs, does without JAX.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, field_validator
+
+from bife_core import NodeMethod
+from bife_core.scip.node import Node
+from bife_rivals import kernels
+from bife_rivals.weights import GNN, NORMS, Floats, Shapes, block, folded, of_text
+
+_PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+class NetworkMethod(NodeMethod):
+    """Base of the networks: `weights` are a safetensors file in base 64, as `bife_rivals.training` writes it."""
+
+    revision: ClassVar[str] = "1"
+    """Counts changes of what machine code computes, which solves are stored under."""
+    shapes: ClassVar[Shapes]
+
+    weights: str = Field(repr=False)
+
+    @field_validator("weights")
+    @classmethod
+    def _complete(cls, text: str) -> str:
+        found = {name: array.shape for name, array in of_text(text).items()}
+        if found != cls.shapes:
+            wrong = sorted(
+                name for name, shape in {**found, **cls.shapes}.items() if found.get(name) != shape
+            )
+            raise ValueError(f"the weights of a {cls.__name__} have other arrays: {', '.join(wrong[:3])}")
+        return text
+
+    @property
+    def data(self) -> int:
+        """Address of the weights as machine code reads them."""
+        return int(_block(type(self), self.weights).ctypes.data)
+
+    @property
+    def address(self) -> int:
+        """Address of the forward pass."""
+        return int(kernels.machine_code(self.kernel()).address)
+
+    @classmethod
+    @abstractmethod
+    def kernel(cls) -> Any:
+        """Return the forward pass."""
+
+    @classmethod
+    @abstractmethod
+    def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
+        """Return the block of memory that the forward pass reads."""
+
+    def score(self, node: Node, /) -> npt.NDArray[np.float64]:
+        """Score the candidates of a node by the same machine code that runs in SCIP."""
+        given = {
+            "features": np.ascontiguousarray(node.features, np.float64),
+            "variables": np.ascontiguousarray(node.variables, np.float64),
+            "candidates": np.ascontiguousarray(node.candidates, np.int64),
+            "rows": np.ascontiguousarray(node.rows, np.float64),
+            "edge_starts": np.ascontiguousarray(node.edge_starts, np.int64),
+            "edge_variables": np.ascontiguousarray(node.edge_variables, np.int64),
+            "edge_values": np.ascontiguousarray(node.edge_values, np.float64),
+        }
+        at = {name: array.ctypes.data for name, array in given.items()}
+        words = [
+            at["features"],
+            at["variables"],
+            len(node.variables),
+            at["candidates"],
+            at["rows"],
+            len(node.rows),
+        ]
+        words += [
+            at["edge_starts"],
+            at["edge_variables"],
+            at["edge_values"],
+            node.first,
+            node.depth,
+            self.data,
+        ]
+        memory = np.zeros(2, np.int64)
+        packed = np.array([*words, memory.ctypes.data], dtype=np.int64)
+        scores = np.empty(len(node.candidates))
+        _PROTOTYPE(kernels.machine_code(self.kernel()).address)(
+            packed.ctypes.data, len(scores), scores.ctypes.data
+        )
+        kernels.free(memory)
+        return scores
+
+
+@cache
+def _block(kind: type[NetworkMethod], text: str) -> Floats:
+    return kind.arranged(of_text(text))
+
+
+class GnnMethod(NetworkMethod):
+    """The graph network of Gasse et al.: two half-convolutions over the LP at every node."""
+
+    kind: Literal["gnn"] = "gnn"
+    name: str = "gnn"
+    shapes: ClassVar[Shapes] = GNN | NORMS
+
+    @classmethod
+    def kernel(cls) -> Any:
+        """Return the forward pass."""
+        return kernels.gnn
+
+    @classmethod
+    def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
+        """Return the weights with the normalisations folded into them."""
+        return block(folded(weights), GNN)

@@ -1,0 +1,102 @@
+"""The weights of networks: arrays by name, text in the JSON of a method, and one block of memory for machine code."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+Floats = npt.NDArray[np.float32]
+Shapes = dict[str, tuple[int, ...]]
+
+SIZE: Final = 64
+"""Units of every layer of the graph network."""
+
+
+def _layers(prefix: str, *widths: int) -> Shapes:
+    shapes: Shapes = {}
+    for number, (width, size) in enumerate(pairwise(widths), start=1):
+        shapes |= {f"{prefix}.{number}.weight": (width, size), f"{prefix}.{number}.bias": (size,)}
+    return shapes
+
+
+def _convolution(place: str) -> Shapes:
+    square = (SIZE, SIZE)
+    return {
+        f"{place}.row.weight": square,
+        f"{place}.row.bias": (SIZE,),
+        f"{place}.edge.weight": (1, SIZE),
+        f"{place}.variable.weight": square,
+        f"{place}.message.weight": square,
+        f"{place}.message.bias": (SIZE,),
+        **_layers(place, 2 * SIZE, SIZE, SIZE),
+    }
+
+
+GNN: Final[Shapes] = {
+    **_layers("rows", 5, SIZE, SIZE),
+    **_layers("variables", 19, SIZE, SIZE),
+    **_convolution("to_rows"),
+    **_convolution("to_variables"),
+    **_layers("score", SIZE, SIZE),
+    "score.2.weight": (SIZE, 1),
+}
+"""Arrays of the graph network, in the order in which machine code reads them."""
+
+NORMS: Final[Shapes] = {
+    **{f"norm.rows.{what}": (5,) for what in ("shift", "scale")},
+    **{f"norm.variables.{what}": (19,) for what in ("shift", "scale")},
+    **{f"norm.edges.{what}": (1,) for what in ("shift", "scale")},
+    **{
+        f"norm.{place}.{what}.scale": (1,)
+        for place in ("to_rows", "to_variables")
+        for what in ("message", "sum")
+    },
+}
+"""Its normalisations, which training fits to samples before it begins."""
+
+
+def folded(weights: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return the arrays of `GNN` with all normalisations folded into them: the same function of the same inputs."""
+    w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
+    for side in ("rows", "variables"):
+        shift, scale = w[f"norm.{side}.shift"], w[f"norm.{side}.scale"]
+        w[f"{side}.1.bias"] = w[f"{side}.1.bias"] + (shift * scale) @ w[f"{side}.1.weight"]
+        w[f"{side}.1.weight"] = scale[:, None] * w[f"{side}.1.weight"]
+    for place in ("to_rows", "to_variables"):
+        message, total = w[f"norm.{place}.message.scale"], w[f"norm.{place}.sum.scale"]
+        edge = w["norm.edges.scale"] * w[f"{place}.edge.weight"]
+        bias = w[f"{place}.row.bias"] + (w["norm.edges.shift"] * edge)[0]
+        w |= {f"{place}.row.bias": message * bias, f"{place}.edge.weight": message * edge}
+        for name in ("row", "variable"):
+            w[f"{place}.{name}.weight"] = message * w[f"{place}.{name}.weight"]
+        for part in ("weight", "bias"):
+            w[f"{place}.message.{part}"] = total * w[f"{place}.message.{part}"]
+    return {name: w[name].astype(np.float32) for name in GNN}
+
+
+def block(arrays: Mapping[str, Any], shapes: Shapes) -> Floats:
+    """Return arrays one behind the other, in the order of `shapes`."""
+    return np.concatenate([np.asarray(arrays[name], dtype=np.float32).ravel() for name in shapes])
+
+
+def as_text(weights: Mapping[str, Any]) -> str:
+    """Return the safetensors file of weights in base 64."""
+    arrays = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
+    return base64.b64encode(save(arrays)).decode()
+
+
+@cache
+def of_text(text: str) -> dict[str, Floats]:
+    """Return weights that `as_text` wrote; a ValueError says that they are none."""
+    try:
+        return dict(load(base64.b64decode(text, validate=True)))
+    except (ValueError, SafetensorError) as error:
+        raise ValueError(f"the weights are no safetensors file in base 64 ({error})") from error

@@ -1,0 +1,95 @@
+"""Training of networks: it learns, goes on where it was killed, stops early, and gives what machine code runs."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax", reason="training needs the extra `learned` of bife-rivals")
+
+from bife_rivals import gnn_model, learning
+from bife_rivals.gnn import Gnn
+from bife_rivals.graphs import Samples, join
+from bife_rivals.learning import STATE, State, TrainingConfig, begin, epochs, measure
+
+from bife_core import InProcess, collect_decisions, open_benchmark
+from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.scip.solver import SolverConfig
+
+CONFIG = TrainingConfig(batch=8, steps=None, epochs=3, rate=3e-3)
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Samples, Samples]:
+    folder = tmp_path_factory.mktemp("samples")
+    benchmark = open_benchmark(InstancesConfig(size="tiny"), folder)
+    config = CollectionConfig(decisions=40, decisions_per_instance=10, nodes=True)
+    solver = SolverConfig.model_validate("paper")
+    files = collect_decisions(benchmark, config, folder, InProcess(), solver=solver).nodes
+    return Samples.of(files[:-1], 24), Samples.of(files[-1:], 8)
+
+
+def test_a_batch_holds_every_node_and_padding_changes_nothing(samples: tuple[Samples, Samples]) -> None:
+    train, _ = samples
+    drawn = [train[k] for k in range(3)]
+    weights = begin(Gnn(), train, CONFIG).weights
+    together = np.asarray(gnn_model.scores(weights, Gnn.batch(drawn, 8)))
+    ends = np.cumsum([len(sample.best) for sample in drawn])
+    for sample, own in zip(drawn, np.split(together[: ends[-1]], ends[:-1]), strict=True):
+        alone = np.asarray(gnn_model.scores(weights, join([sample.node], [sample.taken], 1)))
+        np.testing.assert_allclose(own, alone[: len(own)], atol=1e-5)
+
+
+def test_normalisations_are_fitted_to_samples(samples: tuple[Samples, Samples]) -> None:
+    train, _ = samples
+    drawn = [train[k] for k in range(len(train))]
+    weights = gnn_model.fitted(Gnn.initial(0), [Gnn.batch(drawn[:20], 20), Gnn.batch(drawn[20:], 20)])
+    variables = np.concatenate([sample.node.variables for sample in drawn])
+    seen = (variables + np.asarray(weights["norm.variables.shift"])) * np.asarray(
+        weights["norm.variables.scale"]
+    )
+    np.testing.assert_allclose(seen.mean(axis=0), 0, atol=1e-4)
+    assert set(np.round(seen.std(axis=0), 3)) <= {0.0, 1.0}
+
+
+def test_a_killed_training_goes_on_to_the_same_weights(
+    samples: tuple[Samples, Samples], tmp_path: Path
+) -> None:
+    train, valid = samples
+    whole = list(epochs(Gnn(), train, valid, CONFIG, tmp_path / "whole"))
+    assert [state.epoch for state, _ in whole] == [1, 2, 3]
+    assert whole[-1][1]["train_loss"] < whole[0][1]["train_loss"]
+    list(islice(epochs(Gnn(), train, valid, CONFIG, tmp_path / "killed"), 1))
+    resumed = list(epochs(Gnn(), train, valid, CONFIG, tmp_path / "killed"))
+    assert [metrics for _, metrics in resumed] == [metrics for _, metrics in whole[1:]]
+    assert (tmp_path / "killed" / STATE).read_bytes() == (tmp_path / "whole" / STATE).read_bytes()
+    assert list(epochs(Gnn(), train, valid, CONFIG, tmp_path / "killed")) == []
+
+    state = State.load(tmp_path / "whole")
+    method = Gnn.method(state.best, "mine")
+    found = measure(Gnn(), state.best, valid)
+    assert found["loss"] == pytest.approx(state.best_loss, rel=1e-5)
+    right = 0
+    for k in range(len(valid)):
+        node = valid[k].node
+        scores = np.asarray(gnn_model.scores(state.best, join([node], [0], 1)))[: len(node.candidates)]
+        np.testing.assert_allclose(method.score(node), scores, rtol=0, atol=1e-5 * np.abs(scores).max())
+        right += bool(valid[k].best[np.argmax(method.score(node))])
+    assert found["accuracy_1"] == pytest.approx(right / len(valid))
+    assert found["accuracy_1"] <= found["accuracy_3"] <= found["accuracy_10"] <= 1
+
+
+def test_it_stops_early_and_lowers_its_rate(
+    samples: tuple[Samples, Samples], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, valid = samples
+    monkeypatch.setattr(learning, "_step", lambda weights, adam, *_: (weights, adam, 0.5))
+    monkeypatch.setattr(learning, "measure", lambda *_: {"loss": 1.0})
+    config = TrainingConfig(batch=8, steps=1, epochs=50, patience=2, stop=4)
+    states = [state for state, _ in epochs(Gnn(), train, valid, config, tmp_path)]
+    assert [state.idle for state in states] == [0, 1, 2, 3, 4], "the first epoch is progress"
+    assert states[-1].rate == pytest.approx(0.04 * 1e-3)
+    assert states[-1].best_loss == 1.0

@@ -1,0 +1,115 @@
+"""Networks as methods: machine code against the network written plainly, and in SCIP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bife_rivals.networks import GnnMethod
+from bife_rivals.weights import GNN, NORMS, as_text
+
+import bife_core
+from bife_core.decisions.expert import record_decisions
+from bife_core.errors import RuleError
+from bife_core.scip.node import Node
+from bife_core.scip.reading import read_model
+from bife_core.scip.solving import SolveSettings, apply
+from bife_core.testing import check_method
+
+GOLDEN = Path(__file__).parents[2] / "tests" / "data" / "golden" / "cauctions_0.mps.gz"
+Weights = dict[str, np.ndarray[Any, Any]]
+
+
+def some_weights(seed: int = 0) -> Weights:
+    rng = np.random.default_rng(seed)
+    weights = {name: rng.normal(size=shape) / np.sqrt(shape[0]) for name, shape in GNN.items()}
+    for name, shape in NORMS.items():
+        weights[name] = rng.uniform(0.1, 0.5, shape) if name.endswith("scale") else rng.normal(size=shape)
+    return {name: array.astype(np.float32).astype(float) for name, array in weights.items()}
+
+
+def relu(x: Any) -> Any:
+    return np.maximum(x, 0)
+
+
+def two_layers(w: Weights, name: str, x: Any) -> Any:
+    hidden = relu(x @ w[f"{name}.1.weight"] + w[f"{name}.1.bias"])
+    return relu(hidden @ w[f"{name}.2.weight"] + w[f"{name}.2.bias"])
+
+
+def plain_scores(w: Weights, node: Node) -> Any:
+    """The network as it is published, edge by edge and with its normalisations."""
+
+    def convolved(place: str, rows: Any, variables: Any, owner: Any, target: Any) -> Any:
+        sums = np.zeros_like(target)
+        for edge, (row, variable) in enumerate(zip(node.edge_rows, node.edge_variables, strict=True)):
+            value = (node.edge_values[edge] + w["norm.edges.shift"]) * w["norm.edges.scale"]
+            message = rows[row] @ w[f"{place}.row.weight"] + w[f"{place}.row.bias"]
+            message = message + value * w[f"{place}.edge.weight"][0]
+            message = message + variables[variable] @ w[f"{place}.variable.weight"]
+            message = relu(message * w[f"norm.{place}.message.scale"])
+            sums[owner[edge]] += message @ w[f"{place}.message.weight"] + w[f"{place}.message.bias"]
+        sums = sums * w[f"norm.{place}.sum.scale"]
+        return two_layers(w, place, np.concatenate([sums, target], axis=1))
+
+    def embedded(side: str, x: Any) -> Any:
+        return two_layers(w, side, (x + w[f"norm.{side}.shift"]) * w[f"norm.{side}.scale"])
+
+    rows, variables = embedded("rows", node.rows), embedded("variables", node.variables)
+    rows = convolved("to_rows", rows, variables, node.edge_rows, rows)
+    variables = convolved("to_variables", rows, variables, node.edge_variables, variables)[node.candidates]
+    return relu(variables @ w["score.1.weight"] + w["score.1.bias"]) @ w["score.2.weight"][:, 0]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> tuple[Node, ...]:
+    return record_decisions(GOLDEN, "x", settings=SolveSettings(solver="paper"), quota=2, observe=True).nodes
+
+
+def method(seed: int = 0, **fields: Any) -> GnnMethod:
+    return GnnMethod(weights=as_text(some_weights(seed)), **fields)
+
+
+def test_machine_code_computes_what_the_plain_network_does(nodes: tuple[Node, ...]) -> None:
+    for node in nodes:
+        expected = plain_scores(some_weights(), node)
+        np.testing.assert_allclose(method().score(node), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+        assert len(set(np.round(expected, 3))) > len(expected) / 2
+
+
+class Slow(GnnMethod):
+    """The same, called from Python."""
+
+    @property
+    def address(self) -> int:
+        return 0
+
+
+def test_it_branches_in_scip_as_it_scores() -> None:
+    counts = []
+    for kind in (GnnMethod, Slow):
+        model = read_model(GOLDEN)
+        apply(SolveSettings(solver="paper", node_limit=30), model)
+        stats = bife_core.attach(model, kind(weights=method().weights))
+        model.optimize()
+        assert stats.fallbacks == 0
+        assert stats.rule_s > 0
+        counts.append((stats.calls, stats.candidates, model.getNTotalNodes(), model.getNLPIterations()))
+    assert counts[0] == counts[1]
+
+
+def test_it_is_a_value_and_a_file(tmp_path: Path) -> None:
+    check_method(method())
+    assert method().identity == method(name="other").identity
+    assert method().identity != method(1).identity
+    (tmp_path / "mine.json").write_text(method().text)
+    assert bife_core.load_method(tmp_path / "mine.json") == method()
+    with pytest.raises(RuleError, match="gnn needs more than its name"):
+        bife_core.load_method("gnn")
+    for wrong in ("no base 64", as_text({"rows.1.weight": np.zeros((5, 64))})):
+        (tmp_path / "wrong.json").write_text(json.dumps({"kind": "gnn", "weights": wrong}))
+        with pytest.raises(RuleError, match=r"no safetensors file|have other arrays: .*norm.edges.scale"):
+            bife_core.load_method(tmp_path / "wrong.json")
