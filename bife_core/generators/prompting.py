@@ -189,7 +189,7 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
         behind.append(_template("theme").substitute(theme=context.theme))
     if earlier:
         behind.append(_template("earlier").substitute(earlier=earlier))
-    stands = [] if context.tau is None else [_template("tau").substitute(tau=f"{context.tau:.3f}")]
+    stands = [] if context.tau is None else [_template("tau").substitute(tau=f"{context.tau:.3f}").strip()]
     stands += [_parent(len(request.parents) + 1, rule, context) for rule in best]
     if stands:
         behind.append("\n\n".join(("# Where the search stands", *stands)))

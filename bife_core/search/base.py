@@ -69,6 +69,9 @@ class BaseSearch(ABC):
     draws_with_replacement: ClassVar[bool] = False
     """Whether a crossover may read the same rule twice while there are others."""
 
+    crosses_niches: ClassVar[bool] = False
+    """Whether a crossover reads rules that choose differently, see `SearchConfig.niche_likeness`."""
+
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
         try:
@@ -263,7 +266,7 @@ class BaseSearch(ABC):
             population=self.config.population,
             rng=self.rng,
             replacement=self.draws_with_replacement,
-            alike=self.config.niche_likeness,
+            alike=self.config.niche_likeness if self.crosses_niches else None,
         )
 
     def admit(self, answered: Answered) -> list[Sample]:

@@ -49,6 +49,8 @@ class BifeSearch(BaseSearch):
     ((), 'g00-c01', 0.6)
     """
 
+    crosses_niches: ClassVar[bool] = True
+
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self.elites: tuple[Sample, ...] = ()

@@ -117,3 +117,20 @@ def test_a_rule_that_was_outraced_is_no_failure_and_no_elite() -> None:
     assert (search.summaries[-1].failures, search.summaries[-1].solved) == (0, 0)
     assert ids(search.elites) == ["g00-c00", "g00-c01"]
     assert "g01-c00" in ids(search.population)
+
+
+def test_a_crossover_reads_rules_that_choose_differently() -> None:
+    def parents(**fields: Any) -> set[tuple[str, ...]]:
+        drawn = set()
+        for seed in range(30):
+            search = only("e1", samples=4, initial=3, population=3, elite_fraction=1, seed=seed, **fields)
+            chosen = zip(("aaaaa", "aaaab", "abbbb"), (0.5, 0.4, 0.3), strict=True)
+            answered(search, *(sample(f"g00-c0{k}", low, behaviour=b) for k, (b, low) in enumerate(chosen)))
+            answered(search, *(solve(f"g00-c0{k}", -k - 1.0) for k in range(3)))
+            (asked,) = search.ask()
+            assert isinstance(asked, SampleRequest)
+            drawn.add(tuple(sorted(ids(asked.parents))))
+        return drawn
+
+    assert parents() == {("g00-c00", "g00-c02"), ("g00-c01", "g00-c02")}
+    assert ("g00-c00", "g00-c01") in parents(niche_likeness=None)
