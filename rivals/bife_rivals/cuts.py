@@ -8,13 +8,14 @@ branches beside is a setting, so that a found branching rule and a cut rule can 
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from bife_core.methods.base import RPB, AnyMethod, Method, ScipMethod
+from bife_core.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.search import (
     Answered,
@@ -78,7 +79,9 @@ class CutSearch(BaseSearch):
             return ()
         self.begin_generation()
         if self.generation == 0:
-            hybrid = self.sample_request(0, "hybrid", source=_text(HYBRID, self.options.branching))
+            hybrid = self.sample_request(
+                0, "hybrid", source=_text(HYBRID, self.options.branching.model_dump())
+            )
             count = min(self.config.initial, remaining)
             drawn = [self._request(position, "draw") for position in range(1, count + 1)]
             return (hybrid, *drawn, *self.first_rules(count + 1, "draw"))
@@ -100,12 +103,10 @@ class CutSearch(BaseSearch):
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, str]:
         """Draw a formula, or make one of its parents'."""
         rng = np.random.Generator(np.random.PCG64(training["seed"]))
-        parents = [CutRule.model_validate_json(text).source for text in training["parents"]]
+        parents = [json.loads(text)["source"] for text in training["parents"]]
         formula = bred(rng, parents)
-        rule = CutRule.model_validate(
-            {"name": "cuts", "source": _function(formula), "branching": training["branching"]}
-        )
-        return {"source": rule.text, "thought": f"Scores a cut by {words(formula)}."}
+        source, branching = f"def {CUT_FUNCTION}(cut):\n    return {formula}\n", training["branching"]
+        return {"source": _text(source, branching), "thought": f"Scores a cut by {words(formula)}."}
 
     def learn(self, answered: Answered) -> None:
         """Take the answers to what `propose` returned."""
@@ -158,12 +159,9 @@ def _drawn(rng: np.random.Generator, depth: int) -> str:
     return f"({_JOINS[int(rng.integers(len(_JOINS)))].format(left, right)})"
 
 
-def _function(formula: str) -> str:
-    return f"def {CUT_FUNCTION}(cut):\n    return {formula}\n"
-
-
-def _text(source: str, branching: Method) -> str:
-    return CutRule(name="cuts", source=source, branching=branching).text
+def _text(source: str, branching: dict[str, Any]) -> str:
+    rule = CutRule.model_validate({"name": "", "source": source, "branching": branching})
+    return rule.model_dump_json(indent=1, exclude={"name"})
 
 
 def _tree(source: str) -> ast.expr:

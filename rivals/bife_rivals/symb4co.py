@@ -134,8 +134,8 @@ class Symb4CoSearch(BaseSearch):
         run = Run.model_validate({name: training[name] for name in Run.model_fields})
         found = rule_of(trained(run, Decisions.load(decisions), folder), training["rank"])
         if "source" in found:
-            rule = ScaledRule(name="symb4co", source=found["source"], depth=training["depth"])
-            found["source"] = rule.text
+            rule = ScaledRule(name="", source=found["source"], depth=training["depth"])
+            found["source"] = rule.model_dump_json(indent=1, include={"kind", "source", "depth"})
         return found
 
     def learn(self, answered: Answered) -> None:

@@ -19,6 +19,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, SearchConfig
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import ScipMethod
+from bife_core.methods.loading import method_of
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES
 from bife_core.scip.reading import read_model
@@ -177,4 +178,6 @@ def test_every_rule_is_evaluated_and_carries_the_branching() -> None:
     asked = drive(search, World(seed=1, distinct=100))
     assert [(some[0].kind, len(some)) for some in asked[:2]] == [("sample", 5), ("solve", 5)]
     text = type(search).train(None, Path(), asked[0][1].training)["source"]
-    assert CutRule.model_validate_json(text).branching == RULE
+    rule = method_of(text, "g00-c01")
+    assert isinstance(rule, CutRule)
+    assert (rule.name, rule.branching) == ("g00-c01", RULE)

@@ -276,7 +276,7 @@ def test_what_a_search_finds_is_a_method_with_its_depth(easy: Decisions, tmp_pat
     )
     rule = method_of(found["source"], "rule")
     assert isinstance(rule, ScaledRule)
-    assert rule.depth == 5
+    assert (rule.name, rule.depth) == ("rule", 5)
     assert low_fidelity(rule, easy) > 0
     beyond = request.training | {"rank": 5000}
     failed = type(open_search(SearchConfig(method="symb4co"))).train(
