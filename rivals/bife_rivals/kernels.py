@@ -7,6 +7,7 @@ All compiled code of the networks is in this file, so that numba compiles it ane
 from __future__ import annotations
 
 import ctypes
+import math
 from functools import cache
 from typing import Any, Final
 
@@ -14,10 +15,20 @@ import numpy as np
 from numba import int64
 
 from bife_core.jit import c_callback, jit
-from bife_core.scip.compiled.memory import float64_view, int64_view
-from bife_rivals.weights import SIZE
+from bife_core.scip.compiled.memory import (
+    ensure_room,
+    float64_view,
+    int64_view,
+    load_int64,
+    store_int64,
+)
+from bife_rivals.weights import HIDDEN, INPUTS, LAYERS, PERCEPTRON, SIZE, SLOPE
 
 _ZERO: Final = np.float32(0.0)
+_PERCEPTRON_SIZE: Final = sum(math.prod(shape) for shape in PERCEPTRON.values())
+_EMBEDDING: Final = SIZE // 2
+_RECORD: Final = LAYERS * HIDDEN
+"""Words of an embedding, and of the factors and shifts of one variable."""
 
 _FEATURES, _VARIABLES, _N_VARIABLES, _CANDIDATES, _ROWS, _N_ROWS = range(6)
 _EDGE_STARTS, _EDGE_VARIABLES, _EDGE_VALUES, _FIRST, _DEPTH, _DATA, _MEMORY = range(6, 13)
@@ -203,6 +214,113 @@ def gnn(node, n, out):
     hidden = _rectify(_layer(embedded, weight, bias))
     weight, at = _vector(at, SIZE)
     _write_scores(hidden, weight, float64_view(out, n))
+    return 0
+
+
+@jit
+def _scaled_inputs(features, variables, candidates, n):
+    """Return 19 + 72 inputs and a 1 of each candidate, each scaled to -1 to 1 over the candidates."""
+    out = np.empty((n, INPUTS), np.float32)
+    for j in range(INPUTS - 1):
+        low, high = np.inf, -np.inf
+        for c in range(n):
+            value = variables[candidates[c], j] if j < 19 else features[c, j - 19]
+            low, high = min(low, value), max(high, value)
+        span = high - low if high > low else 1.0
+        for c in range(n):
+            value = variables[candidates[c], j] if j < 19 else features[c, j - 19]
+            out[c, j] = np.float32(2.0 * (value - low) / span - 1.0)
+    for c in range(n):
+        out[c, INPUTS - 1] = np.float32(1.0)
+    return out
+
+
+@jit
+def _begin(memory, words, at):
+    """Embed every variable and keep that, normalised; return whether there was a graph and memory."""
+    n = words[_N_VARIABLES]
+    if words[_N_ROWS] == 0:
+        return False
+    embedded, _ = embed(words, np.arange(n), at + 4 * _PERCEPTRON_SIZE)
+    if not ensure_room(memory, 0, 2 + n + n * _EMBEDDING):
+        return False
+    head = int64_view(memory[0], 2 + n)
+    head[0] = n
+    head[1] = 0
+    scale, _ = _vector(at, SIZE)
+    bias, _ = _vector(at + 4 * SIZE, SIZE)
+    kept = _view(memory[0] + 8 * (2 + n), n * SIZE)
+    for v in range(n):
+        head[2 + v] = -1
+        mean = np.float32(0.0)
+        square = np.float32(0.0)
+        for j in range(SIZE):
+            mean += embedded[v, j]
+        mean /= np.float32(SIZE)
+        for j in range(SIZE):
+            square += (embedded[v, j] - mean) ** 2
+        inverse = np.float32(1.0) / np.sqrt(square / np.float32(SIZE) + np.float32(1e-5))
+        for j in range(SIZE):
+            kept[v * SIZE + j] = (embedded[v, j] - mean) * inverse * scale[j] + bias[j]
+    return True
+
+
+@jit
+def _factors(memory, variable, at):
+    """Return the address of a variable's factors and shifts, computed when first asked for; 0 without memory."""
+    n = load_int64(memory[0], 0)
+    place = load_int64(memory[0], 2 + variable)
+    front = 2 + n + n * _EMBEDDING
+    if place < 0:
+        place = load_int64(memory[0], 1)
+        if not ensure_room(memory, 0, front + (place + 1) * _RECORD):
+            return int64(0)
+        store_int64(memory[0], 1, place + 1)
+        store_int64(memory[0], 2 + variable, place)
+        weight, behind = _matrix(at + 8 * SIZE, SIZE, 2 * _RECORD)
+        bias, _ = _vector(behind, 2 * _RECORD)
+        embedding = _view(memory[0] + 8 * (2 + n) + 4 * variable * SIZE, SIZE).reshape((1, SIZE))
+        out = _view(memory[0] + 8 * (front + place * _RECORD), 2 * _RECORD).reshape((1, 2 * _RECORD))
+        for j in range(2 * _RECORD):
+            out[0, j] = bias[j]
+        multiply(embedding, weight, out)
+    return memory[0] + 8 * (front + place * _RECORD)
+
+
+@jit
+def film(node, n, out):
+    """Score the candidates of a node by the perceptron, after the graph network at the first node."""
+    words = int64_view(node, _MEMORY + 1)
+    memory = int64_view(words[_MEMORY], 2)
+    at = words[_DATA]
+    if words[_FIRST] != 0:
+        if not _begin(memory, words, at):
+            return 1
+    elif memory[0] == 0 or load_int64(memory[0], 0) != words[_N_VARIABLES]:
+        return 1
+    candidates = int64_view(words[_CANDIDATES], n)
+    variables = float64_view(words[_VARIABLES], words[_N_VARIABLES] * 19).reshape((words[_N_VARIABLES], 19))
+    features = float64_view(words[_FEATURES], n * 72).reshape((n, 72))
+    x = _scaled_inputs(features, variables, candidates, n)
+    places = np.empty(n, np.int64)
+    for c in range(n):
+        own = _factors(memory, candidates[c], at)
+        if own == 0:
+            return 1
+        places[c] = own - memory[0]
+    at += 4 * (2 * SIZE + SIZE * 2 * _RECORD + 2 * _RECORD)
+    for k in range(LAYERS):
+        weight, at = _matrix(at, x.shape[1], HIDDEN)
+        bias, at = _vector(at, HIDDEN)
+        x = _layer(x, weight, bias)
+        for c in range(n):
+            own = _view(memory[0] + places[c] + 8 * k * HIDDEN, 2 * HIDDEN)
+            for j in range(HIDDEN):
+                value = x[c, j]
+                value = max(value, np.float32(SLOPE) * value)
+                x[c, j] = value * own[j] + own[HIDDEN + j]
+    weight, at = _vector(at, HIDDEN)
+    _write_scores(x, weight, float64_view(out, n))
     return 0
 
 

@@ -20,6 +20,7 @@ import optax
 from pydantic import Field
 from safetensors.numpy import load, save
 
+from bife_core import NodeMethod
 from bife_core.files import write_whole
 from bife_core.values import Value
 from bife_rivals.gnn_model import Weights
@@ -42,6 +43,7 @@ class Network(Protocol):
     def fitted(self, weights: Weights, batches: list[Any]) -> Weights: ...  # noqa: D102
     def batch(self, samples: Sequence[Sample], size: int) -> Any: ...  # noqa: D102
     def scores(self, weights: Weights, batch: Any) -> Any: ...  # noqa: D102
+    def method(self, weights: Weights, name: str) -> NodeMethod: ...  # noqa: D102
 
 
 class TrainingConfig(Value):

@@ -18,7 +18,18 @@ from pydantic import Field, field_validator
 from bife_core import NodeMethod
 from bife_core.scip.node import Node
 from bife_rivals import kernels
-from bife_rivals.weights import GNN, NORMS, Floats, Shapes, block, folded, of_text
+from bife_rivals.weights import (
+    EMBEDDING,
+    FILM,
+    GNN,
+    NORMS,
+    PERCEPTRON,
+    Floats,
+    Shapes,
+    block,
+    folded,
+    of_text,
+)
 
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -94,10 +105,11 @@ class NetworkMethod(NodeMethod):
         memory = np.zeros(2, np.int64)
         packed = np.array([*words, memory.ctypes.data], dtype=np.int64)
         scores = np.empty(len(node.candidates))
-        _PROTOTYPE(kernels.machine_code(self.kernel()).address)(
-            packed.ctypes.data, len(scores), scores.ctypes.data
-        )
+        forward = _PROTOTYPE(kernels.machine_code(self.kernel()).address)
+        failed = forward(packed.ctypes.data, len(scores), scores.ctypes.data)
         kernels.free(memory)
+        if failed:
+            raise ValueError(f"{self.name} must see the first node of a solve, with its graph")
         return scores
 
 
@@ -122,3 +134,32 @@ class GnnMethod(NetworkMethod):
     def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
         """Return the weights with the normalisations folded into them."""
         return block(folded(weights), GNN)
+
+
+class FilmMethod(NetworkMethod):
+    """FiLM of Gupta et al.: the graph network at the first node, a modulated perceptron at all of them."""
+
+    kind: Literal["film"] = "film"
+    name: str = "film"
+    shapes: ClassVar[Shapes] = FILM | NORMS
+
+    @property
+    def features(self) -> None:
+        """All 72."""
+        return
+
+    @property
+    def graph(self) -> Literal["first"]:
+        """The graph is wanted once."""
+        return "first"
+
+    @classmethod
+    def kernel(cls) -> Any:
+        """Return the forward pass."""
+        return kernels.film
+
+    @classmethod
+    def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
+        """Return the perceptron's weights, and behind them those of the graph network as for `GnnMethod`."""
+        arrays = folded(weights)
+        return np.concatenate([block(arrays, PERCEPTRON), block(arrays, EMBEDDING)])

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from bife_core.scip.node import Node
+
 Floats = npt.NDArray[np.float32]
 Shapes = dict[str, tuple[int, ...]]
 
@@ -50,6 +52,24 @@ GNN: Final[Shapes] = {
 }
 """Arrays of the graph network, in the order in which machine code reads them."""
 
+INPUTS: Final = 19 + 72 + 1
+HIDDEN: Final = 256
+LAYERS: Final = 3
+SLOPE: Final = 0.01
+"""Of FiLM's perceptron: what it sees of a candidate, units and number of its layers, and what its units leak."""
+
+EMBEDDING: Final[Shapes] = {name: shape for name, shape in GNN.items() if not name.startswith("score.")}
+PERCEPTRON: Final[Shapes] = {
+    "film.norm.scale": (SIZE,),
+    "film.norm.bias": (SIZE,),
+    "film.weight": (SIZE, LAYERS * 2 * HIDDEN),
+    "film.bias": (LAYERS * 2 * HIDDEN,),
+    **_layers("mlp", INPUTS, *[HIDDEN] * LAYERS),
+    "mlp.out.weight": (HIDDEN, 1),
+}
+FILM: Final[Shapes] = EMBEDDING | PERCEPTRON
+"""Arrays of FiLM: those of the graph network at the root, and those behind it."""
+
 NORMS: Final[Shapes] = {
     **{f"norm.rows.{what}": (5,) for what in ("shift", "scale")},
     **{f"norm.variables.{what}": (19,) for what in ("shift", "scale")},
@@ -64,7 +84,7 @@ NORMS: Final[Shapes] = {
 
 
 def folded(weights: Mapping[str, Any]) -> dict[str, Floats]:
-    """Return the arrays of `GNN` with all normalisations folded into them: the same function of the same inputs."""
+    """Return the arrays with all normalisations folded into them: the same function of the same inputs."""
     w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
     for side in ("rows", "variables"):
         shift, scale = w[f"norm.{side}.shift"], w[f"norm.{side}.scale"]
@@ -79,7 +99,16 @@ def folded(weights: Mapping[str, Any]) -> dict[str, Floats]:
             w[f"{place}.{name}.weight"] = message * w[f"{place}.{name}.weight"]
         for part in ("weight", "bias"):
             w[f"{place}.message.{part}"] = total * w[f"{place}.message.{part}"]
-    return {name: w[name].astype(np.float32) for name in GNN}
+    return {name: w[name].astype(np.float32) for name in w if not name.startswith("norm.")}
+
+
+def scaled_inputs(node: Node) -> Floats:
+    """Return what FiLM's perceptron sees: 19 + 72 features, scaled to -1 to 1 over the candidates, and a 1."""
+    features = np.concatenate([node.variables[node.candidates], node.features], axis=1).astype(np.float64)
+    low = features.min(axis=0)
+    span = features.max(axis=0) - low
+    scaled = 2.0 * (features - low) / np.where(span > 0, span, 1.0) - 1.0
+    return np.concatenate([scaled, np.ones((len(scaled), 1))], axis=1).astype(np.float32)
 
 
 def block(arrays: Mapping[str, Any], shapes: Shapes) -> Floats:

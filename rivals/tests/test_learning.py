@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("jax", reason="training needs the extra `learned` of bife-rivals")
 
 from bife_rivals import gnn_model, learning
+from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples, join
 from bife_rivals.learning import STATE, State, TrainingConfig, begin, epochs, measure
@@ -80,6 +81,20 @@ def test_a_killed_training_goes_on_to_the_same_weights(
         right += bool(valid[k].best[np.argmax(method.score(node))])
     assert found["accuracy_1"] == pytest.approx(right / len(valid))
     assert found["accuracy_1"] <= found["accuracy_3"] <= found["accuracy_10"] <= 1
+
+
+def test_film_learns_and_becomes_what_machine_code_runs(
+    samples: tuple[Samples, Samples], tmp_path: Path
+) -> None:
+    train, valid = samples
+    config = CONFIG.model_copy(update={"epochs": 2})
+    losses = [metrics["train_loss"] for _, metrics in epochs(Film(), train, valid, config, tmp_path)]
+    assert losses[1] < losses[0]
+    weights = State.load(tmp_path).best
+    root = valid[0]
+    scores = np.asarray(Film.scores(weights, Film.batch([root], 1)))[: len(root.best)]
+    found = Film.method(weights, "mine").score(root.node)
+    np.testing.assert_allclose(found, scores, rtol=0, atol=1e-5 * np.abs(scores).max())
 
 
 def test_it_stops_early_and_lowers_its_rate(

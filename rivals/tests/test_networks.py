@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
-from bife_rivals.networks import GnnMethod
-from bife_rivals.weights import GNN, NORMS, as_text
+from bife_rivals.networks import FilmMethod, GnnMethod
+from bife_rivals.weights import FILM, GNN, NORMS, Shapes, as_text
 
 import bife_core
+from bife_core import NodeMethod
 from bife_core.decisions.expert import record_decisions
 from bife_core.errors import RuleError
 from bife_core.scip.node import Node
@@ -23,9 +24,9 @@ GOLDEN = Path(__file__).parents[2] / "tests" / "data" / "golden" / "cauctions_0.
 Weights = dict[str, np.ndarray[Any, Any]]
 
 
-def some_weights(seed: int = 0) -> Weights:
+def some_weights(shapes: Shapes, seed: int = 0) -> Weights:
     rng = np.random.default_rng(seed)
-    weights = {name: rng.normal(size=shape) / np.sqrt(shape[0]) for name, shape in GNN.items()}
+    weights = {name: rng.normal(size=shape) / np.sqrt(shape[0]) for name, shape in shapes.items()}
     for name, shape in NORMS.items():
         weights[name] = rng.uniform(0.1, 0.5, shape) if name.endswith("scale") else rng.normal(size=shape)
     return {name: array.astype(np.float32).astype(float) for name, array in weights.items()}
@@ -40,8 +41,8 @@ def two_layers(w: Weights, name: str, x: Any) -> Any:
     return relu(hidden @ w[f"{name}.2.weight"] + w[f"{name}.2.bias"])
 
 
-def plain_scores(w: Weights, node: Node) -> Any:
-    """The network as it is published, edge by edge and with its normalisations."""
+def plain_embeddings(w: Weights, node: Node) -> Any:
+    """The graph network as it is published, edge by edge and with its normalisations."""
 
     def convolved(place: str, rows: Any, variables: Any, owner: Any, target: Any) -> Any:
         sums = np.zeros_like(target)
@@ -60,8 +61,28 @@ def plain_scores(w: Weights, node: Node) -> Any:
 
     rows, variables = embedded("rows", node.rows), embedded("variables", node.variables)
     rows = convolved("to_rows", rows, variables, node.edge_rows, rows)
-    variables = convolved("to_variables", rows, variables, node.edge_variables, variables)[node.candidates]
-    return relu(variables @ w["score.1.weight"] + w["score.1.bias"]) @ w["score.2.weight"][:, 0]
+    return convolved("to_variables", rows, variables, node.edge_variables, variables)
+
+
+def plain_scores(w: Weights, node: Node) -> Any:
+    embedded = plain_embeddings(w, node)[node.candidates]
+    return relu(embedded @ w["score.1.weight"] + w["score.1.bias"]) @ w["score.2.weight"][:, 0]
+
+
+def plain_film(w: Weights, embedded: Any, node: Node) -> Any:
+    """The perceptron as it is published, with what the graph network made of the root."""
+    own = embedded[node.candidates]
+    normal = (own - own.mean(axis=1, keepdims=True)) / np.sqrt(own.var(axis=1, keepdims=True) + 1e-5)
+    normal = normal * w["film.norm.scale"] + w["film.norm.bias"]
+    factors = (normal @ w["film.weight"] + w["film.bias"]).reshape(len(own), 3, 2, 256)
+    seen = np.concatenate([node.variables[node.candidates], node.features], axis=1)
+    span = seen.max(axis=0) - seen.min(axis=0)
+    x = 2 * (seen - seen.min(axis=0)) / np.where(span > 0, span, 1) - 1
+    x = np.concatenate([x, np.ones((len(x), 1))], axis=1)
+    for k in range(3):
+        x = x @ w[f"mlp.{k + 1}.weight"] + w[f"mlp.{k + 1}.bias"]
+        x = np.where(x > 0, x, 0.01 * x) * factors[:, k, 0] + factors[:, k, 1]
+    return x @ w["mlp.out.weight"][:, 0]
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +91,22 @@ def nodes() -> tuple[Node, ...]:
 
 
 def method(seed: int = 0, **fields: Any) -> GnnMethod:
-    return GnnMethod(weights=as_text(some_weights(seed)), **fields)
+    return GnnMethod(weights=as_text(some_weights(GNN, seed)), **fields)
 
 
-def test_machine_code_computes_what_the_plain_network_does(nodes: tuple[Node, ...]) -> None:
+def agree(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    assert np.ptp(expected) > 1e-3 * np.abs(expected).max()
+
+
+def test_machine_code_computes_what_the_plain_networks_do(nodes: tuple[Node, ...]) -> None:
     for node in nodes:
-        expected = plain_scores(some_weights(), node)
-        np.testing.assert_allclose(method().score(node), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
-        assert len(set(np.round(expected, 3))) > len(expected) / 2
+        agree(method().score(node), plain_scores(some_weights(GNN), node))
+    root, w = nodes[0], some_weights(FILM)
+    film = FilmMethod(weights=as_text(w))
+    agree(film.score(root), plain_film(w, plain_embeddings(w, root), root))
+    with pytest.raises(ValueError, match="film must see the first node"):
+        film.score(nodes[1])
 
 
 class Slow(GnnMethod):
@@ -99,6 +128,35 @@ def test_it_branches_in_scip_as_it_scores() -> None:
         assert stats.rule_s > 0
         counts.append((stats.calls, stats.candidates, model.getNTotalNodes(), model.getNLPIterations()))
     assert counts[0] == counts[1]
+
+
+class PlainFilm(NodeMethod):
+    """FiLM in Python; it keeps the root's embeddings as long as the class is there."""
+
+    kind: Literal["plain_film"] = "plain_film"
+    name: str = "plain"
+    roots: ClassVar[list[Any]] = []
+    graph: ClassVar[Any] = "first"
+    features: ClassVar[Any] = None
+
+    def score(self, node: Node) -> Any:
+        w = some_weights(FILM)
+        if node.first:
+            self.roots.append(plain_embeddings(w, node))
+        return plain_film(w, self.roots[-1], node)
+
+
+def test_film_remembers_the_root_in_scip() -> None:
+    counts = []
+    for film in (FilmMethod(weights=as_text(some_weights(FILM))), PlainFilm()):
+        model = read_model(GOLDEN)
+        apply(SolveSettings(solver="paper", node_limit=20), model)
+        stats = bife_core.attach(model, film)
+        model.optimize()
+        assert stats.fallbacks == 0
+        counts.append((stats.calls, stats.candidates, model.getNTotalNodes(), model.getNLPIterations()))
+    assert counts[0] == counts[1]
+    assert len(PlainFilm.roots) == 1
 
 
 def test_it_is_a_value_and_a_file(tmp_path: Path) -> None:

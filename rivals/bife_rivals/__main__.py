@@ -1,0 +1,47 @@
+"""Train a network: ``python -m bife_rivals --network gnn --instances combinatorial_auction --preset quick``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from bife_core.config import InstancesConfig
+from bife_core.places import home
+from bife_core.scip.solver import SolverConfig
+
+
+def main() -> None:
+    """Read the options and run the flow `training`."""
+    parser = argparse.ArgumentParser(prog="python -m bife_rivals", description=__doc__)
+    parser.add_argument("--network", default="gnn", choices=["gnn", "film"])
+    parser.add_argument("--instances", default="combinatorial_auction", help="a family of instances")
+    parser.add_argument("--size", default="test", help="a size of the family")
+    parser.add_argument("--solver", default="paper", help="'paper', 'default' or a settings file of SCIP")
+    parser.add_argument("--preset", default="quick", choices=["smoke", "quick", "paper"])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
+    options = parser.parse_args()
+    os.environ.setdefault("PREFECT_HOME", str(home() / "prefect"))
+    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "300")
+    try:
+        from bife_rivals.training import (  # Prefect reads its settings when it is imported
+            TrainingRun,
+            training,
+        )
+    except ModuleNotFoundError as error:
+        raise SystemExit(
+            f"Training needs {error.name}: pip install 'bife-rivals[learned]' brings it."
+        ) from error
+    run = TrainingRun(
+        network=options.network,
+        instances=InstancesConfig(benchmark=options.instances, size=options.size),
+        solver=SolverConfig.model_validate(options.solver),
+        preset=options.preset,
+        seed=options.seed,
+    )
+    print(training(run, workers=options.workers))
+
+
+if __name__ == "__main__":
+    main()
