@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -38,6 +42,29 @@ def test_own_plugins_come_first_and_are_loaded_by_name(path: Path) -> None:
     assert known.find("chained").__name__ == "ChainMap"
     assert "chained" in known
     assert "none" not in known
+
+
+def test_threads_that_ask_first_at_once_all_know_every_plugin(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(path, "theirs", chained="collections:ChainMap")
+    found, known = list(entry_points(group="bife.test_plugins")), plugins()
+    reading, read = Event(), Event()
+
+    def slow(group: str) -> Iterator[EntryPoint]:
+        reading.set()
+        read.wait(5)
+        yield from found
+
+    monkeypatch.setattr("bife_core.plugins.entry_points", slow)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(lambda: known.names)
+        reading.wait(5)
+        second = threads.submit(lambda: known.names)
+        with pytest.raises(TimeoutError):
+            second.result(0.1)
+        read.set()
+        assert first.result() == second.result() == ["ordered", "counter", "chained", "none"]
 
 
 def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path: Path) -> None:
