@@ -48,12 +48,12 @@ def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
 def _budget(name: PresetName) -> PipelineConfig:
     if name == "paper":
         # As published: seconds are those of the clock, every rule that earns solves is solved to the end, nothing keeps
-        # tau down, and parents are of any niche; prompts are the plain ones, an answer that is no rule is a failed
+        # tau down, and any two rules are crossed; prompts are the plain ones, an answer that is no rule is a failed
         # sample, and RPB has no budget.
         return PipelineConfig(
             solver=SolverConfig(name="paper"),
             generator=GeneratorConfig(prompts="paper"),
-            search=SearchConfig(elite_cap=None, threshold_share=None, niche_likeness=None),
+            search=SearchConfig(elite_cap=None, threshold_share=None, unlike_share=1),
             high=HighFidelityConfig(load_correction=False, race=False),
             validation=ValidationConfig(budgets=()),
             evaluation=EvaluationConfig(most_instances=20),

@@ -70,7 +70,7 @@ class BaseSearch(ABC):
     """Whether a crossover may read the same rule twice while there are others."""
 
     crosses_niches: ClassVar[bool] = False
-    """Whether a crossover reads rules that choose differently, see `SearchConfig.niche_likeness`."""
+    """Whether a crossover reads rules that choose differently, see `SearchConfig.unlike_share`."""
 
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
@@ -266,7 +266,7 @@ class BaseSearch(ABC):
             population=self.config.population,
             rng=self.rng,
             replacement=self.draws_with_replacement,
-            alike=self.config.niche_likeness if self.crosses_niches else None,
+            unlike=self.config.unlike_share if self.crosses_niches else 1.0,
         )
 
     def admit(self, answered: Answered) -> list[Sample]:

@@ -50,12 +50,12 @@ class SearchConfig(Value):
         le=1,
         description="tau is never above the F_LF this share of all valid samples reaches; None: no such bound.",
     )
-    niche_likeness: float | None = Field(
-        0.6,
+    unlike_share: float = Field(
+        0.5,
         gt=0,
         le=1,
-        description="Rules that choose the same candidate in this share of recorded decisions, or more, are of one "
-        "niche, and crossovers read rules of two; None: of any.",
+        description="Share of the rules that the second parent of a crossover is drawn from: those that choose least "
+        "like the first in the recorded decisions; 1 is all.",
     )
     seed: int | None = Field(
         0,

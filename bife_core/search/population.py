@@ -134,14 +134,14 @@ def draw_parents(
     population: int,
     rng: np.random.Generator,
     replacement: bool = False,
-    alike: float | None = None,
+    unlike: float = 1.0,
 ) -> tuple[Sample, ...]:
     """Draw `count` parents by rank, best first, with one uniform number each.
 
     Without replacement each is drawn at most once while there are enough; when fewer rules than parents are alive, all
-    are drawn once before any is drawn again. A rule that chooses like one drawn before in a share of `alike` or more of
-    the decisions is of its niche, and is drawn if there is none of another. `population` is N of
-    `selection_probabilities`. Raises `ValueError` if there is no rule to draw.
+    are drawn once before any is drawn again. After the first they are drawn from a share of the rules, `unlike`: those
+    that choose least like it. `population` is N of `selection_probabilities`. Raises `ValueError` if there is no rule
+    to draw.
     """
     if not ranked:
         raise ValueError("There is no rule to draw a parent from.")
@@ -151,11 +151,12 @@ def draw_parents(
     for _ in range(count):
         if not left.any():
             left = weights.copy()
-        near = [
-            alike is not None and any((likeness(rule, one) or 0.0) >= alike for one in parents)
-            for rule in ranked
-        ]
-        offered = np.where(near, 0.0, left)
+        offered = left
+        if unlike < 1.0 and parents:
+            others = [rule for rule in ranked if rule is not parents[0]]
+            others.sort(key=lambda rule: likeness(rule, parents[0]) or 0.0)
+            kept = {rule.id for rule in others[: math.ceil(unlike * len(others))]}
+            offered = np.where([rule.id in kept for rule in ranked], left, 0.0)
         # By hand, because `Generator.choice` may change its stream between NumPy versions.
         cumulated = np.cumsum(offered if offered.any() else left)
         drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))

@@ -78,7 +78,7 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
     published = {
         "solver": "paper",
         "search.threshold_share": None,
-        "search.niche_likeness": None,
+        "search.unlike_share": 1,
         "search.elite_cap": None,
         "generator.prompts": "paper",
         "high.load_correction": False,

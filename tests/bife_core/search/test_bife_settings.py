@@ -133,4 +133,4 @@ def test_a_crossover_reads_rules_that_choose_differently() -> None:
         return drawn
 
     assert parents() == {("g00-c00", "g00-c02"), ("g00-c01", "g00-c02")}
-    assert ("g00-c00", "g00-c01") in parents(niche_likeness=None)
+    assert ("g00-c00", "g00-c01") in parents(unlike_share=1)

@@ -155,20 +155,23 @@ def test_the_second_parent_is_drawn_from_those_left() -> None:
     assert scipy.stats.chisquare([pairs[pair] for pair in order], expected).pvalue > 0.01
 
 
-def test_parents_are_of_different_niches_while_there_are_any() -> None:
+def test_the_second_parent_is_of_those_that_choose_least_like_the_first() -> None:
     chosen = ("aaaa", "aaab", "abab", "bbbb", None)
     rules = [rule(f"g00-c0{place}", behaviour=one) for place, one in enumerate(chosen)]
     assert likeness(rules[0], rules[1]) == 0.75
     assert likeness(rules[0], rules[4]) is None
     rng = np.random.default_rng(4)
 
-    def pairs(ranked: list[Sample]) -> set[tuple[str, ...]]:
-        drawn = (draw_parents(ranked, 2, population=3, rng=rng, alike=0.75) for _ in range(200))
-        return {tuple(sorted(parent.id[-1] for parent in pair)) for pair in drawn}
+    def pairs(ranked: list[Sample], unlike: float = 0.5) -> set[tuple[str, ...]]:
+        drawn = (draw_parents(ranked, 2, population=3, rng=rng, unlike=unlike) for _ in range(400))
+        return {tuple(parent.id[-1] for parent in pair) for pair in drawn}
 
-    assert pairs(rules[:4]) == {("0", "2"), ("0", "3"), ("1", "3"), ("2", "3")}
-    assert pairs(rules[:2]) == {("0", "1")}, "there is but one niche"
-    assert ("0", "4") in pairs(rules), "a rule of unknown choices is of none"
+    found = pairs(rules[:4])
+    assert {second for first, second in found if first == "0"} == {"2", "3"}
+    assert {second for first, second in found if first == "3"} == {"0", "1"}
+    assert len(pairs(rules[:4], 1.0)) == 12
+    assert pairs(rules[:2]) == {("0", "1"), ("1", "0")}, "there is but one other"
+    assert ("0", "4") in pairs(rules), "a rule of unknown choices is like none"
 
 
 def test_all_are_drawn_once_before_any_is_drawn_again() -> None:
