@@ -242,12 +242,12 @@ class BaseSearch(ABC):
         return None
 
     @staticmethod
-    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Find a rule; a search whose requests have `training` defines it.
 
         It is called in a worker process, with the recorded decisions of a search that goes by F_LF, and may keep
         checkpoints in `folder`, the study's own. It returns `source`, the text of a rule or of another method, and a
-        `thought`, or else `failure`.
+        `thought`, or else `failure`; also `seconds`, where it took more CPU time than this call.
         """
         raise NotImplementedError
 
@@ -323,7 +323,7 @@ def train_rule(search: str, decisions: str | None, folder: str, training: dict[s
     began_s = time.process_time()
     made_by: Any = SEARCHES.find(search)
     draft = made_by.train(None if decisions is None else Path(decisions), Path(folder), training)
-    return {**draft, "seconds": time.process_time() - began_s}
+    return {"seconds": time.process_time() - began_s, **draft}
 
 
 def open_search(config: SearchConfig) -> BaseSearch:

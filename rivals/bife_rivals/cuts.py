@@ -100,7 +100,7 @@ class CutSearch(BaseSearch):
         return self.sample_request(position, operator, chosen, training=training)
 
     @staticmethod
-    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Draw a formula, or make one of its parents'."""
         rng = np.random.Generator(np.random.PCG64(training["seed"]))
         parents = [json.loads(text)["source"] for text in training["parents"]]

@@ -123,7 +123,7 @@ class Symb4CoSearch(BaseSearch):
         )
 
     @staticmethod
-    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, str]:
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Train a run, or find it trained, and return its expression of a rank."""
         from bife_rivals.symb4co_training import (
             rule_of,

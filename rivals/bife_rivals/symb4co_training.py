@@ -145,7 +145,7 @@ class Training:
         self.grammar = Grammar(least=run.least_length, most=run.most_length, soft_length=run.soft_length)
         self.rng = np.random.Generator(np.random.PCG64(run.seed))
         self.policy = Policy(self.grammar, run.hidden, self.rng)
-        self.step, self.waited = 0, 0
+        self.step, self.waited, self.cpu_s = 0, 0, 0.0
         self.found: list[Found] = []
         self.history: list[dict[str, float]] = []
 
@@ -156,7 +156,7 @@ class Training:
 
     def advance(self) -> None:
         """Make one step."""
-        run = self.run
+        run, began_s = self.run, time.process_time()
         batch = self.policy.sample(self.rng, run.batch)
         accuracy, _ = self.samples.judge(batch)
         ranked = np.argsort(-accuracy, kind="stable")
@@ -170,6 +170,7 @@ class Training:
         for _ in range(run.epochs):
             self.policy.update(teaching, advantages, objective, run.rate)
         self.step += 1
+        self.cpu_s += time.process_time() - began_s
 
     def _validate(self, batch: Batch, accuracy: npt.NDArray[np.float64]) -> None:
         before = max((one.accuracy for one in self.found), default=-1.0)
@@ -201,6 +202,7 @@ class Training:
         about = {
             "step": self.step,
             "waited": self.waited,
+            "cpu_s": self.cpu_s,
             "updates": self.policy.updates,
             "rng": self.rng.bit_generator.state,
             "found": [one.model_dump() for one in self.found],
@@ -224,6 +226,7 @@ class Training:
                     values[name] = file[f"{part} {name}"]
             about = json.loads(str(file["about"]))
         self.step, self.waited, self.policy.updates = about["step"], about["waited"], about["updates"]
+        self.cpu_s = about["cpu_s"]
         self.rng.bit_generator.state = about["rng"]
         self.found, self.history = [Found(**one) for one in about["found"]], about["history"]
 
@@ -254,7 +257,8 @@ def rule_of(training: Training, rank: int) -> dict[str, Any]:
     if rank >= len(training.found):
         return {"failure": f"The run found only {len(training.found)} expressions that choose differently."}
     one, grammar = training.found[rank], training.grammar
-    return {
+    # The run is charged to its first expression, all that was done before a process was killed included.
+    return ({"seconds": training.cpu_s} if rank == 0 else {}) | {
         "source": f"def candidate_variable_score(variable_features):\n    return {grammar.formula(one.tokens)}\n",
         "thought": f"Found in {training.step} steps of policy gradient, with an imitation accuracy of "
         f"{one.accuracy:.3f} on validation samples: {grammar.words(one.tokens)}.",

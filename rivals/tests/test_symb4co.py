@@ -197,6 +197,7 @@ def test_training_finds_what_the_expert_goes_by_and_resumes_to_the_same_weights(
     half.save(tmp_path / "half.npz")
     resumed = Training(run, easy)
     resumed.load(tmp_path / "half.npz")
+    assert resumed.cpu_s == half.cpu_s > 0, "what was done before counts"
     while not resumed.done:
         resumed.advance()
     assert (resumed.found, resumed.history) == (whole.found, whole.history)
@@ -277,6 +278,7 @@ def test_what_a_search_finds_is_a_method_with_its_depth(easy: Decisions, tmp_pat
     rule = method_of(found["source"], "rule")
     assert isinstance(rule, ScaledRule)
     assert (rule.name, rule.depth) == ("rule", 5)
+    assert found["seconds"] > 0, "the run is charged to its first expression"
     assert low_fidelity(rule, easy) > 0
     beyond = request.training | {"rank": 5000}
     failed = type(open_search(SearchConfig(method="symb4co"))).train(
