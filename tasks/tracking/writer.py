@@ -170,7 +170,7 @@ class EvolutionWriter:
         child.texts |= {"rule.py": draft.source}
         if draft.attempts:
             costs = [attempt.cost_usd for attempt in draft.attempts if attempt.cost_usd is not None]
-            counts = ("prompt_tokens", "completion_tokens", "seconds")
+            counts = ("prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
             totals = {name: sum(getattr(one, name) for one in draft.attempts) for name in counts}
             totals |= {"calls": len(draft.attempts), "call_seconds": totals.pop("seconds")}
             child.measure(entry, totals | {"cost_usd": sum(costs) if costs else None})
@@ -309,6 +309,8 @@ def outcome(sample: Sample) -> str:
         return "no_rule"
     if sample.eliminated is not None:
         return "eliminated"
+    if sample.duplicate_of is not None:
+        return "chooses_alike"
     if sample.failure is None:
         return "solved" if sample.f_hf is not None else "scored"
     reasons = {"duplicate": "duplicate", "screened": "screened_out"}

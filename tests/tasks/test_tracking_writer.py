@@ -250,6 +250,7 @@ def test_an_evolution_that_stopped_early_says_why_until_it_is_resumed(
         ({"f_lf": 0.5}, "scored"),
         ({"eliminated": "it cannot become an elite"}, "eliminated"),
         ({"failure": "duplicate of g00-c00"}, "duplicate"),
+        ({"duplicate_of": "g00-c00"}, "chooses_alike"),
         ({"failure": "screened out: 0.4 times as fast as RPB"}, "screened_out"),
         ({"failure": "Line 1: no."}, "failed"),
     ],
