@@ -170,7 +170,7 @@ def attach_scorer(
         return stats
     state[layout.SCORER] = address
     state[layout.OBSERVES] = rule.observes
-    state[layout.NODE + layout.NODE_DATA] = rule.data
+    state[layout.NODE_DATA] = rule.data
     state[layout.MASK] = mask_of(features)
     plugin = ctypes.c_void_p()
     included = handle.SCIPincludeBranchruleBasic(

@@ -73,22 +73,22 @@ class Node:
     @classmethod
     def at(cls, address: int, features: Floats) -> Node:
         """Copy a node from the words that `NodeMethod.address` describes."""
-        words = layout.array_at(address, (layout.NODE_WORDS,), np.int64)
-        n_rows, n_variables = int(words[layout.NODE_N_ROWS]), int(words[layout.NODE_N_VARIABLES])
+        words = layout.array_at(address, (layout.NODE_WORDS,), np.int64).tolist()
+        (_, variables, n_variables, candidates, rows, n_rows) = words[:6]
+        (starts, edge_variables, edge_values, first, depth) = words[6:11]
 
-        def array(word: int, *shape: int, of: type = np.float64) -> npt.NDArray[Any]:
-            return layout.array_at(int(words[word]), shape, of).copy()
+        def array(at: int, *shape: int, of: type = np.float64) -> npt.NDArray[Any]:
+            return layout.array_at(at, shape, of).copy()
 
-        starts = array(layout.NODE_EDGE_STARTS, n_rows + 1, of=np.int64) if n_rows else np.zeros(1, np.int64)
-        n_edges = int(starts[-1])
+        edge_starts = array(starts, n_rows + 1, of=np.int64) if n_rows else np.zeros(1, np.int64)
         return cls(
             features=features,
-            candidates=array(layout.NODE_CANDIDATES, len(features), of=np.int64),
-            variables=array(layout.NODE_VARIABLES, n_variables, layout.N_VARIABLE),
-            rows=array(layout.NODE_ROWS, n_rows, layout.N_ROW),
-            edge_starts=starts,
-            edge_variables=array(layout.NODE_EDGE_VARIABLES, n_edges, of=np.int64),
-            edge_values=array(layout.NODE_EDGE_VALUES, n_edges),
-            first=bool(words[layout.NODE_FIRST]),
-            depth=int(words[layout.NODE_DEPTH]),
+            candidates=array(candidates, len(features), of=np.int64),
+            variables=array(variables, n_variables, layout.N_VARIABLE),
+            rows=array(rows, n_rows, layout.N_ROW),
+            edge_starts=edge_starts,
+            edge_variables=array(edge_variables, int(edge_starts[-1]), of=np.int64),
+            edge_values=array(edge_values, int(edge_starts[-1])),
+            first=bool(first),
+            depth=depth,
         )

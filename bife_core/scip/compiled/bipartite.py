@@ -69,11 +69,11 @@ def _positive(norm):
 
 @jit
 def _take_rows(scip, state, objective_norm, patience):
-    """Write all vertices of rows and their edges; False without memory, else their number is in the node's words."""
+    """Write all vertices of rows and their edges; return how many vertices, or -1 without memory."""
     n_lp_rows = state[layout.N_LP_ROWS]
     room = ensure_room(state, layout.ROWS, 2 * n_lp_rows * layout.N_ROW)
     if not (room and ensure_room(state, layout.EDGE_STARTS, 2 * n_lp_rows + 1)):
-        return False
+        return -1
     store_int64(state[layout.EDGE_STARTS], 0, 0)
     infinity = api.infinity(scip)
     n = n_edges = 0
@@ -85,7 +85,7 @@ def _take_rows(scip, state, objective_norm, patience):
             ensure_room(state, layout.EDGE_VARIABLES, wanted)
             and ensure_room(state, layout.EDGE_VALUES, wanted)
         ):
-            return False
+            return -1
         variables = int64_view(state[layout.EDGE_VARIABLES], wanted)
         values = float64_view(state[layout.EDGE_VALUES], wanted)
         cols, coefficients = api.row_cols(row), api.row_vals(row)
@@ -121,8 +121,7 @@ def _take_rows(scip, state, objective_norm, patience):
             n_edges += length
             n += 1
             store_int64(state[layout.EDGE_STARTS], n, n_edges)
-    state[layout.NODE + layout.NODE_N_ROWS] = n
-    return True
+    return n
 
 
 @jit
@@ -154,20 +153,25 @@ def observe(scip, state, candidates, n, observes):
         position = k if whole else load_int64(state[layout.POSITIONS], k)
         out = float64_view(state[layout.VARIABLES] + 8 * position * layout.N_VARIABLE, layout.N_VARIABLE)
         _variable(scip, load_int64(cols, position), objective_norm, patience, incumbent, out)
-    state[layout.NODE + layout.NODE_N_ROWS] = 0
-    if whole and not _take_rows(scip, state, objective_norm, patience):
+    n_rows = _take_rows(scip, state, objective_norm, patience) if whole else 0
+    if n_rows < 0:
         return int64(0)
-
+    words = (
+        state[layout.MATRIX],
+        state[layout.VARIABLES],
+        int64(n_cols),
+        state[layout.POSITIONS],
+        state[layout.ROWS],
+        int64(n_rows),
+        state[layout.EDGE_STARTS],
+        state[layout.EDGE_VARIABLES],
+        state[layout.EDGE_VALUES],
+        int64(first),
+        int64(api.depth(scip)),
+        state[layout.NODE_DATA],
+        int64(state.ctypes.data + 8 * layout.MEMORY),
+    )
     node = int64_view(state.ctypes.data + 8 * layout.NODE, layout.NODE_WORDS)
-    node[layout.NODE_FEATURES] = state[layout.MATRIX]
-    node[layout.NODE_VARIABLES] = state[layout.VARIABLES]
-    node[layout.NODE_N_VARIABLES] = n_cols
-    node[layout.NODE_CANDIDATES] = state[layout.POSITIONS]
-    node[layout.NODE_ROWS] = state[layout.ROWS]
-    node[layout.NODE_EDGE_STARTS] = state[layout.EDGE_STARTS]
-    node[layout.NODE_EDGE_VARIABLES] = state[layout.EDGE_VARIABLES]
-    node[layout.NODE_EDGE_VALUES] = state[layout.EDGE_VALUES]
-    node[layout.NODE_FIRST] = 1 if first else 0
-    node[layout.NODE_DEPTH] = int64(api.depth(scip))
-    node[layout.NODE_MEMORY] = state.ctypes.data + 8 * layout.MEMORY
+    for k in range(layout.NODE_WORDS):
+        node[k] = words[k]
     return int64(node.ctypes.data)

@@ -84,22 +84,8 @@ import numpy.typing as npt
 NODE: Final = MEMORY + 2
 """Where the `NODE_WORDS` words begin whose address a scorer of nodes is given; `NodeMethod.address` describes them."""
 
-(
-    NODE_FEATURES,
-    NODE_VARIABLES,
-    NODE_N_VARIABLES,
-    NODE_CANDIDATES,
-    NODE_ROWS,
-    NODE_N_ROWS,
-    NODE_EDGE_STARTS,
-    NODE_EDGE_VARIABLES,
-    NODE_EDGE_VALUES,
-    NODE_FIRST,
-    NODE_DEPTH,
-    NODE_DATA,
-    NODE_MEMORY,
-) = range(13)
 NODE_WORDS: Final = 13
+NODE_DATA: Final = NODE + 11
 
 STATE_WORDS: Final = NODE + NODE_WORDS
 
