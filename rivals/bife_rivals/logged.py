@@ -22,8 +22,9 @@ class LoggedNetwork(PythonModel):
         """Read the method."""
         self.method = method_of(Path(context.artifacts["method"]).read_text(encoding="utf-8"))
 
+    # MLflow reads the hint of `model_input` as a schema; the signature has it.
     def predict(
-        self, context: PythonModelContext, model_input: dict[str, Any], params: dict[str, Any] | None = None
+        self, context: PythonModelContext, model_input: Any, params: dict[str, Any] | None = None
     ) -> npt.NDArray[np.float64]:
         """Return one score per candidate; the input has the arrays of a node by name."""
         assert isinstance(self.method, NetworkMethod)
