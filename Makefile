@@ -32,7 +32,7 @@ help:
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt $(wildcard rivals/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "BiFE needs Python 3.11 to 3.13, found $$($(PYTHON) --version); set PYTHON=python3.12, say."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
