@@ -62,7 +62,7 @@ def test_any_choice_is_right_where_all_candidates_tie(measure: LowMeasure) -> No
 
 def test_rules_that_choose_alike_behave_alike(three: Decisions) -> None:
     def behaviour(scores: list[float]) -> str:
-        return behaviour_of(chosen_rows(np.array(scores), three.offsets))
+        return behaviour_of(chosen_rows(np.array(scores), three.offsets), three.offsets)
 
     one = behaviour([3.0, 2, 1, 1, 2, 3, 1, 0])
     assert one == behaviour([9.0, NAN, 1, 0, 0, 1, 5, 4])

@@ -21,7 +21,7 @@ from bife_core.search.base import CROSSOVER_PARENTS
 from bife_core.testing import World, drive
 from tests.support.searching import answered, ids, sample, solve, table, wishes
 
-SMALL = SearchConfig(samples=12, initial=5, population=4, threshold_share=None)
+SMALL = SearchConfig(samples=12, initial=5, population=4, threshold_share=None, unlike_share=1)
 
 CONFIGS = st.builds(
     lambda samples, initial, **fields: SearchConfig(samples=samples, initial=min(samples, initial), **fields),

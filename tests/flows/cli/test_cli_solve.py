@@ -74,9 +74,8 @@ def test_a_scorer_is_read_from_a_file_of_weights(bife, tmp_path, monkeypatch):
     assert int(row(result.stdout, "branchings")[0]) > 0
     weights.write_text(json.dumps({"kind": "oracle"}))
     refused = bife("solve", LSEU, "--rule", weights)
-    assert "weights is no method: 'kind' must be one of scip, rule, tuned_rpb, weighted." in " ".join(
-        refused.stderr.split()
-    )
+    kinds = r"weights is no method: 'kind' must be one of scip, rule, tuned_rpb, (\w+, )*weighted\."
+    assert re.search(kinds, " ".join(refused.stderr.split()))
 
 
 def test_a_gzipped_model_and_a_rule_in_a_file(bife, tmp_path):
