@@ -73,6 +73,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     }
     if isinstance(method, RuleMethod):
         facts |= {key.replace("_", " "): value for key, value in complexity(method.source)._asdict().items()}
-    lines = [f"- **{key}**: {value}" for key, value in facts.items() if value not in (None, "")]
+    shown = {key: f"{fact:.4g}" if isinstance(fact, float) else fact for key, fact in facts.items()}
+    lines = [f"- **{key}**: {fact}" for key, fact in shown.items() if fact not in (None, "")]
     language = "python" if isinstance(method, RuleMethod) else method.file_name.rpartition(".")[2]
     return "\n".join([f"## {name}", "", *lines, "", f"```{language}", method.text.rstrip(), "```", ""])
