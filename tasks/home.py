@@ -45,7 +45,7 @@ class Home:
 
     @property
     def first_rules(self) -> Path:
-        """The champion that a flow run, which may be tried again, began its search with."""
+        """The rules that a flow run, which may be tried again, began its search with."""
         return self._directory("first_rules")
 
     @property

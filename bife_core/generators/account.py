@@ -74,8 +74,7 @@ class Spending(Value):
 
     Of the `calls` that went out a model `answered` some; of the `unknown` no whole reply came, so that it is not known
     what was billed, and of the `estimated` the server did not report the tokens. Of the tokens of prompts the provider
-    had some cached. `cost_usd` is the exact sum of the
-    calls' prices, None where no prices were set.
+    had some cached. `cost_usd` is the exact sum of the calls' prices, None where no prices were set.
     """
 
     calls: int = 0

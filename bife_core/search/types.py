@@ -97,7 +97,7 @@ class SampleRequest(_Written):
 
     @property
     def computed(self) -> bool:
-        """Whether the rule is found in the recorded decisions, and no generator is asked."""
+        """Whether the search finds the rule itself, and no generator is asked."""
         return self.fit is not None or self.training is not None
 
 
