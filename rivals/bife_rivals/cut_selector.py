@@ -10,15 +10,16 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
-from typing import Any, Final
+from typing import Final
 
-import numba
 import numpy as np
 import pyscipopt
 from numba import float64, int32, int64, types
 
 from bife_core.features import N_FEATURES
+from bife_core.jit import c_callback, jit
 from bife_core.scip.compiled import api
+from bife_core.scip.compiled.layout import free_state
 from bife_core.scip.compiled.memory import (
     call_scorer,
     ensure_room,
@@ -75,16 +76,14 @@ call_from_compiled_code(_SCIP)
     _n_lp_columns,
 ) = (types.ExternalFunction(name, signature) for name, signature in _SCIP.items())
 
-_njit: Any = numba.njit(error_model="numpy")
 
-
-@_njit
+@jit
 def _spread(total, squares, count):
     mean = total / count
     return math.sqrt(max(0.0, squares / count - mean * mean))
 
 
-@_njit
+@jit
 def _describe(scip, row, incumbent, forced, n_forced, out):
     """Write the features of a cut, in the order of `CUT_FEATURES`."""
     n = int64(api.row_n_entries(row))
@@ -121,7 +120,7 @@ def _describe(scip, row, incumbent, forced, n_forced, out):
     out[15] = 1.0 if _is_pooled(row) & 0xFF else 0.0
 
 
-@_njit
+@jit
 def _swap(cuts, scores, one, other):
     first = load_int64(cuts, one)
     store_int64(cuts, one, load_int64(cuts, other))
@@ -129,7 +128,7 @@ def _swap(cuts, scores, one, other):
     scores[one], scores[other] = scores[other], scores[one]
 
 
-@_njit
+@jit
 def _filter(row, cuts, scores, start, stop, good):
     """Move cuts that are too parallel to a row behind `stop`, and return where those that are left stop."""
     for place in range(stop - 1, start - 1, -1):
@@ -140,7 +139,7 @@ def _filter(row, cuts, scores, start, stop, good):
     return stop
 
 
-@numba.cfunc(int32(int64, int64, int64, int32, int64, int32, int32, int32, int64, int64))
+@c_callback(int32(int64, int64, int64, int32, int64, int32, int32, int32, int64, int64))
 def _select(scip, selector, cuts, n, forced, n_forced, root, most, n_selected, result):
     """Sort the cuts that are selected to the front: SCIP's CUTSELSELECT.
 
@@ -202,13 +201,5 @@ def include(model: pyscipopt.Model, scorer: int, *kept: object) -> np.ndarray:
     )
     check(included, "include the cut selector")
     # SCIP holds bare addresses: state and machine code must live as long as the model does.
-    weakref.finalize(model, _free, state, kept)
+    weakref.finalize(model, free_state, state, kept, slots=(_MATRIX, _SCORES))
     return state
-
-
-def _free(state: np.ndarray, kept: object) -> None:
-    free = ctypes.CDLL(None).free
-    free.argtypes, free.restype = [ctypes.c_void_p], None
-    for slot in (_MATRIX, _SCORES):
-        free(int(state[slot]))
-        state[slot] = state[slot + 1] = 0

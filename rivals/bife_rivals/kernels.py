@@ -6,7 +6,6 @@ All compiled code of the networks is in this file, so that numba compiles it ane
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 from __future__ import annotations
 
-import ctypes
 import math
 from functools import cache
 from typing import Any, Final
@@ -14,7 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numba import int64
 
+from bife_core.features import N_FEATURES
 from bife_core.jit import c_callback, jit
+from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
 from bife_core.scip.compiled.memory import (
     ensure_room,
     float64_view,
@@ -125,6 +126,19 @@ def _single(address, n, width):
 
 
 @jit
+def _message_parts(rows, variables, at):
+    """Return what rows, edges and variables add to messages, and what is behind the weights."""
+    weight, at = _matrix(at, SIZE, SIZE)
+    bias, at = _vector(at, SIZE)
+    of_rows = _layer(rows, weight, bias)
+    edge, at = _vector(at, SIZE)
+    weight, at = _matrix(at, SIZE, SIZE)
+    of_variables = np.zeros((variables.shape[0], SIZE), np.float32)
+    multiply(variables, weight, of_variables)
+    return of_rows, edge, of_variables, at
+
+
+@jit
 def _add_message(sums, mine, value, edge, other):
     for j in range(SIZE):
         sums[j] += max(mine[j] + value * edge[j] + other[j], _ZERO)
@@ -152,22 +166,18 @@ def embed(node, candidates, at):
     starts = int64_view(node[_EDGE_STARTS], n_rows + 1)
     edge_variables = int64_view(node[_EDGE_VARIABLES], starts[n_rows])
     edge_values = float64_view(node[_EDGE_VALUES], starts[n_rows])
-    rows, at = _two_layers(_single(node[_ROWS], n_rows, 5), at, 5)
-    variables, at = _two_layers(_single(node[_VARIABLES], n_variables, 19), at, 19)
+    rows, at = _two_layers(_single(node[_ROWS], n_rows, N_ROW), at, N_ROW)
+    variables, at = _two_layers(_single(node[_VARIABLES], n_variables, N_VARIABLE), at, N_VARIABLE)
 
-    weight, at = _matrix(at, SIZE, SIZE)
-    bias, at = _vector(at, SIZE)
-    mine = _layer(rows, weight, bias)
-    edge, at = _vector(at, SIZE)
-    weight, at = _matrix(at, SIZE, SIZE)
-    other = np.zeros((n_variables, SIZE), np.float32)
-    multiply(variables, weight, other)
+    of_rows, edge, of_variables, at = _message_parts(rows, variables, at)
     sums = np.zeros((n_rows, SIZE), np.float32)
     degrees = np.empty(n_rows, np.float32)
     for r in range(n_rows):
         degrees[r] = np.float32(starts[r + 1] - starts[r])
         for e in range(starts[r], starts[r + 1]):
-            _add_message(sums[r], mine[r], np.float32(edge_values[e]), edge, other[edge_variables[e]])
+            _add_message(
+                sums[r], of_rows[r], np.float32(edge_values[e]), edge, of_variables[edge_variables[e]]
+            )
     rows, at = _joined(sums, degrees, rows, at)
 
     n = len(candidates)
@@ -177,13 +187,7 @@ def embed(node, candidates, at):
         owner[candidates[c]] = c
         for j in range(SIZE):
             near[c, j] = variables[candidates[c], j]
-    weight, at = _matrix(at, SIZE, SIZE)
-    bias, at = _vector(at, SIZE)
-    other = _layer(rows, weight, bias)
-    edge, at = _vector(at, SIZE)
-    weight, at = _matrix(at, SIZE, SIZE)
-    mine = np.zeros((n, SIZE), np.float32)
-    multiply(near, weight, mine)
+    of_rows, edge, of_candidates, at = _message_parts(rows, near, at)
     sums = np.zeros((n, SIZE), np.float32)
     degrees = np.zeros(n, np.float32)
     for r in range(n_rows):
@@ -191,7 +195,7 @@ def embed(node, candidates, at):
             c = owner[edge_variables[e]]
             if c >= 0:
                 degrees[c] += np.float32(1.0)
-                _add_message(sums[c], mine[c], np.float32(edge_values[e]), edge, other[r])
+                _add_message(sums[c], of_candidates[c], np.float32(edge_values[e]), edge, of_rows[r])
     return _joined(sums, degrees, near, at)
 
 
@@ -219,16 +223,16 @@ def gnn(node, n, out):
 
 @jit
 def _scaled_inputs(features, variables, candidates, n):
-    """Return 19 + 72 inputs and a 1 of each candidate, each scaled to -1 to 1 over the candidates."""
+    """Return the `INPUTS` of each candidate, of which the last is 1, each scaled to -1 to 1 over the candidates."""
     out = np.empty((n, INPUTS), np.float32)
     for j in range(INPUTS - 1):
         low, high = np.inf, -np.inf
         for c in range(n):
-            value = variables[candidates[c], j] if j < 19 else features[c, j - 19]
+            value = variables[candidates[c], j] if j < N_VARIABLE else features[c, j - N_VARIABLE]
             low, high = min(low, value), max(high, value)
         span = high - low if high > low else 1.0
         for c in range(n):
-            value = variables[candidates[c], j] if j < 19 else features[c, j - 19]
+            value = variables[candidates[c], j] if j < N_VARIABLE else features[c, j - N_VARIABLE]
             out[c, j] = np.float32(2.0 * (value - low) / span - 1.0)
     for c in range(n):
         out[c, INPUTS - 1] = np.float32(1.0)
@@ -299,8 +303,9 @@ def film(node, n, out):
     elif memory[0] == 0 or load_int64(memory[0], 0) != words[_N_VARIABLES]:
         return 1
     candidates = int64_view(words[_CANDIDATES], n)
-    variables = float64_view(words[_VARIABLES], words[_N_VARIABLES] * 19).reshape((words[_N_VARIABLES], 19))
-    features = float64_view(words[_FEATURES], n * 72).reshape((n, 72))
+    shape = words[_N_VARIABLES], N_VARIABLE
+    variables = float64_view(words[_VARIABLES], shape[0] * shape[1]).reshape(shape)
+    features = float64_view(words[_FEATURES], n * N_FEATURES).reshape((n, N_FEATURES))
     x = _scaled_inputs(features, variables, candidates, n)
     places = np.empty(n, np.int64)
     for c in range(n):
@@ -322,12 +327,6 @@ def film(node, n, out):
     weight, at = _vector(at, HIDDEN)
     _write_scores(x, weight, float64_view(out, n))
     return 0
-
-
-def free(memory: Any) -> None:
-    """Give back what a forward pass kept in the two words of `memory`."""
-    ctypes.CDLL(None).free(ctypes.c_void_p(int(memory[0])))
-    memory[:] = 0
 
 
 @cache

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from bife_core import NodeMethod
+from bife_core.scip.compiled.layout import free_state
 from bife_core.scip.node import Node
 from bife_rivals import kernels
 from bife_rivals.weights import (
@@ -32,6 +33,12 @@ from bife_rivals.weights import (
 )
 
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+_ARRAYS: Final[dict[str, type]] = {
+    **dict.fromkeys(("features", "variables", "rows", "edge_values"), np.float64),
+    **dict.fromkeys(("candidates", "edge_starts", "edge_variables"), np.int64),
+}
+"""The arrays of a node, and what machine code takes them for."""
 
 
 class NetworkMethod(NodeMethod):
@@ -76,38 +83,21 @@ class NetworkMethod(NodeMethod):
 
     def score(self, node: Node, /) -> npt.NDArray[np.float64]:
         """Score the candidates of a node by the same machine code that runs in SCIP."""
-        given = {
-            "features": np.ascontiguousarray(node.features, np.float64),
-            "variables": np.ascontiguousarray(node.variables, np.float64),
-            "candidates": np.ascontiguousarray(node.candidates, np.int64),
-            "rows": np.ascontiguousarray(node.rows, np.float64),
-            "edge_starts": np.ascontiguousarray(node.edge_starts, np.int64),
-            "edge_variables": np.ascontiguousarray(node.edge_variables, np.int64),
-            "edge_values": np.ascontiguousarray(node.edge_values, np.float64),
+        given: dict[str, npt.NDArray[Any]] = {
+            name: np.ascontiguousarray(getattr(node, name), of) for name, of in _ARRAYS.items()
         }
         at = {name: array.ctypes.data for name, array in given.items()}
-        words = [
-            at["features"],
-            at["variables"],
-            len(node.variables),
-            at["candidates"],
-            at["rows"],
-            len(node.rows),
-        ]
-        words += [
-            at["edge_starts"],
-            at["edge_variables"],
-            at["edge_values"],
-            node.first,
-            node.depth,
-            self.data,
-        ]
         memory = np.zeros(2, np.int64)
-        packed = np.array([*words, memory.ctypes.data], dtype=np.int64)
+        words = [at["features"], at["variables"], len(node.variables), at["candidates"]]
+        words += [at["rows"], len(node.rows), at["edge_starts"], at["edge_variables"], at["edge_values"]]
+        words += [node.first, node.depth, self.data, memory.ctypes.data]
+        packed = np.array(words, dtype=np.int64)
         scores = np.empty(len(node.candidates))
-        forward = _PROTOTYPE(kernels.machine_code(self.kernel()).address)
-        failed = forward(packed.ctypes.data, len(scores), scores.ctypes.data)
-        kernels.free(memory)
+        # Not `address`, which is 0 in a subclass that SCIP is to call from Python.
+        failed = _PROTOTYPE(kernels.machine_code(self.kernel()).address)(
+            packed.ctypes.data, len(scores), scores.ctypes.data
+        )
+        free_state(memory, slots=(0,))
         if failed:
             raise ValueError(f"{self.name} must see the first node of a solve, with its graph")
         return scores

@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError
 from bife_core.files import write_whole
+from bife_core.jit import jit_for
 from bife_core.values import Value, digest_of
 from bife_rivals.scaled_rule import scaled
 from bife_rivals.symb4co import Run
@@ -44,9 +44,8 @@ class Found(Value):
     choices: int
 
 
-@numba.njit(
-    "void(int64[:,::1], int64[::1], float32[:,::1], int64[::1], boolean[::1], int64, int64[::1], uint64[::1])",
-    error_model="numpy",
+@jit_for(
+    "void(int64[:,::1], int64[::1], float32[:,::1], int64[::1], boolean[::1], int64, int64[::1], uint64[::1])"
 )
 def _judge(tokens, lengths, columns, offsets, best, variables, right, choices):
     """Count for each expression the samples in which it chooses a best candidate, and hash its choices."""

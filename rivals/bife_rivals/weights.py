@@ -13,6 +13,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from bife_core.features import N_FEATURES
+from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
 from bife_core.scip.node import Node
 
 Floats = npt.NDArray[np.float32]
@@ -43,8 +45,8 @@ def _convolution(place: str) -> Shapes:
 
 
 GNN: Final[Shapes] = {
-    **_layers("rows", 5, SIZE, SIZE),
-    **_layers("variables", 19, SIZE, SIZE),
+    **_layers("rows", N_ROW, SIZE, SIZE),
+    **_layers("variables", N_VARIABLE, SIZE, SIZE),
     **_convolution("to_rows"),
     **_convolution("to_variables"),
     **_layers("score", SIZE, SIZE),
@@ -52,7 +54,7 @@ GNN: Final[Shapes] = {
 }
 """Arrays of the graph network, in the order in which machine code reads them."""
 
-INPUTS: Final = 19 + 72 + 1
+INPUTS: Final = N_VARIABLE + N_FEATURES + 1
 HIDDEN: Final = 256
 LAYERS: Final = 3
 SLOPE: Final = 0.01
@@ -71,8 +73,8 @@ FILM: Final[Shapes] = EMBEDDING | PERCEPTRON
 """Arrays of FiLM: those of the graph network at the root, and those behind it."""
 
 NORMS: Final[Shapes] = {
-    **{f"norm.rows.{what}": (5,) for what in ("shift", "scale")},
-    **{f"norm.variables.{what}": (19,) for what in ("shift", "scale")},
+    **{f"norm.rows.{what}": (N_ROW,) for what in ("shift", "scale")},
+    **{f"norm.variables.{what}": (N_VARIABLE,) for what in ("shift", "scale")},
     **{f"norm.edges.{what}": (1,) for what in ("shift", "scale")},
     **{
         f"norm.{place}.{what}.scale": (1,)

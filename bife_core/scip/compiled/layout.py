@@ -7,6 +7,7 @@ followed by the buffer's capacity in items of 8 bytes.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -127,11 +128,11 @@ def array_at(address: int, shape: tuple[int, ...], of: type) -> npt.NDArray[Any]
     return np.ctypeslib.as_array(buffer, shape)
 
 
-def free_state(state: npt.NDArray[np.int64], *kept: object) -> None:
+def free_state(state: npt.NDArray[np.int64], *kept: object, slots: Iterable[int] = BUFFERS) -> None:
     """Give back the buffers of a state, of which only the counters may be read from now on; let go of what was kept."""
     free = ctypes.CDLL(None).free
     free.argtypes = [ctypes.c_void_p]
     free.restype = None
-    for slot in BUFFERS:
+    for slot in slots:
         free(int(state[slot]))
         state[slot] = state[slot + 1] = 0
