@@ -9,7 +9,8 @@ from bife_core.generators.account import Call, recorded_calls
 from bife_core.generators.base import PromptContext
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.rules import Rejection
+from bife_core.rules.compiling import check_source
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import good_answer, rule_source
 from tests.support.stored import record
@@ -101,12 +102,19 @@ def test_a_directory_without_answers_is_refused(tmp_path: Path) -> None:
         ReplayGenerator(tmp_path)
 
 
-def test_the_answers_beside_the_documents_are_rules() -> None:
-    folder = Path(__file__).parents[3] / "docs/answers/transmission_switching"
+ANSWERS = Path(__file__).parents[3] / "docs/answers"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    sorted({path.parent for path in ANSWERS.rglob("*.json")}),
+    ids=lambda path: str(path.relative_to(ANSWERS)),
+)
+def test_the_answers_beside_the_documents_are_rules(folder: Path) -> None:
     calls = recorded_calls(folder)
     assert len(calls) == 32
     replay = ReplayGenerator(folder)
     for call in calls:
         source = replay.generate(request(call.key, operator=call.operator), ABOUT).source
         assert source is not None
-        assert isinstance(compile_rule(source), CompiledRule), call.key
+        assert not isinstance(check_source(source), Rejection), call.key
