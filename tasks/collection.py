@@ -21,6 +21,7 @@ from bife_core.fidelity.solving import Solving, measure_reference
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import load_method
 from bife_core.scip.solver import SolverConfig
+from bife_core.search.config import SEARCHES
 from bife_core.solves import run_solves
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of
@@ -110,10 +111,13 @@ def collect(config: PipelineConfig) -> CollectionSummary:
     """Record expert samples, on disk before they are used; raise `DecisionsError` if no instance gave one."""
     instances = config.instances
     name = samples_name(instances)
+    options = config.collection
+    if getattr(SEARCHES.find(config.search.method), "sees_nodes", False):
+        options = options.model_copy(update={"nodes": True})
     with alone_at(f"collection {name}", f"the collection for {instances.label}"):
         return collect_decisions(
             benchmark(instances),
-            config.collection,
+            options,
             project_home().decisions / name,
             worker_pool(config.runner),
             observer().progress,

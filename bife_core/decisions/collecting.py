@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
-from bife_core.decisions.nodes import save_nodes
+from bife_core.decisions.nodes import save_index, save_nodes
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
@@ -165,6 +165,8 @@ def collect_decisions(
     decisions = concatenate([part.decisions for part in parts])[: config.decisions]
     merged = directory / f"decisions-{decisions.digest}.npz"
     decisions.save(merged)
+    if nodes:
+        save_index(merged, nodes)
     return CollectionSummary(
         path=merged,
         digest=decisions.digest,

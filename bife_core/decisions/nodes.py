@@ -5,11 +5,14 @@ order of `VARIABLE_FEATURES`), ``n_rows[t]`` rows of `rows` (5, `ROW_FEATURES`) 
 `candidates`, which say where among its variables they are. Its edges are those of the structure ``structure[t]``,
 since most nodes share theirs with the node before: structure s has ``n_structure_rows[s]`` items of `row_edges`, each
 the number of a row's edges, and as many items of `edge_variables` and `edge_values` as their sum is.
+
+Merged decisions have an index beside them: the names of these files, in JSON.
 """
 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from bife_core.decisions.recorded import Decisions
+from bife_core.errors import DecisionsError
 from bife_core.files import write_whole
 from bife_core.scip.node import Node
 
@@ -83,3 +87,34 @@ def load_nodes(path: Path, decisions: Decisions) -> Iterator[Node]:
             first=bool(arrays["first"][t]),
             depth=int(arrays["depth"][t]),
         )
+
+
+def index_beside(merged: Path) -> Path:
+    """Return where is written which files hold the nodes of merged decisions."""
+    return merged.with_suffix(".nodes.json")
+
+
+def has_nodes(merged: Path | None) -> bool:
+    """Whether nodes were recorded with decisions; then how much memory they take is not known before."""
+    return merged is not None and index_beside(merged).is_file()
+
+
+def save_index(merged: Path, nodes: Sequence[Path]) -> None:
+    """Write which files hold the nodes of merged decisions, relative to the folder of these."""
+    names = [path.relative_to(merged.parent).as_posix() for path in nodes]
+    write_whole(index_beside(merged), json.dumps(names))
+
+
+def nodes_of(merged: Path) -> Iterator[Node]:
+    """Yield the nodes of merged decisions; a `DecisionsError` says that there are none."""
+    left = len(Decisions.load(merged))
+    if not has_nodes(merged):
+        raise DecisionsError(
+            f"{merged.name} was recorded without nodes, which the search or method reads; collect the decisions again "
+            "with collection.nodes=true."
+        )
+    for name in json.loads(index_beside(merged).read_text()):
+        path = merged.parent / name
+        decisions = Decisions.load(path.with_suffix("").with_suffix(".npz"))[:left]
+        yield from load_nodes(path, decisions)
+        left -= len(decisions)

@@ -10,16 +10,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from bife_core.decisions.nodes import has_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.errors import DecisionsError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.tuning import tuned
 from bife_core.methods.loading import as_scoring, method_of
-from bife_core.methods.scorer import RuleMethod
+from bife_core.methods.scorer import NodeMethod, RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers
+from bife_core.scip.node import Node
 from bife_core.scip.python_branching import Scoring
 from bife_core.values import Value
 
@@ -106,13 +108,14 @@ def score_low(
     """
     arguments = {"decisions": decisions and str(decisions), "measure": config.measure}
     numbers = 0 if decisions is None else numbers_in(decisions)
+    most_mb = None if has_nodes(decisions) else MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20
 
     def ask(tune: int, limit_s: float, text: str = source) -> LowScore:
         answer = pool.submit(
             "bife_core.fidelity.low:work",
             arguments | {"source": text, "tune": tune},
             limit_s=limit_s,
-            memory_mb=MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20,
+            memory_mb=most_mb,
             reads=[] if decisions is None else [decisions],
         )
         return LowScore.model_validate(answer.result())
@@ -154,7 +157,7 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> 
     started = time.process_time()
     try:
         better = tuned(source, *recorded, tune) if recorded is not None and tune else None
-        score = _scored(better or source, recorded).model_copy(update={"source": better})
+        score = _scored(better or source, recorded, decisions).model_copy(update={"source": better})
     except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
         score = LowScore(
             failure=f"Scoring the rule failed ({type(error).__name__}: {error}).", kind="runtime"
@@ -162,7 +165,7 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> 
     return score.model_copy(update={"seconds": time.process_time() - started}).model_dump()
 
 
-def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowScore:
+def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None, path: str | None) -> LowScore:
     method = method_of(source)
     rule = compile_rule(source) if isinstance(method, RuleMethod) else method
     if isinstance(rule, Rejection):
@@ -171,13 +174,22 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowSco
     if recorded is None:
         return LowScore(sha=sha)
     decisions, yardstick = recorded
-    chosen = chosen_rows(scores_of(as_scoring(rule), decisions), decisions.offsets)
+    if isinstance(rule, NodeMethod):
+        scores = scores_of(rule, decisions, _nodes(str(path)))
+    else:
+        scores = scores_of(as_scoring(rule), decisions)
+    chosen = chosen_rows(scores, decisions.offsets)
     if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", sha=sha)
     f_lf, regret = yardstick.f_lf(chosen), yardstick.regret(chosen)
     behaviour = behaviour_of(chosen, decisions.offsets)
     return LowScore(f_lf=f_lf, regret=regret, sha=sha, behaviour=behaviour)
+
+
+@lru_cache(maxsize=1)
+def _nodes(path: str) -> tuple[Node, ...]:
+    return tuple(nodes_of(Path(path)))
 
 
 @lru_cache(maxsize=2)

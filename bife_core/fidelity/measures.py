@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -24,6 +24,7 @@ from bife_core.fidelity.config import LowMeasure
 from bife_core.jit import jit_for
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.compiled.memory import call_scorer
+from bife_core.scip.node import Node
 from bife_core.scip.python_branching import Scoring
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -55,18 +56,23 @@ def score_columns(scorer, columns, offsets, used, scores):
     return True
 
 
-def scores_of(rule: Scoring, decisions: Decisions) -> Floats:
-    """Return the score that a rule or another scorer gives every candidate, or raise `RuleError` if it fails on one."""
+def scores_of(rule: Scoring, decisions: Decisions, nodes: Iterable[Node] | None = None) -> Floats:
+    """Return the score that a rule or another scorer gives every candidate, or raise `RuleError` if it fails on one.
+
+    A `NodeMethod` is shown the `nodes` of the decisions.
+    """
     try:
-        if rule.address:
+        if nodes is not None:
+            scores = np.concatenate([np.asarray(rule.score(node), dtype=np.float64) for node in nodes])
+        elif rule.address:
             used = sorted(range(N_FEATURES) if rule.features is None else rule.features)
             scores = np.empty(decisions.n_candidates)
             read = np.array(used, dtype=np.int64)
             if not score_columns(rule.address, decisions.columns, decisions.offsets, read, scores):
                 raise ArithmeticError("the code at its address returned an error")
         else:
-            nodes = np.split(decisions.matrix, decisions.offsets[1:-1])
-            scores = np.concatenate([np.asarray(rule.score(X), dtype=np.float64) for X in nodes])
+            matrices = np.split(decisions.matrix, decisions.offsets[1:-1])
+            scores = np.concatenate([np.asarray(rule.score(X), dtype=np.float64) for X in matrices])
     except Exception as error:  # the code of others
         what = f"{type(error).__name__}: {error}"
         raise RuleError(f"{rule.name} raised while scoring recorded candidates: {what}.") from error

@@ -66,6 +66,9 @@ class BaseSearch(ABC):
     high_fidelity: ClassVar[bool] = True
     """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
 
+    sees_nodes: ClassVar[bool] = False
+    """Whether it needs the nodes of the decisions too, which a flow then records."""
+
     draws_with_replacement: ClassVar[bool] = False
     """Whether a crossover may read the same rule twice while there are others."""
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
+from bife_core.decisions.nodes import has_nodes
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.fidelity.high import HighScore, TrialScore, score_high, score_trial
 from bife_core.fidelity.low import LowScore, score_low
@@ -89,7 +90,7 @@ class Evaluator:
             "bife_core.search.base:train_rule",
             arguments | {"training": request.training},
             limit_s=_TRAINING_LIMIT_S,
-            memory_mb=room_for(decisions),
+            memory_mb=None if has_nodes(decisions) else room_for(decisions),
             reads=[] if decisions is None else [decisions],
             writes=[self.folder],
         ).result()

@@ -12,7 +12,7 @@ from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions
-from bife_core.decisions.nodes import load_nodes
+from bife_core.decisions.nodes import load_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.sandbox import InProcess, WorkerPool
@@ -112,6 +112,12 @@ def test_nodes_are_recorded_beside_decisions_as_they_were(
     nodes = [node for path, part in zip(summary.nodes, parts, strict=True) for node in load_nodes(path, part)]
     decisions = Decisions.load(summary.path)
     assert collect_decisions(auctions, asked, tmp_path / "nodes", here).nodes == summary.nodes
+    merged = list(nodes_of(summary.path))
+    assert len(merged) == summary.decisions < len(nodes)
+    assert all(np.array_equal(one.rows, other.rows) for one, other in zip(merged, nodes, strict=False))
+    parts[0].save(tmp_path / "alone.npz")
+    with pytest.raises(DecisionsError, match=r"alone.npz was recorded without nodes.*collection.nodes=true"):
+        next(nodes_of(tmp_path / "alone.npz"))
     assert concatenate(parts)[: len(decisions)].digest == decisions.digest
     assert [node.first for node in nodes] == [True, False, False] * len(parts)
 
