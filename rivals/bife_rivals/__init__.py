@@ -1,4 +1,4 @@
-"""Rival searches of BiFE: EoH, ReEvo, LLM4Branch and Symb4CO, registered by entry points alone."""
+"""Rival searches of BiFE: EoH, ReEvo, LLM4Branch, Symb4CO and GS4CO, registered by entry points alone."""
 
 from __future__ import annotations
 

@@ -41,7 +41,39 @@ _ARRAYS: Final[dict[str, type]] = {
 """The arrays of a node, and what machine code takes them for."""
 
 
-class NetworkMethod(NodeMethod):
+class NativeMethod(NodeMethod):
+    """Base of methods whose machine code, at `code`, scores a node in SCIP and in `score` alike."""
+
+    @property
+    @abstractmethod
+    def code(self) -> int:
+        """Address of the machine code."""
+
+    @property
+    def address(self) -> int:
+        """The same; a subclass that SCIP is to call from Python has 0 here."""
+        return self.code
+
+    def score(self, node: Node, /) -> npt.NDArray[np.float64]:
+        """Score the candidates of a node by the same machine code that runs in SCIP."""
+        given: dict[str, npt.NDArray[Any]] = {
+            name: np.ascontiguousarray(getattr(node, name), of) for name, of in _ARRAYS.items()
+        }
+        at = {name: array.ctypes.data for name, array in given.items()}
+        memory = np.zeros(2, np.int64)
+        words = [at["features"], at["variables"], len(node.variables), at["candidates"]]
+        words += [at["rows"], len(node.rows), at["edge_starts"], at["edge_variables"], at["edge_values"]]
+        words += [node.first, node.depth, self.data, memory.ctypes.data]
+        packed = np.array(words, dtype=np.int64)
+        scores = np.empty(len(node.candidates))
+        failed = _PROTOTYPE(self.code)(packed.ctypes.data, len(scores), scores.ctypes.data)
+        free_state(memory, slots=(0,))
+        if failed:
+            raise ValueError(f"{self.name} must see the first node of a solve, with its graph")
+        return scores
+
+
+class NetworkMethod(NativeMethod):
     """Base of the networks: `weights` are a safetensors file in base 64, as `bife_rivals.training` writes it."""
 
     revision: ClassVar[str] = "1"
@@ -67,7 +99,7 @@ class NetworkMethod(NodeMethod):
         return int(_block(type(self), self.weights).ctypes.data)
 
     @property
-    def address(self) -> int:
+    def code(self) -> int:
         """Address of the forward pass."""
         return int(kernels.machine_code(self.kernel()).address)
 
@@ -80,27 +112,6 @@ class NetworkMethod(NodeMethod):
     @abstractmethod
     def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
         """Return the block of memory that the forward pass reads."""
-
-    def score(self, node: Node, /) -> npt.NDArray[np.float64]:
-        """Score the candidates of a node by the same machine code that runs in SCIP."""
-        given: dict[str, npt.NDArray[Any]] = {
-            name: np.ascontiguousarray(getattr(node, name), of) for name, of in _ARRAYS.items()
-        }
-        at = {name: array.ctypes.data for name, array in given.items()}
-        memory = np.zeros(2, np.int64)
-        words = [at["features"], at["variables"], len(node.variables), at["candidates"]]
-        words += [at["rows"], len(node.rows), at["edge_starts"], at["edge_variables"], at["edge_values"]]
-        words += [node.first, node.depth, self.data, memory.ctypes.data]
-        packed = np.array(words, dtype=np.int64)
-        scores = np.empty(len(node.candidates))
-        # Not `address`, which is 0 in a subclass that SCIP is to call from Python.
-        failed = _PROTOTYPE(kernels.machine_code(self.kernel()).address)(
-            packed.ctypes.data, len(scores), scores.ctypes.data
-        )
-        free_state(memory, slots=(0,))
-        if failed:
-            raise ValueError(f"{self.name} must see the first node of a solve, with its graph")
-        return scores
 
 
 @cache

@@ -81,10 +81,15 @@ class ScaledRule(Scorer):
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
         """Let the rule choose above the depth, and RPB from there on."""
         stats = super().attach(model, guard)
-        if self.depth is not None:
-            model.setParam(f"branching/{PLUGIN_NAME}/maxdepth", self.depth - 1)
-            model.setParam(f"branching/{RPB}/priority", HIGHEST_PRIORITY - 1)
+        leave_to_rpb(model, self.depth)
         return stats
+
+
+def leave_to_rpb(model: pyscipopt.Model, depth: int | None) -> None:
+    """Let RPB branch at the nodes from a depth on, and the attached method at the others."""
+    if depth is not None:
+        model.setParam(f"branching/{PLUGIN_NAME}/maxdepth", depth - 1)
+        model.setParam(f"branching/{RPB}/priority", HIGHEST_PRIORITY - 1)
 
 
 @lru_cache(maxsize=256)

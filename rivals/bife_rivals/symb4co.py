@@ -27,7 +27,6 @@ from bife_core.search import (
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity
 from bife_core.values import Value
-from bife_rivals.scaled_rule import ScaledRule
 
 _OPERATOR: Final = "train"
 
@@ -59,6 +58,11 @@ class Run(TrainingOptions):
 
     seed: int
 
+    @classmethod
+    def of(cls, training: dict[str, Any]) -> Run:
+        """Return the run of a request."""
+        return cls.model_validate({name: training[name] for name in cls.model_fields})
+
 
 _QUICK: Final = {"batch": 256, "kept": 12, "steps": 150, "patience": 100, "hidden": 32, "rate": 5e-4}
 
@@ -66,8 +70,11 @@ _QUICK: Final = {"batch": 256, "kept": 12, "steps": 150, "patience": 100, "hidde
 class Symb4CoOptions(TrainingOptions):
     """Symb4CO's own settings; the defaults are published."""
 
+    paper: ClassVar[dict[str, Any]] = {}
+    quick: ClassVar[dict[str, Any]] = _QUICK
+
     preset: Literal["paper", "quick"] = Field(
-        "paper", description="What is not set otherwise: as published, or a run of half a minute."
+        "paper", description="What is not set otherwise: as published, or a run of minutes at most."
     )
     runs: int = Field(3, ge=1, description="Runs of training, which may go on at once.")
     rules: int = Field(10, ge=1, description="Expressions of each run that are evaluated in the solver.")
@@ -78,7 +85,9 @@ class Symb4CoOptions(TrainingOptions):
     @model_validator(mode="before")
     @classmethod
     def _filled(cls, given: Any) -> Any:
-        return _QUICK | given if isinstance(given, dict) and given.get("preset") == "quick" else given
+        if not isinstance(given, dict):
+            return given
+        return cls.paper | (cls.quick if given.get("preset") == "quick" else {}) | given
 
 
 class Symb4CoSearch(BaseSearch):
@@ -125,18 +134,12 @@ class Symb4CoSearch(BaseSearch):
     @staticmethod
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Train a run, or find it trained, and return its expression of a rank."""
-        from bife_rivals.symb4co_training import (
-            rule_of,
-            trained,
-        )  # here, for it is compiled when it is imported
+        # Here, for it is compiled when it is imported.
+        from bife_rivals.symb4co_training import Training, rule_of, trained
 
         assert decisions is not None
-        run = Run.model_validate({name: training[name] for name in Run.model_fields})
-        found = rule_of(trained(run, Decisions.load(decisions), folder), training["rank"])
-        if "source" in found:
-            rule = ScaledRule(name="", source=found["source"], depth=training["depth"])
-            found["source"] = rule.model_dump_json(indent=1, include={"kind", "source", "depth"})
-        return found
+        run = Training(Run.of(training), Decisions.load(decisions))
+        return rule_of(trained(run, folder), training["rank"], training["depth"])
 
     def learn(self, answered: Answered) -> None:
         """Take the answers to what `propose` returned."""

@@ -1,13 +1,14 @@
 """The expressions of Symb4CO: tokens in prefix order, which of them may come next, and what a sequence means.
 
 All operators take two operands, so an expression is a binary tree: of its tokens, one more than half are leaves.
+The grammar of GS4CO (`bife_rivals.gs4co_grammar`) adds functions of one operand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +26,14 @@ Floats = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Grammar:
-    """Tokens from 0 on are variables, then constants, then operators; lengths are in tokens.
+    """Tokens from 0 on are variables, then constants, then operators, then functions; lengths are in tokens.
 
     The length is also kept near `soft_length`: leaves are less likely before it, operators after it, by a Gaussian
     with `two_variances` (twice its variance).
     """
+
+    functions: ClassVar[tuple[str, ...]] = ()
+    """Names of what takes one operand."""
 
     variables: int = N_FEATURES
     least: int = 4
@@ -45,7 +49,7 @@ class Grammar:
     @property
     def tokens(self) -> int:
         """Number of tokens."""
-        return self.leaves + len(OPERATORS)
+        return self.leaves + len(OPERATORS) + len(self.functions)
 
     def allowed(self, length: int, missing: Integers, has_variable: Truths) -> Truths:
         """Return which token may come next in expressions of `length` tokens, one row each.
@@ -81,9 +85,12 @@ class Grammar:
         parts: list[tuple[str, str]] = []
         for token in reversed(tokens):
             if token < self.variables:
-                parts.append((read.format(token), ""))
+                parts.append((self.leaf(token, read), ""))
             elif token < self.leaves:
                 parts.append((repr(CONSTANTS[token - self.variables]), ""))
+            elif token >= self.leaves + len(OPERATORS):
+                name = self.functions[token - self.leaves - len(OPERATORS)]
+                parts.append((f"{name}({parts.pop()[0]})", ""))
             else:
                 sign = OPERATORS[token - self.leaves]
                 (left, inner), (right, other) = parts.pop(), parts.pop()
@@ -95,6 +102,10 @@ class Grammar:
                 parts.append((f"{left} {sign} {right}", sign))
         ((text, _),) = parts
         return text
+
+    def leaf(self, token: int, read: str) -> str:
+        """Return how a variable is written."""
+        return read.format(token)
 
     def words(self, tokens: Sequence[int]) -> str:
         """Return an expression with the names of the features."""
@@ -135,14 +146,15 @@ class Walk:
         )  # of the operators that wait; an operand that comes first belongs to the last of them
         first = self._is_first & (top >= 0)
         self._firsts[rows[first], top[first]] = tokens[first]
-        opens = tokens >= self._grammar.leaves
+        leaf = tokens < self._grammar.leaves
+        opens = ~leaf & (tokens < self._grammar.leaves + len(OPERATORS))
         self._operators[rows[opens], top[opens] + 1] = tokens[opens]
-        self.missing = self.missing + np.where(opens, 1, -1)
+        self.missing = self.missing + opens - leaf
         self.has_variable |= tokens < self._grammar.variables
         waiting = np.maximum(self.missing - 1, 0)
         none = self._grammar.tokens
-        self.parent = np.where(opens, tokens, self._operators[rows, waiting])
-        self.sibling = np.where(opens, none, self._firsts[rows, waiting])
+        self.parent = np.where(leaf, self._operators[rows, waiting], tokens)
+        self.sibling = np.where(leaf, self._firsts[rows, waiting], none)
         self._is_first = opens
         self.length += 1
 

@@ -12,8 +12,10 @@ import csv
 import io
 import json
 import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +24,9 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError
 from bife_core.files import write_whole
 from bife_core.jit import jit_for
+from bife_core.methods.scorer import BaseScorer
 from bife_core.values import Value, digest_of
-from bife_rivals.scaled_rule import scaled
+from bife_rivals.scaled_rule import ScaledRule, scaled
 from bife_rivals.symb4co import Run
 from bife_rivals.symb4co_grammar import CONSTANTS, OPERATORS, Grammar
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
@@ -124,7 +127,7 @@ class Samples:
 def split(decisions: Decisions) -> tuple[Decisions, Decisions]:
     """Return training and validation samples: of different instances, unless there is but one."""
     if len(decisions) < 2:
-        raise DecisionsError("Symb4CO needs two expert samples, one to train on and one to validate with.")
+        raise DecisionsError("Training needs two expert samples, one to train on and one to validate with.")
     cut = round((1.0 - _VALIDATION_SHARE) * len(decisions))
     edges = [
         place
@@ -136,17 +139,34 @@ def split(decisions: Decisions) -> tuple[Decisions, Decisions]:
 
 
 class Training:
-    """A run under way."""
+    """A run under way; what differs for GS4CO are its class attributes, its judges and its methods."""
+
+    search: ClassVar[str] = "symb4co"
+    expressions: ClassVar[type[Grammar]] = Grammar
+    network: ClassVar[Callable[..., Any]] = Policy
 
     def __init__(self, run: Run, decisions: Decisions) -> None:
-        self.run = run
-        self.samples, self.validation = (Samples(part) for part in split(decisions))
-        self.grammar = Grammar(least=run.least_length, most=run.most_length, soft_length=run.soft_length)
+        self.run, self.decisions = run, decisions
+        lengths = {"least": run.least_length, "most": run.most_length, "soft_length": run.soft_length}
+        self.grammar = self.expressions(**lengths)
         self.rng = np.random.Generator(np.random.PCG64(run.seed))
-        self.policy = Policy(self.grammar, run.hidden, self.rng)
+        self.policy = type(self).network(self.grammar, run.hidden, self.rng)
         self.step, self.waited, self.cpu_s = 0, 0, 0.0
         self.found: list[Found] = []
         self.history: list[dict[str, float]] = []
+
+    @cached_property
+    def judges(self) -> tuple[Any, Any]:
+        """Training and validation samples; a run that is over does without."""
+        training, validation = split(self.decisions)
+        return Samples(training), Samples(validation)
+
+    def method(self, tokens: Sequence[int], depth: int | None) -> BaseScorer:
+        """Return an expression as a method."""
+        source = (
+            f"def candidate_variable_score(variable_features):\n    return {self.grammar.formula(tokens)}\n"
+        )
+        return ScaledRule(name="", source=source, depth=depth)
 
     @property
     def done(self) -> bool:
@@ -157,7 +177,7 @@ class Training:
         """Make one step."""
         run, began_s = self.run, time.process_time()
         batch = self.policy.sample(self.rng, run.batch)
-        accuracy, _ = self.samples.judge(batch)
+        accuracy, _ = self.judges[0].judge(batch)
         ranked = np.argsort(-accuracy, kind="stable")
         if self.step % run.validate_every == 0:
             self._validate(batch[ranked[: run.validated]], accuracy)
@@ -175,7 +195,7 @@ class Training:
         before = max((one.accuracy for one in self.found), default=-1.0)
         # Of expressions that choose alike the shortest stays, of equally short ones the first.
         known = {one.choices: one for one in self.found}
-        for row, (value, choices) in enumerate(zip(*self.validation.judge(batch), strict=True)):
+        for row, (value, choices) in enumerate(zip(*self.judges[1].judge(batch), strict=True)):
             one = Found(tokens=tuple(batch.expression(row)), accuracy=float(value), choices=int(choices))
             other = known.get(one.choices)
             if other is None or len(one.tokens) < len(other.tokens):
@@ -234,10 +254,10 @@ class Training:
         return [("value", policy.parameters), ("first", policy.moments[0]), ("second", policy.moments[1])]
 
 
-def trained(run: Run, decisions: Decisions, folder: Path) -> Training:
-    """Return a finished run: from its checkpoint in a folder, as far as that goes."""
-    training = Training(run, decisions)
-    path = folder / f"symb4co-{digest_of([run.model_dump(), decisions.digest])}.npz"
+def trained(training: Training, folder: Path) -> Training:
+    """Finish a run, from its checkpoint in a folder as far as that goes, and return it."""
+    key = digest_of([training.run.model_dump(), training.decisions.digest])
+    path = folder / f"{training.search}-{key}.npz"
     if path.is_file():
         training.load(path)
     saved_s, steps = time.monotonic(), training.step
@@ -251,14 +271,14 @@ def trained(run: Run, decisions: Decisions, folder: Path) -> Training:
     return training
 
 
-def rule_of(training: Training, rank: int) -> dict[str, Any]:
-    """Return the source of the expression of a rank, 0 being the most accurate, and a thought; or else a failure."""
+def rule_of(training: Training, rank: int, depth: int | None) -> dict[str, Any]:
+    """Return the method of the expression of a rank, 0 being the most accurate, and a thought; or else a failure."""
     if rank >= len(training.found):
         return {"failure": f"The run found only {len(training.found)} expressions that choose differently."}
     one, grammar = training.found[rank], training.grammar
     # The run is charged to its first expression, all that was done before a process was killed included.
     return ({"seconds": training.cpu_s} if rank == 0 else {}) | {
-        "source": f"def candidate_variable_score(variable_features):\n    return {grammar.formula(one.tokens)}\n",
+        "source": training.method(one.tokens, depth).model_dump_json(indent=1, exclude={"name", "budget"}),
         "thought": f"Found in {training.step} steps of policy gradient, with an imitation accuracy of "
         f"{one.accuracy:.3f} on validation samples: {grammar.words(one.tokens)}.",
     }

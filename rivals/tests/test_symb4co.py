@@ -187,7 +187,7 @@ def test_training_finds_what_the_expert_goes_by_and_resumes_to_the_same_weights(
     easy: Decisions, tmp_path: Path
 ) -> None:
     run = Run(seed=3, soft_length=5, **QUICK)
-    whole = trained(run, easy, tmp_path)
+    whole = trained(Training(run, easy), tmp_path)
     assert whole.history[-1]["mean_accuracy"] > 1.5 * whole.history[0]["mean_accuracy"]
     assert whole.found[0].accuracy > 0.6
     assert len({one.choices for one in whole.found}) == len(whole.found)
@@ -208,7 +208,7 @@ def test_training_finds_what_the_expert_goes_by_and_resumes_to_the_same_weights(
     assert other.history[0] != whole.history[0]
     (checkpoint,) = tmp_path.glob("symb4co-*.npz")
     before = checkpoint.stat().st_mtime_ns
-    assert trained(run, easy, tmp_path).found == whole.found
+    assert trained(Training(run, easy), tmp_path).found == whole.found
     assert checkpoint.stat().st_mtime_ns == before, "a finished run is read, not trained"
     assert len(checkpoint.with_suffix(".csv").read_text().splitlines()) == 1 + len(whole.history)
 

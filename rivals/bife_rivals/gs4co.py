@@ -1,0 +1,61 @@
+"""GS4CO: a transformer writes expressions over the bipartite graph of a node, and learns from those that imitate well.
+
+Its runs, and what becomes of what they find, are those of Symb4CO (`bife_rivals.symb4co`). What differs from the
+published method is in `docs/rivals.md`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from bife_core.errors import ConfigError
+from bife_core.values import Value
+from bife_rivals.symb4co import Run, Symb4CoOptions, Symb4CoSearch
+
+_PAPER: Final = {
+    **{"batch": 512, "kept": 96, "steps": 10_000, "patience": 2000, "epochs": 10, "hidden": 32},
+    **{"entropy": 0.2, "entropy_decay": 0.95, "soft_length": 32, "depth": 25},
+}
+_QUICK: Final = {
+    **{"batch": 128, "kept": 24, "steps": 100, "patience": 100, "epochs": 5, "rate": 1e-3},
+    **{"soft_length": 12, "most_length": 32},
+}
+
+
+class Gs4CoOptions(Symb4CoOptions):
+    """GS4CO's own settings: those of Symb4CO, with other defaults; `hidden` is the width of the transformer."""
+
+    paper: ClassVar[dict[str, Any]] = _PAPER
+    quick: ClassVar[dict[str, Any]] = _QUICK
+
+
+class Gs4CoSearch(Symb4CoSearch):
+    """GS4CO behind `ask` and `tell`.
+
+    Examples
+    --------
+    >>> from bife_core.search.config import SearchConfig
+    >>> request, *_ = Gs4CoSearch(SearchConfig(method="gs4co", samples=30)).ask()
+    >>> request.training["batch"], request.training["depth"]
+    (512, 25)
+    """
+
+    Options: ClassVar[type[Value]] = Gs4CoOptions
+    sees_nodes = True
+
+    @staticmethod
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
+        """Train a run, or find it trained, and return its expression of a rank."""
+        try:
+            from bife_rivals.gs4co_training import GraphTraining
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"The search gs4co trains with {error.name}, which is not installed; run pip install "
+                "'bife-rivals[learned]' and start it again: what was recorded is kept."
+            ) from error
+        from bife_rivals.symb4co_training import rule_of, trained
+
+        assert decisions is not None
+        run = GraphTraining(Run.of(training), decisions)
+        return rule_of(trained(run, folder), training["rank"], training["depth"])

@@ -1,0 +1,208 @@
+"""GS4CO: expressions over the bipartite graph and their types, machine code, the transformer, training, the search."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bife_rivals.graph_rule import GraphRule
+from bife_rivals.gs4co import Gs4CoSearch
+from bife_rivals.gs4co_grammar import GraphGrammar, GraphWalk
+from bife_rivals.gs4co_samples import GraphSamples
+from bife_rivals.symb4co import Run
+
+import bife_core
+from bife_core import InProcess, collect_decisions, open_benchmark, solve
+from bife_core.benchmarks.base import Instance
+from bife_core.config import CollectionConfig, InstancesConfig, SearchConfig
+from bife_core.decisions.collecting import CollectionSummary
+from bife_core.decisions.nodes import nodes_of
+from bife_core.decisions.recorded import Decisions
+from bife_core.errors import ConfigError, RuleError
+from bife_core.fidelity.config import LowFidelityConfig
+from bife_core.fidelity.low import score_low
+from bife_core.search import open_search
+from bife_core.testing import check_method, check_search
+
+learned = pytest.mark.skipif(find_spec("jax") is None, reason="training needs the extra `learned`")
+GRAMMAR = GraphGrammar()
+QUICK = {"batch": 32, "kept": 8, "validated": 8, "validate_every": 2, "epochs": 2, "rate": 0.003}
+SMALL = QUICK | {"steps": 6, "soft_length": 6, "most_length": 16, "hidden": 8}
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    benchmark = open_benchmark(InstancesConfig(size="tiny"), tmp_path_factory.mktemp("instances"))
+    return benchmark.instances("test", 1)[0]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> CollectionSummary:
+    folder = tmp_path_factory.mktemp("recorded")
+    config = CollectionConfig(decisions=23, decisions_per_instance=8, nodes=True)
+    return collect_decisions(
+        open_benchmark(InstancesConfig(size="tiny"), folder), config, folder, InProcess()
+    )
+
+
+def drawn(seed: int, count: int, grammar: GraphGrammar = GRAMMAR) -> list[list[int]]:
+    """Return expressions drawn by the masks and the soft length alone."""
+    rng, walk = np.random.default_rng(seed), GraphWalk(grammar, count)
+    tokens, done = [[] for _ in range(count)], np.zeros(count, dtype=bool)
+    while not done.all():
+        chance = np.exp(walk.added())
+        cumulated = np.cumsum(chance, axis=1)
+        found = np.argmax(cumulated > rng.random((count, 1)) * cumulated[:, -1:], axis=1)
+        for row in np.flatnonzero(~done):
+            tokens[row].append(int(found[row]))
+        walk.add(found)
+        done |= walk.missing == 0
+    return tokens
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_expressions_have_right_types_and_lengths_and_their_text_is_read_back(seed: int) -> None:
+    small = GraphGrammar(least=5, most=12, soft_length=7)
+    for grammar in (GRAMMAR, small):
+        for tokens in drawn(seed, 100, grammar):
+            assert grammar.least <= len(tokens) <= grammar.most
+            assert any(token < grammar.variables for token in tokens)
+            # Reading asserts the types: it takes a feature only where it may stand.
+            assert grammar.parsed(grammar.formula(tokens)) == tokens
+
+
+def test_machine_code_computes_what_a_plain_evaluation_does(recorded: CollectionSummary) -> None:
+    nodes = list(nodes_of(recorded.path))
+    decisions = Decisions.load(recorded.path)
+    samples = GraphSamples(decisions, nodes, np.float64)
+    every = (
+        "v.value - mean(2.0) * min(r.dual - e.value * max(v.objective)) + sum(r.tight) * max(min(e.value))"
+    )
+    for tokens in (GRAMMAR.parsed(every), *drawn(1, 3, GraphGrammar(soft_length=16))):
+        rule = GraphRule(name="rule", formula=GRAMMAR.formula(tokens))
+        scores = np.concatenate([rule.score(node) for node in nodes])
+        np.testing.assert_allclose(
+            scores, samples.scores(tokens), rtol=1e-9, atol=1e-12, err_msg=rule.formula
+        )
+    node, by_hand = nodes[0], samples.scores(GRAMMAR.parsed("sum(e.value * r.dual)"))
+    duals = node.edge_values.astype(float) * node.rows[node.edge_rows, 4]
+    expected = np.bincount(node.edge_variables, duals, len(node.variables))[node.candidates]
+    np.testing.assert_allclose(by_hand[: len(expected)], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_graph_rule_is_a_method_and_rpb_branches_from_its_depth_on(
+    instance: Instance, tmp_path: Path
+) -> None:
+    formula = "v.fraction * sum(r.tight * mean(v.objective))"
+    check_method(GraphRule(name="rule", formula=formula))
+    (tmp_path / "mine.json").write_text(json.dumps({"kind": "graph_rule", "formula": formula, "depth": None}))
+    without = bife_core.load_method(tmp_path / "mine.json")
+    calls = [solve(instance.path, GraphRule(name="x", formula=formula, depth=1), seed=0).calls]
+    calls.append(solve(instance.path, without, seed=0).calls)
+    assert calls[0] <= 2 < calls[1], "of the nodes the root alone is above depth 1, once more after a restart"
+    assert GraphRule(name="x", formula="v.fraction - 0.5").graph == "never"
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("r.dual", "at a variable was expected, and 'r.dual'"),
+        ("sum(v.value)", "in a message to a variable was expected, and 'v.value'"),
+        ("v.value / 2", "'v.value / 2' found"),
+        ("__import__('os')", "found"),
+        ("v.value +", "a formula was expected"),
+    ],
+)
+def test_what_is_no_expression_is_refused_with_a_sentence(formula: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps({"kind": "graph_rule", "formula": formula}))
+    with pytest.raises(RuleError, match=why.replace("(", r"\(")):
+        bife_core.load_method(tmp_path / "mine.json")
+
+
+@learned
+def test_the_probability_of_what_was_written_is_that_of_training_and_an_update_favours_what_paid() -> None:
+    from bife_rivals.gs4co_training import GraphPolicy, loss
+    from bife_rivals.symb4co_policy import Objective
+
+    policy = GraphPolicy(GraphGrammar(most=16, soft_length=7), 8, np.random.default_rng(1))
+    batch = policy.sample(np.random.default_rng(2), 32)[np.arange(8)]  # shapes that are compiled below too
+    objective, advantages = Objective(entropy=0.0), np.zeros(8)
+
+    def losses() -> list[float]:
+        given = (batch.tokens, batch.lengths, batch.log_probability, batch.places, batch.added)
+        return [float(loss(policy.parameters, (*given, one), objective)) for one in np.eye(8)]
+
+    # At a ratio of one, whatever memory the sampler kept.
+    np.testing.assert_allclose(losses(), -1 / 8, rtol=1e-4)
+    advantages[0] = 1.0
+    for _ in range(10):
+        policy.update(batch, advantages, objective, rate=0.001)
+    assert losses()[0] < -1.01 / 8
+
+
+@learned
+def test_judged_accuracy_is_f_lf_and_a_killed_run_resumes_to_the_same_weights(
+    recorded: CollectionSummary, tmp_path: Path
+) -> None:
+    from bife_rivals.gs4co_training import GraphTraining
+    from bife_rivals.symb4co_training import trained
+
+    run = Run(seed=3, **SMALL)
+    whole = trained(GraphTraining(run, recorded.path), tmp_path)
+    assert whole.found[0].accuracy > 0.05
+    half = GraphTraining(run, recorded.path)
+    for _ in range(3):
+        half.advance()
+    half.save(tmp_path / "half.npz")
+    resumed = GraphTraining(run, recorded.path)
+    resumed.load(tmp_path / "half.npz")
+    while not resumed.done:
+        resumed.advance()
+    assert (resumed.found, resumed.history) == (whole.found, whole.history)
+    for name, values in whole.policy.parameters.items():
+        assert np.array_equal(values, resumed.policy.parameters[name]), name
+    batch = whole.policy.sample(np.random.default_rng(0), 3)
+    accuracies = [judge.judge(batch)[0] for judge in whole.judges]
+    training = len(whole.judges[0]._offsets) - 1
+    for row in range(3):
+        text = whole.method(batch.expression(row), None).model_dump_json(exclude={"name", "budget"})
+        f_lf = score_low(text, recorded.path, LowFidelityConfig(), InProcess()).f_lf
+        share = np.average(
+            [one[row] for one in accuracies], weights=[training, recorded.decisions - training]
+        )
+        assert f_lf == pytest.approx(share)
+
+
+@learned
+def test_a_search_finds_methods_that_solve(
+    recorded: CollectionSummary, instance: Instance, tmp_path: Path
+) -> None:
+    options = SMALL | {"steps": 2, "runs": 1, "rules": 2}
+    search = SearchConfig(method="gs4co", samples=2, initial=1, options=options)
+    config = bife_core.preset("quick").model_copy(update={"search": search})
+    given: dict[str, Any] = {"instances": [instance], "decisions": recorded, "workers": InProcess()}
+    found = bife_core.create_study(config, folder=tmp_path, **given).run()
+    assert [sample.failure for sample in found.samples] == [None, None]
+    assert found.best is not None
+    assert json.loads(found.best.source or "")["kind"] == "graph_rule"
+    assert bife_core.create_study(config, folder=tmp_path, **given).run().best == found.best
+
+
+def test_the_search_keeps_to_the_contract() -> None:
+    check_search("gs4co", options={"runs": 2, "rules": 3})
+
+
+def test_what_is_missing_is_said_in_a_sentence(
+    recorded: CollectionSummary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (request, *_) = open_search(SearchConfig(method="gs4co")).ask()
+    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.delitem(sys.modules, "bife_rivals.gs4co_training", raising=False)
+    sentence = r"gs4co trains with jax, which is not installed; run pip install 'bife-rivals\[learned\]'"
+    with pytest.raises(ConfigError, match=sentence):
+        Gs4CoSearch.train(recorded.path, tmp_path, request.training or {})
