@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 from bife_core.config import InstancesConfig
 from bife_core.places import home
@@ -13,12 +14,14 @@ from bife_core.scip.solver import SolverConfig
 def main() -> None:
     """Read the options and run the flow `training`."""
     parser = argparse.ArgumentParser(prog="python -m bife_rivals", description=__doc__)
-    parser.add_argument("--network", default="gnn", choices=["gnn", "film"])
+    parser.add_argument("--network", default="gnn", choices=["gnn", "film", "tmdp"])
     parser.add_argument("--instances", default="combinatorial_auction", help="a family of instances")
     parser.add_argument("--size", default="test", help="a size of the family")
     parser.add_argument("--solver", default="paper", help="'paper', 'default' or a settings file of SCIP")
     parser.add_argument("--preset", default="quick", choices=["smoke", "quick", "paper"])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--mode", default="dfs", choices=["dfs", "objective_limit", "mdp"], help="of tmdp")
+    parser.add_argument("--start", type=Path, help="tmdp: file of the gnn it begins with; by default fresh")
     parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
     options = parser.parse_args()
     os.environ.setdefault("PREFECT_HOME", str(home() / "prefect"))
@@ -26,6 +29,7 @@ def main() -> None:
     os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "300")
     try:
         from bife_rivals.training import (  # Prefect reads its settings when it is imported
+            TmdpRun,
             TrainingRun,
             training,
         )
@@ -33,12 +37,14 @@ def main() -> None:
         raise SystemExit(
             f"Training needs {error.name}: pip install 'bife-rivals[learned]' brings it."
         ) from error
-    run = TrainingRun(
+    own = {"mode": options.mode, "start": options.start} if options.network == "tmdp" else {}
+    run = (TmdpRun if own else TrainingRun)(
         network=options.network,
         instances=InstancesConfig(benchmark=options.instances, size=options.size),
         solver=SolverConfig.model_validate(options.solver),
         preset=options.preset,
         seed=options.seed,
+        **own,
     )
     print(training(run, workers=options.workers))
 

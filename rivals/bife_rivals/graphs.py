@@ -103,9 +103,9 @@ class Graph(NamedTuple):
     n_graphs: Any
 
 
-def room(count: int) -> int:
+def room(count: int, step: float = _STEP) -> int:
     """Return the size something is padded to; it leaves room for one item of padding at least."""
-    return int(np.ceil(_STEP ** np.ceil(np.log(count + 1) / np.log(_STEP))))
+    return int(np.ceil(step ** np.ceil(np.log(count + 1) / np.log(step))))
 
 
 def padded(array: npt.NDArray[Any], size: int, value: float = 0) -> npt.NDArray[Any]:
@@ -114,7 +114,7 @@ def padded(array: npt.NDArray[Any], size: int, value: float = 0) -> npt.NDArray[
     return np.pad(array, width, constant_values=value)
 
 
-def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int) -> Graph:
+def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int, step: float = _STEP) -> Graph:
     """Return nodes as one graph that has room for `graphs`; candidates of a node are distinct."""
     parts: dict[str, list[npt.NDArray[Any]]] = {}
     v = r = c = 0
@@ -143,7 +143,7 @@ def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int) -> Graph:
         for name, list_ in parts.items()
     }
     sizes = {
-        name: room(len(arrays[name]))
+        name: room(len(arrays[name]), step)
         for name in ("variables", "rows", "edge_rows", "candidates", "near_rows")
     }
     padding = {

@@ -101,15 +101,21 @@ def trained_part(weights: Weights) -> Weights:
     return {name: array for name, array in weights.items() if not name.startswith("norm.")}
 
 
+def log_softmax(scores: Any, batch: Any) -> Any:
+    """Return the logarithm of each candidate's probability among the candidates of its graph."""
+    graphs = len(batch.taken) + 1  # padding is a graph of its own
+    highest = jax.lax.stop_gradient(jax.ops.segment_max(scores, batch.graph, graphs))
+    shifted = scores - highest[batch.graph]
+    total = jax.ops.segment_sum(jnp.exp(shifted), batch.graph, graphs)
+    return shifted - jnp.log(jnp.maximum(total, 1e-30))[batch.graph]
+
+
 @partial(jax.jit, static_argnames="network")
 def _loss(trained: Weights, weights: Weights, batch: Any, network: Network) -> tuple[Any, Any]:
     """Return the mean cross entropy over the graphs of a batch, and the scores."""
     scores = network.scores(weights | trained, batch)
-    graphs = len(batch.taken) + 1  # padding is a graph of its own
-    highest = jax.lax.stop_gradient(jax.ops.segment_max(scores, batch.graph, graphs))
-    total = jax.ops.segment_sum(jnp.exp(scores - highest[batch.graph]), batch.graph, graphs)
-    losses = (jnp.log(jnp.maximum(total, 1e-30)) + highest)[:-1] - scores[batch.taken]
-    there = jnp.arange(graphs - 1) < batch.n_graphs
+    losses = -log_softmax(scores, batch)[batch.taken]
+    there = jnp.arange(len(batch.taken)) < batch.n_graphs
     return jnp.sum(jnp.where(there, losses, 0.0)) / batch.n_graphs, scores
 
 

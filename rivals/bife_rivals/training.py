@@ -1,4 +1,4 @@
-"""Train a network from our own expert samples, as a Prefect flow; ``python -m bife_rivals --help`` runs it.
+"""Train a network as a Prefect flow, from our own expert samples or by its trees; ``python -m bife_rivals --help``.
 
 It records samples, trains in epochs that are resumed where a run was killed, and writes ``method.json``, which
 ``bife evaluate --rule`` takes. MLflow shows the metrics of every epoch and the network with its signature.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -18,19 +19,25 @@ from mlflow.types import Schema, TensorSpec
 from prefect import flow, get_run_logger, task
 from pydantic import Field
 
-from bife_core import WorkerPool, collect_decisions, open_benchmark
+from bife_core import WorkerPool, collect_decisions, load_method, open_benchmark
+from bife_core.benchmarks.base import digest_of_file
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import CollectionSummary
+from bife_core.errors import RuleError
 from bife_core.files import write_whole
 from bife_core.places import home
 from bife_core.scip.solver import SolverConfig
-from bife_core.values import Value
+from bife_core.store import Store
+from bife_core.values import Value, digest_of
+from bife_rivals import tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
 from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, trained_part
+from bife_rivals.networks import GnnMethod
+from bife_rivals.weights import of_text
 
-NETWORKS: Final[dict[str, type[Network]]] = {"gnn": Gnn, "film": Film}
+NETWORKS: Final[dict[str, type[Network]]] = {"gnn": Gnn, "film": Film, "tmdp": Gnn}
 SIGNATURE: Final = ModelSignature(
     inputs=Schema(
         [
@@ -47,7 +54,7 @@ SIGNATURE: Final = ModelSignature(
 )
 """A node in, as `Node` has it, and a score per candidate out."""
 
-Kind = Literal["gnn", "film"]
+Kind = Literal["gnn", "film", "tmdp"]
 
 
 class Preset(Value):
@@ -91,6 +98,19 @@ class TrainingRun(Value):
         return home() / "rivals" / f"{self.network}-{self.instances.label}-{self.fingerprint()[:8]}"
 
 
+class TmdpRun(TrainingRun):
+    """The graph network trained by its trees, see `tmdp`; `start` is the file of a network it begins with."""
+
+    network: Literal["tmdp"] = "tmdp"
+    mode: str = "dfs"
+    start: Path | None = None
+
+    def fingerprint(self) -> str:
+        """Return a hash of all, and of what the file holds."""
+        started = digest_of_file(self.start) if self.start else None
+        return digest_of([self.model_dump(mode="json", exclude={"start"}), started])
+
+
 @task
 def record(run: TrainingRun, workers: int | None) -> CollectionSummary:
     """Record what the run needs of samples; what is there already is not recorded again."""
@@ -114,37 +134,74 @@ def record(run: TrainingRun, workers: int | None) -> CollectionSummary:
 @task
 def fit(run: TrainingRun, collected: CollectionSummary) -> Path:
     """Train epoch by epoch, from where a killed run was, and write the method of the best epoch."""
-    preset, log = PRESETS[run.preset], get_run_logger()
+    preset = PRESETS[run.preset]
     network = NETWORKS[run.network]()
     every = Samples.of(collected.nodes, collected.decisions)
     last = max(1, min(every.places[min(preset.train, len(every) - 1)][0], len(collected.nodes) - 1))
     train = Samples.of(collected.nodes[:last], preset.train)
     valid = Samples.of(collected.nodes[last:], preset.valid)  # of other instances
     config = TrainingConfig.model_validate(preset.training | {"seed": run.seed})
+    facts = {"samples": len(train), "held_back": len(valid), **config.model_dump()}
+    states = epochs(network, train, valid, config, run.folder)
+    return tracked(run, facts, states, lambda state: measure(network, state.best, valid, config.batch))
+
+
+@task
+def reinforce(run: TmdpRun, workers: int | None) -> Path:
+    """Train the graph network by its trees, from where a killed run was, and write the method of the best epoch."""
+    config = tmdp.TmdpConfig.checked(tmdp.PRESETS[run.preset] | tmdp.MODES[run.mode] | {"seed": run.seed})
+    start = load_method(run.start) if run.start else None
+    if start is not None and not isinstance(start, GnnMethod):
+        raise RuleError(f"tMDP starts from a method of kind gnn; {run.start} is of kind {start.kind}.")
+    benchmark = open_benchmark(run.instances, home() / "instances")
+    with WorkerPool(workers) as sampling, WorkerPool(workers) as solving:
+        world = tmdp.World(
+            config=config,
+            train=benchmark.instances("collection", config.train),
+            valid=benchmark.instances("validation", config.valid),
+            solver=run.solver,
+            folder=run.folder,
+            store=Store(run.folder),
+            sampling=sampling,
+            solving=solving,
+            note=get_run_logger().info,
+        )
+        states = tmdp.epochs(world, of_text(start.weights) if start else None)
+        facts = {"mode": run.mode, "start": str(run.start), **config.model_dump()}
+        return tracked(run, facts, states, lambda state: {"valid_nodes": state.best_loss})
+
+
+def tracked(
+    run: TrainingRun,
+    facts: dict[str, Any],
+    states: Iterator[tuple[State, dict[str, float]]],
+    measured: Callable[[State], dict[str, float]],
+) -> Path:
+    """Go through a training with its metrics in MLflow, and write the method of the best epoch."""
+    log = get_run_logger()
     mlflow.set_tracking_uri(
         os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"
     )
     mlflow.set_experiment("rivals")
     noted = run.folder / "mlflow_run"
     noted_id = noted.read_text() if noted.exists() else None
-    with mlflow.start_run(run_id=noted_id, run_name=None if noted_id else run.folder.name) as tracked:
-        write_whole(noted, tracked.info.run_id)
-        mlflow.log_params({"samples": len(train), "held_back": len(valid), **config.model_dump()})
+    with mlflow.start_run(run_id=noted_id, run_name=None if noted_id else run.folder.name) as started:
+        write_whole(noted, started.info.run_id)
         mlflow.log_params(
-            {"network": run.network, "instances": run.instances.label, "solver": run.solver.label}
+            facts | {"network": run.network, "instances": run.instances.label, "solver": run.solver.label}
         )
         began = time.process_time()
-        for state, metrics in epochs(network, train, valid, config, run.folder):
+        for state, metrics in states:
             metrics["cpu_s"] = time.process_time() - began
             mlflow.log_metrics(metrics, step=state.epoch)
             log.info("epoch %d: %s", state.epoch, ", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
-        best = State.load(run.folder).best
-        method = network.method(best, run.folder.name)
+        last = State.load(run.folder)
+        method = NETWORKS[run.network]().method(last.best, run.folder.name)
         path = run.folder / method.file_name
         write_whole(path, method.text)
-        found = measure(network, best, valid, config.batch)
+        found = measured(last)
         mlflow.log_metrics({f"best_{name}": value for name, value in found.items()})
-        mlflow.log_metric("parameters", sum(array.size for array in trained_part(best).values()))
+        mlflow.log_metric("parameters", sum(array.size for array in trained_part(last.best).values()))
         mlflow.pyfunc.log_model(
             name=run.folder.name,
             python_model=str(Path(__file__).with_name("logged.py")),
@@ -157,7 +214,7 @@ def fit(run: TrainingRun, collected: CollectionSummary) -> Path:
 
 
 @flow(name="training")
-def training(run: TrainingRun, workers: int | None = None) -> Path:
-    """Record samples and train a network; return the file of the method."""
+def training(run: TrainingRun | TmdpRun, workers: int | None = None) -> Path:
+    """Train a network, from samples that are recorded or by its own trees; return the file of the method."""
     run.folder.mkdir(parents=True, exist_ok=True)
-    return fit(run, record(run, workers))
+    return reinforce(run, workers) if isinstance(run, TmdpRun) else fit(run, record(run, workers))
