@@ -24,6 +24,8 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="tmdp: file of the gnn it begins with; by default fresh")
     parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
     options = parser.parse_args()
+    if options.start and not options.start.is_file():
+        parser.error(f"--start takes the file of a network; there is none at {options.start}.")
     os.environ.setdefault("PREFECT_HOME", str(home() / "prefect"))
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "300")

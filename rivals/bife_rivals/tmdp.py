@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -156,14 +156,15 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
     if config.objective_limit:
         jobs = [world.job(drawn[k], ScipMethod(name=RPB), 0) for k in left]
         bounds = [result.primal_bound for result in world.results(jobs)]
-    futures = {}
+    futures: dict[Future[Any], int] = {}
     for k, bound in zip(left, bounds, strict=True):
         file, seed = files[k].with_suffix(".safetensors"), (config.seed, epoch, k)
         policy = SamplingPolicy(**common, file=file, seed=seed, optimum=bound)
         job = world.job(drawn[k], policy, seeds[k], **(DFS if config.dfs else {}))
         limits: Any = {"limit_s": job.limit_s, "reads": [drawn[k].path], "writes": [folder]}
-        futures[k] = world.sampling.submit("bife_core.solves:work", job.model_dump(mode="json"), **limits)
-    for k, future in futures.items():
+        futures[world.sampling.submit("bife_core.solves:work", job.model_dump(mode="json"), **limits)] = k
+    for future in as_completed(futures):
+        k = futures[future]
         write_whole(files[k], json.dumps(_outcome(future, drawn[k].name, config)))
     transitions: list[Transition] = []
     nodes = []

@@ -102,7 +102,7 @@ class TmdpRun(TrainingRun):
     """The graph network trained by its trees, see `tmdp`; `start` is the file of a network it begins with."""
 
     network: Literal["tmdp"] = "tmdp"
-    mode: str = "dfs"
+    mode: Literal["dfs", "objective_limit", "mdp"] = "dfs"
     start: Path | None = None
 
     def fingerprint(self) -> str:
