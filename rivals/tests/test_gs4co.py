@@ -125,6 +125,7 @@ def test_what_is_no_expression_is_refused_with_a_sentence(formula: str, why: str
 
 
 @learned
+@pytest.mark.slow
 def test_the_probability_of_what_was_written_is_that_of_training_and_an_update_favours_what_paid() -> None:
     from bife_rivals.gs4co_training import GraphPolicy, loss
     from bife_rivals.symb4co_policy import Objective
@@ -146,6 +147,7 @@ def test_the_probability_of_what_was_written_is_that_of_training_and_an_update_f
 
 
 @learned
+@pytest.mark.slow
 def test_judged_accuracy_is_f_lf_and_a_killed_run_resumes_to_the_same_weights(
     recorded: CollectionSummary, tmp_path: Path
 ) -> None:
@@ -179,6 +181,7 @@ def test_judged_accuracy_is_f_lf_and_a_killed_run_resumes_to_the_same_weights(
 
 
 @learned
+@pytest.mark.slow
 def test_a_search_finds_methods_that_solve(
     recorded: CollectionSummary, instance: Instance, tmp_path: Path
 ) -> None:
