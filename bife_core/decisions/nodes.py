@@ -95,7 +95,7 @@ def index_beside(merged: Path) -> Path:
 
 
 def has_nodes(merged: Path | None) -> bool:
-    """Whether nodes were recorded with decisions; then how much memory they take is not known before."""
+    """Whether nodes were recorded with decisions."""
     return merged is not None and index_beside(merged).is_file()
 
 

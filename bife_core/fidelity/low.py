@@ -108,14 +108,18 @@ def score_low(
     """
     arguments = {"decisions": decisions and str(decisions), "measure": config.measure}
     numbers = 0 if decisions is None else numbers_in(decisions)
-    most_mb = None if has_nodes(decisions) else MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20
+    most_mb = MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20
+
+    def room(text: str) -> float | None:
+        # What recorded nodes take is not known before, but only a method in JSON reads them, no written rule.
+        return None if has_nodes(decisions) and text.lstrip().startswith("{") else most_mb
 
     def ask(tune: int, limit_s: float, text: str = source) -> LowScore:
         answer = pool.submit(
             "bife_core.fidelity.low:work",
             arguments | {"source": text, "tune": tune},
             limit_s=limit_s,
-            memory_mb=most_mb,
+            memory_mb=room(text),
             reads=[] if decisions is None else [decisions],
         )
         return LowScore.model_validate(answer.result())
