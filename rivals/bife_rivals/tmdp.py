@@ -132,7 +132,7 @@ def _outcome(future: Future[Any], instance: str, config: TmdpConfig) -> dict[str
     try:
         result = SolveResult.model_validate(future.result())
     except WorkerFailure as failure:
-        if failure.kind == "closed":
+        if failure.kind != "timeout":  # the machine's fault, or ours: nothing that another run would repeat
             raise
         return {"rejected": f"{instance}: {failure}"}
     if result.finished:
@@ -158,7 +158,7 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
         bounds = [result.primal_bound for result in world.results(jobs)]
     futures: dict[Future[Any], int] = {}
     for k, bound in zip(left, bounds, strict=True):
-        file, seed = files[k].with_suffix(".safetensors"), (config.seed, epoch, k)
+        file, seed = files[k].with_suffix(".safetensors"), (config.seed, epoch, 1 + k)
         policy = SamplingPolicy(**common, file=file, seed=seed, optimum=bound)
         job = world.job(drawn[k], policy, seeds[k], **(DFS if config.dfs else {}))
         limits: Any = {"limit_s": job.limit_s, "reads": [drawn[k].path], "writes": [folder]}

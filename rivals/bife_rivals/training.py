@@ -167,7 +167,7 @@ def reinforce(run: TmdpRun, workers: int | None) -> Path:
             note=get_run_logger().info,
         )
         states = tmdp.epochs(world, of_text(start.weights) if start else None)
-        facts = {"mode": run.mode, "start": str(run.start), **config.model_dump()}
+        facts = {"mode": run.mode, "start": run.start and digest_of_file(run.start), **config.model_dump()}
         return tracked(run, facts, states, lambda state: {"valid_nodes": state.best_loss})
 
 
