@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from pydantic import Field
+
 from bife_core.errors import ConfigError
 from bife_core.values import Value
 from bife_rivals.symb4co import Run, Symb4CoOptions, Symb4CoSearch
@@ -24,10 +26,14 @@ _QUICK: Final = {
 
 
 class Gs4CoOptions(Symb4CoOptions):
-    """GS4CO's own settings: those of Symb4CO, with other defaults; `hidden` is the width of the transformer."""
+    """GS4CO's own settings: those of Symb4CO, with other defaults."""
 
     paper: ClassVar[dict[str, Any]] = _PAPER
     quick: ClassVar[dict[str, Any]] = _QUICK
+
+    hidden: int = Field(
+        32, ge=4, multiple_of=4, description="Units of each of the four layers, of four heads."
+    )
 
 
 class Gs4CoSearch(Symb4CoSearch):

@@ -9,7 +9,7 @@ runs makes two generations: what each run returns first, and the others. What di
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -51,6 +51,14 @@ class TrainingOptions(Value):
     least_length: int = Field(4, ge=1, description="Tokens of an expression at least.")
     most_length: int = Field(64, ge=4, description="Tokens of an expression at most.")
     soft_length: int = Field(20, ge=1, description="Tokens that an expression is drawn to.")
+
+    @model_validator(mode="after")
+    def _lengths_fit(self) -> Self:
+        if self.least_length >= self.most_length:
+            raise ValueError(
+                f"least_length ({self.least_length}) must be below most_length ({self.most_length})"
+            )
+        return self
 
 
 class Run(TrainingOptions):
