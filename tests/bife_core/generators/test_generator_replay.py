@@ -9,8 +9,7 @@ from bife_core.generators.account import Call, recorded_calls
 from bife_core.generators.base import PromptContext
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
-from bife_core.rules import Rejection
-from bife_core.rules.compiling import check_source
+from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import good_answer, rule_source
 from tests.support.stored import record
@@ -117,4 +116,4 @@ def test_the_answers_beside_the_documents_are_rules(folder: Path) -> None:
     for call in calls:
         source = replay.generate(request(call.key, operator=call.operator), ABOUT).source
         assert source is not None
-        assert not isinstance(check_source(source), Rejection), call.key
+        assert isinstance(compile_rule(source), CompiledRule), call.key
