@@ -16,7 +16,7 @@ from bife_core.errors import DecisionsError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.tuning import tuned
-from bife_core.methods.loading import as_scoring, method_of
+from bife_core.methods.loading import as_scoring, is_json, method_of
 from bife_core.methods.scorer import NodeMethod, RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import RejectionKind
@@ -112,7 +112,7 @@ def score_low(
 
     def room(text: str) -> float | None:
         # What recorded nodes take is not known before, but only a method in JSON reads them, no written rule.
-        return None if has_nodes(decisions) and _reads_nodes(text) else most_mb
+        return None if has_nodes(decisions) and is_json(text) else most_mb
 
     def ask(tune: int, limit_s: float, text: str = source) -> LowScore:
         answer = pool.submit(
@@ -158,7 +158,7 @@ def score_low(
 def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> dict[str, Any]:
     """Score a rule in this process, its numbers tuned if that is wanted; what `score_low` calls in a worker."""
     recorded = None if decisions is None else _prepared(decisions, measure)
-    if decisions is not None and _reads_nodes(source) and has_nodes(Path(decisions)):
+    if decisions is not None and is_json(source) and has_nodes(Path(decisions)):
         _nodes(decisions)  # what happens here does not count against the method
     started = time.process_time()
     try:
@@ -191,10 +191,6 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None, path: str
     f_lf, regret = yardstick.f_lf(chosen), yardstick.regret(chosen)
     behaviour = behaviour_of(chosen, decisions.offsets)
     return LowScore(f_lf=f_lf, regret=regret, sha=sha, behaviour=behaviour)
-
-
-def _reads_nodes(text: str) -> bool:
-    return text.lstrip().startswith("{")
 
 
 @lru_cache(maxsize=1)

@@ -196,6 +196,11 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
     raise RuleError(f"There is no rule {reference!r}: it is no file and no registered name; {hint}.")
 
 
+def is_json(text: str) -> bool:
+    """Whether the text of a method is JSON; no rule begins so."""
+    return text.lstrip().startswith("{")
+
+
 def method_of(text: str, name: str = "rule") -> Method:
     """Return the method a text holds: one of `Method.text`, so JSON, settings of RPB or the source of a rule.
 
@@ -203,7 +208,7 @@ def method_of(text: str, name: str = "rule") -> Method:
     """
     if _SETTINGS.match(text):
         return TunedRpb.of_text(text, name)
-    if not text.lstrip().startswith("{"):  # as no rule does
+    if not is_json(text):
         return RuleMethod(name=name, source=text)
     try:
         data = json.loads(text)
