@@ -29,7 +29,7 @@ DEEPEST: Final = 2
 """How often what is gathered may gather itself."""
 
 LEVELS: Final = 16
-"""Operators above a token, the nearest ones, that its place in the tree is told by."""
+"""Operators above a token, the nearest ones, that give its place in the tree."""
 
 FORBIDDEN: Final = -1e9
 """Added to the logit of a token that may not come next: its probability is 0."""

@@ -132,7 +132,7 @@ def _outcome(future: Future[Any], instance: str, config: TmdpConfig) -> dict[str
     try:
         result = SolveResult.model_validate(future.result())
     except WorkerFailure as failure:
-        if failure.kind != "timeout":  # the machine's fault, or ours: nothing that another run would repeat
+        if failure.kind != "timeout":  # a lost worker or an error says nothing about the episode
             raise
         return {"rejected": f"{instance}: {failure}"}
     if result.finished:
