@@ -5,12 +5,12 @@
 
 Each of `--searches` runs without reference rules, once for each of `--search-seeds` seeds, with the settings of the
 family's preset `quick`, and SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other
-settings, such as `bife,low.tune=0`, and `screened` is `random` with as much F_LF screening as `symbolic` has: each of
-its rules is the one of highest F_LF of as many formulas drawn as `symbolic` breeds for a rule. The first of the
-searches has the preset's budget of samples. All others, and the tuning of RPB, are stopped at equal cost instead: when
-their solves, expert samples included, have taken as many CPU seconds as those of the first did in the median over its
-seeds; a generation that is under way is completed. Of the best that a search found validation chooses one, as in
-`bife run`.
+settings, such as `bife,low.tune=0`, in which `{seed}` is its seed, and `screened` is `random` with as much F_LF
+screening as `symbolic` has: each of its rules is the one of highest F_LF of as many formulas drawn as `symbolic` breeds
+for a rule. The first of the searches has the preset's budget of samples. All others, and the tuning of RPB, are stopped
+at equal cost instead: when their solves, expert samples included, have taken as many CPU seconds as those of the first
+did in the median over its seeds; a generation that is under way is completed. Of the best that a search found
+validation chooses one, as in `bife run`.
 
 All final rules are evaluated in one interleaved run with RPB, tuned RPB, pscost, the family's published rule,
 `general` without and with its budget, and `--rules` (names or files), on `--instances` held-out instances drawn by
@@ -165,7 +165,7 @@ def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float 
     """Return the settings of one of `--searches`, bounded by CPU seconds of solves if they are given."""
     from flows.cli.options import assignment
 
-    name, *settings = search.split(",")
+    name, *settings = search.replace("{seed}", str(seed)).split(",")
     bound = {"search.samples": MOST_SAMPLES, "budget.solver_s": budget_s} if budget_s else {}
     own = {"search.method": "random" if name == SCREENED else name, "search.seed": seed}
     return with_overrides(config, own | bound | dict(map(assignment, settings)))
