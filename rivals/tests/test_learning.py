@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,11 +15,12 @@ import pytest
 pytest.importorskip("jax", reason="training needs the extra `learned` of bife-rivals")
 
 import mlflow
-from bife_rivals import gnn_model, learning
+from bife_rivals import curve, gnn_model, learning
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples, join
 from bife_rivals.learning import STATE, State, TrainingConfig, begin, epochs, measure
+from bife_rivals.networks import GnnMethod
 
 from bife_core import InProcess, collect_decisions, load_method, open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
@@ -114,6 +116,22 @@ def test_it_stops_early_and_lowers_its_rate(
     assert [state.idle for state in states] == [0, 1, 2, 3, 4], "the first epoch is progress"
     assert states[-1].rate == pytest.approx(0.04 * 1e-3)
     assert states[-1].best_loss == 1.0
+
+
+def test_a_learning_curve_counts_held_back_samples_of_other_instances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = "--size tiny --samples 8 16 --held-back 8 --per-instance 8 --steps 1 --epochs 1 --workers 1"
+    monkeypatch.setattr(sys, "argv", ["curve", *asked.split()])
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    curve.main()
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["samples"], row["held_back"]) for row in rows] == [(8, 8), (16, 8)]
+    assert rows[0]["record_s"] <= rows[1]["record_s"]
+    for row in rows:
+        method = load_method(Path(row["file"]))
+        assert isinstance(method, GnnMethod)
+        assert 0 <= row["accuracy_1"] <= row["accuracy_10"] <= 1
 
 
 @pytest.mark.long

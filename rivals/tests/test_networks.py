@@ -20,6 +20,7 @@ from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 from bife_core.testing import check_method
 
+NETWORKS = Path(__file__).parents[1] / "networks"
 GOLDEN = Path(__file__).parents[2] / "tests" / "data" / "golden" / "cauctions_0.mps.gz"
 Weights = dict[str, np.ndarray[Any, Any]]
 
@@ -171,3 +172,10 @@ def test_it_is_a_value_and_a_file(tmp_path: Path) -> None:
         (tmp_path / "wrong.json").write_text(json.dumps({"kind": "gnn", "weights": wrong}))
         with pytest.raises(RuleError, match=r"no safetensors file|have other arrays: .*norm.edges.scale"):
             bife_core.load_method(tmp_path / "wrong.json")
+
+
+@pytest.mark.parametrize("path", sorted(NETWORKS.glob("*.json")), ids=lambda path: path.stem)
+def test_the_trained_networks_score(path: Path, nodes: tuple[Node, ...]) -> None:
+    network = bife_core.load_method(path)
+    assert isinstance(network, NodeMethod)
+    assert np.ptp(network.score(nodes[0])) > 0.1
