@@ -22,6 +22,7 @@ from bife_core.generators.base import Draft, FeatureRange, Message, PromptContex
 from bife_core.generators.config import Prompts
 from bife_core.generators.formula import formula
 from bife_core.generators.parsing import without_reasoning
+from bife_core.methods.loading import code_of
 from bife_core.search.population import by_high_fidelity, ranked
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
 from bife_core.values import digest_of
@@ -88,7 +89,7 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
 
 def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
     thought = _description(parent, context) or "Its author left no description."
-    fields = {"number": number, "thought": thought, "source": (parent.source or "").strip()}
+    fields = {"number": number, "thought": thought, "source": code_of(parent.source or "").strip()}
     if context is None:
         return _template("parent").substitute(fields).strip()
     shown = "\n\n".join(part for part in (scores(parent, context), context.executions.get(parent.id)) if part)
@@ -121,16 +122,18 @@ def assemble(
         "first": "First",
         "sentence": "",
     }
-    fitting = facts is not None and facts.fitting
+    fitting, kind = facts is not None and facts.fitting, context.benchmark.replace("_", " ")
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
-    parts = [
-        _template("problem").substitute(table, benchmark=context.benchmark.replace("_", " ")),
-        _operator(operator, request).substitute(
-            count=len(request.parents), parents=parents, hints=hints, standing=_standing(request, facts)
-        ),
-    ]
-    if facts is not None:
-        parts = _with_facts(parts, request, facts)
+    task = _operator(operator, request).substitute(
+        count=len(request.parents), parents=parents, hints=hints, standing=_standing(request, facts)
+    )
+    before, behind = ([], []) if facts is None else _known(request, facts)
+    if request.frame is not None:
+        known = "\n\n".join(part.strip() for part in (*before, *behind))
+        filled = Template(request.frame).substitute(benchmark=kind, task=task, known=known)
+        return (Message(role="user", content=filled.strip() + "\n"),)
+    # What is the same for all rules of a search comes first: providers bill such a beginning at less.
+    parts = [_template("problem").substitute(table, benchmark=kind), *before, task, *behind]
     if not isinstance(request, ReflectionRequest):
         if facts is not None:
             table |= {"first": _THINKING, "sentence": _SENTENCE}
@@ -165,13 +168,9 @@ def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
     return "a rule that works"
 
 
-def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContext) -> list[str]:
-    """Return problem and operator with what is known put before, between and behind them.
-
-    What is the same for all rules of a search comes first: providers bill such a beginning at a fraction of the price.
-    """
-    problem, operator = parts
-    facts, behind = [], []
+def _known(request: WrittenRequest, context: PromptContext) -> tuple[list[str], list[str]]:
+    """Return what is known, before and behind the operator's part."""
+    facts, behind = list[str](), list[str]()
     sampled = not isinstance(request, ReflectionRequest)
     best = by_high_fidelity(context.earlier)[:1] if sampled and request.parents else ()
     best = tuple(rule for rule in best if rule.id not in {parent.id for parent in request.parents})
@@ -193,7 +192,7 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
     stands += [_parent(len(request.parents) + 1, rule, context) for rule in best]
     if stands:
         behind.append("\n\n".join(("# Where the search stands", *stands)))
-    return [problem, *facts, operator, *behind]
+    return facts, behind
 
 
 def assemble_repair(rejected: Draft, reason: str) -> tuple[Message, ...] | None:

@@ -201,6 +201,11 @@ def is_json(text: str) -> bool:
     return text.lstrip().startswith("{")
 
 
+def code_of(text: str) -> str:
+    """Return the Python in a text that holds a method: all of it, or the field `source` of its JSON."""
+    return str(json.loads(text).get("source", text)) if is_json(text) else text
+
+
 def method_of(text: str, name: str = "rule") -> Method:
     """Return the method a text holds: one of `Method.text`, so JSON, settings of RPB or the source of a rule.
 

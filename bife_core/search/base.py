@@ -222,6 +222,7 @@ class BaseSearch(ABC):
         source: str | None = None,
         prompt: str | None = None,
         training: dict[str, Any] | None = None,
+        frame: str | None = None,
     ) -> SampleRequest:
         """Return the request for the sample at `position` of the generation under way; see `SampleRequest`."""
         name = sample_id(self.generation, position)
@@ -235,6 +236,7 @@ class BaseSearch(ABC):
             scored=self.low_fidelity,
             source=source,
             prompt=prompt,
+            frame=frame,
             fit=self.fit(position, operator, parents),
             training=training,
             number=self._used + position,

@@ -68,7 +68,12 @@ class Fit(Value):
 
 
 class _Written(Value):
-    """What requests for a rule and for a reflection share; `hints` are texts for the generator, such as reflections."""
+    """What requests for a rule and for a reflection share; `hints` are texts for the generator, such as reflections.
+
+    `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
+    ``$count`` (of parents) are filled in. `frame` is all that stands around it, for rules that are no branching rules:
+    ``$benchmark``, ``$task`` (the operator's part) and ``$known`` (what is known of the instances and earlier rules).
+    """
 
     id: str
     generation: int
@@ -76,16 +81,16 @@ class _Written(Value):
     parents: tuple[Sample, ...] = ()
     hints: tuple[str, ...] = ()
     prompt: str | None = None
+    frame: str | None = None
     seed: int
 
 
 class SampleRequest(_Written):
     """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
-    With `source` the rule is given and no generator is asked.
-    `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-    ``$count`` (of parents) are filled in. `fit` says how a rule by operator `fit` is found, `training` what the
-    search's own function `train` is given to find it. `number` counts the rules that were asked for before it.
+    With `source` the rule is given and no generator is asked. `fit` says how a rule by operator `fit` is found,
+    `training` what the search's own function `train` is given to find it. `number` counts the rules that were asked
+    for before it.
     """
 
     kind: Literal["sample"] = "sample"

@@ -1,22 +1,23 @@
 """A search for rules that score cuts: formulas bred by F_HF alone, since no recorded decision says what a cut is worth.
 
-It begins with the score of SCIP's `hybrid` and with formulas drawn at random. In each generation rules are crossed and
-varied in turn, parents are drawn by rank, every valid rule is evaluated in the solver, and the N best survive. What
-branches beside is a setting, so that a found branching rule and a cut rule can be searched for together.
+It begins with the score of SCIP's `hybrid` and with formulas drawn at random, or written by the search's generator. In
+each generation rules are crossed and varied in turn, parents are drawn by rank, every valid rule is evaluated in the
+solver, and the N best survive. What branches beside is a setting, so that a found branching rule and a cut rule can be
+searched for together.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationError
 
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.methods.loading import load_method
+from bife_core.methods.loading import code_of, is_json, load_method
+from bife_core.rules.language import FUNCTION_NAME
 from bife_core.search import (
     Answered,
     BaseSearch,
@@ -30,7 +31,8 @@ from bife_core.search import (
 )
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity
-from bife_core.values import Value
+from bife_core.values import Value, describe
+from bife_rivals import prompt
 from bife_rivals.cut_rule import CUT_FEATURES, CUT_FUNCTION, HYBRID, CutRule
 
 _MOST_NODES: Final = 60
@@ -49,6 +51,10 @@ class CutOptions(Value):
     branching: Annotated[AnyMethod, BeforeValidator(_loaded)] = Field(
         ScipMethod(name=RPB),
         description="What branches beside the cut rules: a reference, or a method's JSON.",
+    )
+    writer: Literal["grammar", "model"] = Field(
+        "grammar",
+        description="Who writes: a grammar, or the search's generator, a language model, by prompts.",
     )
 
 
@@ -92,9 +98,13 @@ class CutSearch(BaseSearch):
     def _request(self, position: int, operator: str) -> SampleRequest:
         parents = {"draw": "i1", "cross": "e2", "vary": "m1"}[operator]
         chosen = self.choose_parents(parents)
+        if self.options.writer == "model":
+            return self.sample_request(
+                position, operator, chosen, prompt=prompt(f"cuts_{operator}"), frame=prompt("cuts")
+            )
         training = {
             "seed": sample_seed(self.config.drawn, sample_id(self.generation, position)),
-            "parents": [parent.source for parent in chosen],
+            "parents": [code_of(parent.source or "") for parent in chosen],
             "branching": self.options.branching.model_dump(mode="json"),
         }
         return self.sample_request(position, operator, chosen, training=training)
@@ -103,7 +113,7 @@ class CutSearch(BaseSearch):
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Draw a formula, or make one of its parents'."""
         rng = np.random.Generator(np.random.PCG64(training["seed"]))
-        parents = [json.loads(text)["source"] for text in training["parents"]]
+        parents = training["parents"]
         formula = bred(rng, parents)
         source, branching = f"def {CUT_FUNCTION}(cut):\n    return {formula}\n", training["branching"]
         return {"source": _text(source, branching), "thought": f"Scores a cut by {words(formula)}."}
@@ -115,10 +125,24 @@ class CutSearch(BaseSearch):
                 self.update(solved_sample(sample, answer))
             self._waiting = ()
         else:
-            self._waiting = tuple(sample for sample in self.admit(answered) if sample.valid)
+            entered = [self._as_method(sample) for sample in self.admit(answered) if sample.valid]
+            self._waiting = tuple(sample for sample in entered if sample.valid)
         if not self._waiting:
             self.alive = by_high_fidelity(self.samples)[: self.config.population]
             self.end_generation()
+
+    def _as_method(self, sample: Sample) -> Sample:
+        """Return a rule as a model wrote it as the method it is to be, or with the reason why it cannot be one."""
+        written = sample.source or ""
+        if self.options.writer == "grammar" or is_json(written):
+            return sample
+        source = written.replace(FUNCTION_NAME, CUT_FUNCTION)
+        try:
+            known = {"source": _text(source, self.options.branching.model_dump())}
+        except ValidationError as error:
+            known = {"failure": describe(error)}
+        self.update(sample := sample.model_copy(update=known))
+        return sample
 
 
 def bred(rng: np.random.Generator, parents: list[str]) -> str:

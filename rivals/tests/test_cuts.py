@@ -18,12 +18,14 @@ from bife_core import open_benchmark, solve
 from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, SearchConfig
 from bife_core.features import N_FEATURES
+from bife_core.generators import PromptContext
+from bife_core.generators.prompting import assemble
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import method_of
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES
 from bife_core.scip.reading import read_model
-from bife_core.search import open_search
+from bife_core.search import Answer, SampleRequest, open_search
 from bife_core.testing import World, check_method, check_search, drive
 
 RULE = RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source)
@@ -181,3 +183,29 @@ def test_every_rule_is_evaluated_and_carries_the_branching() -> None:
     rule = method_of(text, "g00-c01")
     assert isinstance(rule, CutRule)
     assert (rule.name, rule.branching) == ("g00-c01", RULE)
+
+
+def test_a_model_writes_cut_rules() -> None:
+    options = {"writer": "model"}
+    search = open_search(SearchConfig(method="cuts", samples=4, initial=2, population=2, options=options))
+
+    def prompt(request: SampleRequest) -> str:
+        return assemble(request, PromptContext(benchmark="set_covering"))[0].content
+
+    hybrid, good, _ = search.ask()
+    assert "cut[15] in_pool" in prompt(good)
+    assert "$" not in prompt(good)
+    code = "def candidate_variable_score(cut):\n    return {}"
+    written = [hybrid.source, code.format("cut[0] * cut[2]"), code.format("cut[16]")]
+    search.tell(
+        [Answer(id=request.id, source=text) for request, text in zip(search.ask(), written, strict=True)]
+    )
+    assert "features 0 to 15" in search.samples[-1].failure
+    assert [request.id for request in search.ask()] == [hybrid.id, good.id]
+    rule = method_of(search.ask()[1].sample.source)
+    assert isinstance(rule, CutRule)
+    assert rule.source == "def cut_score(cut):\n    return cut[0] * cut[2]"
+    search.tell([Answer(id=request.id, f_hf=-1.0) for request in search.ask()])
+    assert [request.operator for request in search.ask()] == ["cross", "vary"]
+    for request in search.ask():
+        assert "```python\ndef cut_score(cut):\n    return cut[0]" in prompt(request)
