@@ -11,7 +11,7 @@ import math
 ROWS, POSITIVE, NEGATIVE, SLACK = 3, 8, 13, 18
 UP, DOWN, RATIO, SUM, PRODUCT = 20, 21, 22, 23, 24
 CUTOFFS_UP, CUTOFFS_DOWN, RATE_UP, RATE_DOWN, MEAN_LENGTH = 25, 26, 27, 28, 29
-TIGHT_ROWS, WEIGHT_BY_SIZE, WEIGHT_BY_CANDIDATES, WEIGHT_BY_DUAL = 48, 54, 60, 66
+TIGHT_ROWS, WEIGHT_BY_DUAL = 48, 66
 SHARE_BY_CANDIDATES, MEAN_SHARE_BY_CANDIDATES, SHARE_BY_DUAL, MEAN_SHARE_BY_DUAL = 61, 62, 67, 68
 
 
@@ -32,33 +32,6 @@ def active_rows(variable_features) -> float:
     faster feasibility of mixed integer linear programs" (2007): each tight row counts one.
     """
     return variable_features[TIGHT_ROWS]
-
-
-def active_rows_by_candidates(variable_features) -> float:
-    """Tight rows the variable appears in, each weighted by one over its sum over unfixed integer variables.
-
-    Origin: after the active-constraint methods of Patel and Chinneck (2007), which count only variables still
-    free to branch on. The weight is that of Khalil et al. (2016).
-    """
-    return variable_features[WEIGHT_BY_CANDIDATES]
-
-
-def active_rows_by_dual(variable_features) -> float:
-    """Tight rows the variable appears in, each weighted by its dual value.
-
-    Origin: after the active-constraint methods of Patel and Chinneck (2007), with the dual weight of Khalil et
-    al. (2016).
-    """
-    return variable_features[WEIGHT_BY_DUAL]
-
-
-def active_rows_by_size(variable_features) -> float:
-    """Tight rows the variable appears in, each weighted by one over the sum of its coefficients.
-
-    Origin: after the active-constraint methods of Patel and Chinneck (2007): a row with little room left to
-    others counts more. The weight is that of Khalil et al. (2016).
-    """
-    return variable_features[WEIGHT_BY_SIZE]
 
 
 def cutoff_rate(variable_features) -> float:
