@@ -23,9 +23,10 @@ One JSON object a line: the cost of each search; for each search and method {fam
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
 instances, proofs, proofs_rpb, share}; for each pair of searches {searches, mean_ratios, ranges, counts, p_value}, a
 two-sided permutation test of the difference between their mean log ratios over searches, exact up to 10 seeds each,
-which speaks of other seeds on these instances. `version` is the commit, of the store's earlier runs too where it
-differs. Everything is kept in `--store`, and the same command goes on where it was stopped; `--only-search` ends after
-the searches, so that families can be done in pieces.
+which speaks of other seeds on these instances, and {ratio, ci_low, ci_high, p_rules} of the first one's costs over the
+second's, both as means over the rules of a search, which speaks of these rules on other instances. `version` is the
+commit, of the store's earlier runs too where it differs. Everything is kept in `--store`, and the same command goes on
+where it was stopped; `--only-search` ends after the searches, so that families can be done in pieces.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.evaluation.choosing import choose
-from bife_core.evaluation.metrics import method_table
+from bife_core.evaluation.comparing import branched
+from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.fidelity.measures import Yardstick
 from bife_core.fidelity.solving import Solving
@@ -67,6 +69,7 @@ from bife_core.sandbox import WorkerPool
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.symbolic import SymbolicOptions
 from bife_core.search.types import WrittenRequest
+from bife_core.stats import ratio_interval, signed_rank_test
 from bife_core.store import Store
 from bife_core.symbolic.fitting import Columns
 from bife_core.tuning import tune_rpb
@@ -238,6 +241,8 @@ def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[
     for one in summary.comparisons:
         rows[summary.methods[one.method].identity] |= beside_rpb(one)
     logs: dict[str, list[float]] = {}
+    rules: dict[str, list[str]] = {}
+    known_as = {method.identity: label for label, method in summary.methods.items()}
     for name, method, seed in measured:
         line: dict[str, Any] = {"method": name} | ({} if seed is None else {"search_seed": seed})
         line |= rows[RPB if method is None else method.identity]
@@ -250,10 +255,23 @@ def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[
             line |= {"ratio": 1.0, "finding": "undecided", "note": f"{name} {why}"}
         if seed is not None and "ratio" in line:
             logs.setdefault(name, []).append(math.log(line["ratio"]))
+            rules.setdefault(name, []).append(known_as[RPB if method is None else method.identity])
         yield line
     yield {"reused": summary.reused, "failures": summary.failures, "mismatches": summary.mismatches}
     for pair in combinations(logs, 2):
-        yield {"searches": pair} | between(*(logs[name] for name in pair))
+        between_rules = on_instances(summary, *(rules[name] for name in pair))
+        yield {"searches": pair} | between(*(logs[name] for name in pair)) | between_rules
+
+
+def on_instances(summary: EvaluationSummary, one: list[str], other: list[str]) -> dict[str, Any]:
+    """Return the ratio of the costs of some methods to those of others, both as means over them, with its interval."""
+    frame = branched(summary.frame)
+    logs = np.log(METRICS[summary.protocol.metric].of(frame))
+    costs = frame.assign(cost=logs).pivot_table("cost", "group", "method")
+    difference = costs[one].mean(axis="columns") - costs[other].mean(axis="columns")
+    found = ratio_interval(difference)
+    ends = {name: end and round(end, 3) for name, end in (("ci_low", found.low), ("ci_high", found.high))}
+    return {"ratio": round(found.ratio, 3), **ends, "p_rules": round(signed_rank_test(difference), 5)}
 
 
 def between(one: Sequence[float], other: Sequence[float]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from bife_core.rules import BENCHMARK_RULES
 
 _BESIDE: Final = "ratio ci_low ci_high p_adjusted wins groups instances share note"
 _COMPARED: Final = f"method search_seed cpu_s nodes branching solved {_BESIDE}"
-_PAIRS: Final = "family size solver searches mean_ratios ranges counts p_value"
+_PAIRS: Final = "family size solver searches mean_ratios ranges counts p_value ratio ci_low ci_high p_rules"
 _SECONDS: Final = "collection_s generation_s f_lf_s f_hf_s design_s solver_s"
 _COST: Final = f"family search search_seed {_SECONDS} solved samples"
 _SHIFTED: Final = "sgm_cpu_s sgm_cpu_s_ratio sgm_nodes sgm_nodes_ratio"

@@ -52,6 +52,8 @@ def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb() -> None:
     assert (rows[0]["groups"], rows[0]["proofs"], rows[0]["proofs_rpb"], rows[0]["wins"]) == (3, 3, 3, 3)
     assert (facts["failures"], pair["searches"]) == ((), ("a", "b"))
     assert pair["mean_ratios"] == [0.5, round(math.sqrt(0.5), 3)]
+    assert [pair[name] for name in ("ratio", "ci_low", "ci_high")] == [round(math.sqrt(0.5), 3)] * 3
+    assert pair["p_rules"] == 0.25, "three instances of three, both sides"
 
 
 def test_the_head_table_has_the_median_of_the_seeds_with_their_range(
