@@ -13,11 +13,12 @@ did in the median over its seeds; a generation that is under way is completed. O
 validation chooses one, as in `bife run`.
 
 All final rules are evaluated in one interleaved run with RPB, tuned RPB, pscost, the family's published rule,
-`general` without and with its budget, and `--rules` (names or files), on `--instances` held-out instances drawn by
-`--instances-seed` with each of the SCIP seeds `--seeds`, by the preset's limit and metric, at its size or at `--size`,
-under each of `--solvers`. A search that found no rule counts with RPB's costs, ratio 1, and its line says so. With
-`--oracle` SCIP's full strong branching solves too: a method's `share` is the fraction of the gap between RPB and
-strong branching without its own time that it closes, in logarithms, over the solves that strong branching finished.
+`general` without and with its budget, and `--rules` (names or files, in which `{family}` is the family), on
+`--instances` held-out instances drawn by `--instances-seed` with each of the SCIP seeds `--seeds`, by the preset's
+limit and metric, at its size or at `--size`, under each of `--solvers`. A search that found no rule counts with RPB's
+costs, ratio 1, and its line says so. With `--oracle` SCIP's full strong branching solves too: a method's `share` is the
+fraction of the gap between RPB and strong branching without its own time that it closes, in logarithms, over the solves
+that strong branching finished.
 
 One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
@@ -128,7 +129,8 @@ def main() -> None:
             if budget_s:
                 found.append(Measured("tuned_rpb", tuned(config, budget_s, home)))
             published = [name for name in (BENCHMARK_RULES.get(family),) if name]
-            names = [*options.rules, *published, *OTHERS, *([ORACLE] if options.oracle else [])]
+            given = [rule.replace("{family}", family) for rule in options.rules]
+            names = [*given, *published, *OTHERS, *([ORACLE] if options.oracle else [])]
             found += [Measured(name, load_method(name)) for name in dict.fromkeys([*names, RPB])]
             for solver in options.solvers:
                 sized = {"instances.size": options.size} if options.size else {}
