@@ -178,11 +178,12 @@ def _known(request: WrittenRequest, context: PromptContext) -> tuple[list[str], 
     if context.instances:
         listed = "\n".join(f"- {sentence}" for sentence in context.instances)
         facts.append(_template("instances").substitute(instances=listed))
-    if context.low and (request.parents or earlier or context.features):
+    framed = request.frame is not None  # which then says itself how scores and tables are read
+    if not framed and context.low and (request.parents or earlier or context.features):
         facts.append(_template("scores").substitute(low=context.low, high=context.high))
     if context.fitting and sampled:
         facts.append(_template("fitted").template)
-    if any(context.executions.values()):
+    if not framed and any(context.executions.values()):
         facts.append(_template("execution").template)
     if context.theme:
         behind.append(_template("theme").substitute(theme=context.theme))
