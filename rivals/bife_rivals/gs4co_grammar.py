@@ -40,6 +40,7 @@ class GraphGrammar(Grammar):
     """Variables are features of variables, rows and edges; functions gather."""
 
     functions: ClassVar[tuple[str, ...]] = GATHERING
+    names: ClassVar[tuple[str, ...]] = NAMES
 
     variables: int = len(NAMES)
     soft_length: int = 32
@@ -66,10 +67,6 @@ class GraphGrammar(Grammar):
             missing += int(self.leaves <= tokens[at] < self.gathering) - int(tokens[at] < self.leaves)
             at += 1
         return at
-
-    def leaf(self, token: int, read: str) -> str:
-        """Return the name of a feature."""
-        return NAMES[token]
 
     def parsed(self, text: str) -> list[int]:
         """Return the tokens of a formula, or raise a `ValueError` that says what is none.

@@ -6,15 +6,17 @@ of what follows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from bife_core.decisions.nodes import nodes_of
 from bife_core.decisions.recorded import Decisions
@@ -24,10 +26,11 @@ from bife_rivals.gs4co_samples import GraphSamples
 from bife_rivals.symb4co import Run
 from bife_rivals.symb4co_grammar import Floats, Integers
 from bife_rivals.symb4co_policy import Batch, Objective
-from bife_rivals.symb4co_training import Training, split
+from bife_rivals.symb4co_training import Training
 
 LAYERS: Final = 4
 HEADS: Final = 4
+_ADAM: Final = optax.scale_by_adam()
 Weights = dict[str, Any]
 
 
@@ -103,11 +106,11 @@ class GraphPolicy:
 
     def update(self, batch: GraphBatch, advantages: Floats, objective: Objective, rate: float) -> None:
         """Change the parameters by one step of Adam."""
-        self.updates += 1
         given = (batch.tokens, batch.lengths, batch.log_probability, batch.places, batch.added, advantages)
-        self.parameters, self.moments = _adam(
+        self.parameters, self.moments = _updated(
             self.parameters, self.moments, self.updates, rate, given, objective
         )
+        self.updates += 1
 
 
 def _normal(x: Any) -> Any:
@@ -159,18 +162,13 @@ def loss(w: Weights, given: tuple[Any, ...], objective: Objective) -> Any:
 
 
 @partial(jax.jit, static_argnames="objective")
-def _adam(
+def _updated(
     w: Weights, moments: Any, count: Any, rate: Any, given: tuple[Any, ...], objective: Objective
 ) -> tuple[Weights, Any]:
+    """Return parameters and moments after one more update than `count`."""
     slope = jax.grad(loss)(w, given, objective)
-    first = {name: 0.9 * x + 0.1 * slope[name] for name, x in moments[0].items()}
-    second = {name: 0.999 * x + 0.001 * slope[name] ** 2 for name, x in moments[1].items()}
-
-    def moved(name: str) -> Any:
-        mean, square = first[name] / (1.0 - 0.9**count), second[name] / (1.0 - 0.999**count)
-        return w[name] - rate * mean / (jnp.sqrt(square) + 1e-8)
-
-    return {name: moved(name) for name in w}, (first, second)
+    steps, adam = _ADAM.update(slope, optax.ScaleByAdamState(count, *moments))
+    return {name: w[name] - rate * steps[name] for name in w}, (adam.mu, adam.nu)
 
 
 class GraphTraining(Training):
@@ -184,12 +182,10 @@ class GraphTraining(Training):
         super().__init__(run, Decisions.load(path))
         self._path = path
 
-    @cached_property
-    def judges(self) -> tuple[GraphSamples, GraphSamples]:
-        """Training and validation samples."""
-        nodes, (training, validation) = list(nodes_of(self._path)), split(self.decisions)
-        cut = len(training)
-        return GraphSamples(training, nodes[:cut]), GraphSamples(validation, nodes[cut:])
+    def samples(self) -> Callable[[Decisions], GraphSamples]:
+        """Return what is called with one part of the decisions after the other."""
+        nodes = nodes_of(self._path)
+        return lambda part: GraphSamples(part, list(islice(nodes, len(part))))
 
     def method(self, tokens: Sequence[int], depth: int | None) -> GraphRule:
         """Return an expression as a method."""

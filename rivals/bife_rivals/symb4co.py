@@ -142,7 +142,7 @@ class Symb4CoSearch(BaseSearch):
     @staticmethod
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Train a run, or find it trained, and return its expression of a rank."""
-        # Here, for it is compiled when it is imported.
+        # Here, for that file imports this one.
         from bife_rivals.symb4co_training import Training, rule_of, trained
 
         assert decisions is not None

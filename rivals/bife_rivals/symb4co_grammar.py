@@ -16,6 +16,7 @@ import numpy.typing as npt
 from bife_core.features import FEATURES, N_FEATURES
 
 OPERATORS: Final = ("+", "-", "*")
+COMBINED: Final = (np.add, np.subtract, np.multiply)
 CONSTANTS: Final = (2.0, 5.0, 10.0, 0.1, 0.2, 0.5)
 """As published; more of both are an option there."""
 
@@ -34,6 +35,7 @@ class Grammar:
 
     functions: ClassVar[tuple[str, ...]] = ()
     """Names of what takes one operand."""
+    names: ClassVar[tuple[str, ...]] = tuple(feature.name for feature in FEATURES)
 
     variables: int = N_FEATURES
     least: int = 4
@@ -74,8 +76,8 @@ class Grammar:
             added[self.leaves :] = penalty
         return added
 
-    def formula(self, tokens: Sequence[int], read: str = "variable_features[{}]") -> str:
-        """Return an expression in infix order; `read` is how a variable is written.
+    def formula(self, tokens: Sequence[int], read: str = "") -> str:
+        """Return an expression in infix order; `read` is how a variable is written, by default by its name.
 
         Examples
         --------
@@ -85,7 +87,7 @@ class Grammar:
         parts: list[tuple[str, str]] = []
         for token in reversed(tokens):
             if token < self.variables:
-                parts.append((self.leaf(token, read), ""))
+                parts.append((read.format(token) or self.names[token], ""))
             elif token < self.leaves:
                 parts.append((repr(CONSTANTS[token - self.variables]), ""))
             elif token >= self.leaves + len(OPERATORS):
@@ -101,18 +103,6 @@ class Grammar:
                     right = f"({right})"
                 parts.append((f"{left} {sign} {right}", sign))
         ((text, _),) = parts
-        return text
-
-    def leaf(self, token: int, read: str) -> str:
-        """Return how a variable is written."""
-        return read.format(token)
-
-    def words(self, tokens: Sequence[int]) -> str:
-        """Return an expression with the names of the features."""
-        text = self.formula(tokens, "<{}>")
-        for token in set(tokens):
-            if token < self.variables:
-                text = text.replace(f"<{token}>", FEATURES[token].name)
         return text
 
 

@@ -5,13 +5,14 @@ with them. Every few steps the best of a batch are measured on validation sample
 and when it ends. A checkpoint holds all there is to know: a run that was killed goes on to the same weights.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -22,21 +23,22 @@ import numpy.typing as npt
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError
+from bife_core.fidelity.measures import chosen_rows
 from bife_core.files import write_whole
-from bife_core.jit import jit_for
 from bife_core.methods.scorer import BaseScorer
 from bife_core.values import Value, digest_of
 from bife_rivals.scaled_rule import ScaledRule, scaled
 from bife_rivals.symb4co import Run
-from bife_rivals.symb4co_grammar import CONSTANTS, OPERATORS, Grammar
+from bife_rivals.symb4co_grammar import COMBINED, CONSTANTS, Grammar
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
 
 _VALIDATION_SHARE: Final = 2 / 7
 """400 of 1,400 expert samples, as published."""
 _CHECKPOINT_S: Final = 30.0
-_CONSTANTS: Final = np.array(CONSTANTS, dtype=np.float32)
-_COUNT: Final = len(CONSTANTS)
-_PLUS, _MINUS, _ = range(len(OPERATORS))
+_PART: Final = 200
+"""Samples that are worked on at a time: what expressions make of their nodes is to fit into memory."""
+
+Floats = npt.NDArray[np.float64]
 
 
 class Found(Value):
@@ -47,81 +49,52 @@ class Found(Value):
     choices: int
 
 
-@jit_for(
-    "void(int64[:,::1], int64[::1], float32[:,::1], int64[::1], boolean[::1], int64, int64[::1], uint64[::1])"
-)
-def _judge(tokens, lengths, columns, offsets, best, variables, right, choices):
-    """Count for each expression the samples in which it chooses a best candidate, and hash its choices."""
-    widest = 0
-    for sample in range(len(offsets) - 1):
-        widest = max(widest, offsets[sample + 1] - offsets[sample])
-    stack = np.empty((tokens.shape[1] // 2 + 2, widest), dtype=np.float32)
-    leaves = variables + _COUNT
-    for sample in range(len(offsets) - 1):
-        start = offsets[sample]
-        size = offsets[sample + 1] - start
-        for row in range(len(tokens)):
-            top = -1
-            for place in range(lengths[row] - 1, -1, -1):
-                token = tokens[row, place]
-                if token < variables:
-                    top += 1
-                    for c in range(size):
-                        stack[top, c] = columns[token, start + c]
-                elif token < leaves:
-                    top += 1
-                    for c in range(size):
-                        stack[top, c] = _CONSTANTS[token - variables]
-                else:
-                    top -= 1
-                    if token == leaves + _PLUS:
-                        for c in range(size):
-                            stack[top, c] = stack[top + 1, c] + stack[top, c]
-                    elif token == leaves + _MINUS:
-                        for c in range(size):
-                            stack[top, c] = stack[top + 1, c] - stack[top, c]
-                    else:
-                        for c in range(size):
-                            stack[top, c] = stack[top + 1, c] * stack[top, c]
-            chosen = -1
-            highest = np.float32(-np.inf)
-            for c in range(size):
-                if stack[0, c] > highest:  # false for NaN
-                    highest = stack[0, c]
-                    chosen = c
-            choices[row] = choices[row] * np.uint64(1099511628211) + np.uint64(chosen + 1)
-            if chosen >= 0 and best[start + chosen]:
-                right[row] += 1
-
-
-class Samples:
-    """Expert samples as expressions read them: features scaled at each node, one after the other."""
+class Samples(ABC):
+    """Expert samples that expressions are evaluated on; `offsets` says where the candidates of each begin."""
 
     def __init__(self, decisions: Decisions) -> None:
-        self.count = len(decisions)
-        self._offsets, self._best = decisions.offsets, decisions.best
+        self.offsets, self.best = decisions.offsets, decisions.best
+
+    @abstractmethod
+    def scores(self, tokens: tuple[int, ...]) -> Any:
+        """Return the score an expression gives each candidate."""
+
+
+class ScaledSamples(Samples):
+    """Features are scaled at each node."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        super().__init__(decisions)
         nodes = np.split(decisions.matrix, decisions.offsets[1:-1])
         rows = np.concatenate([scaled(node) for node in nodes])
         self._columns = np.ascontiguousarray(rows.T, dtype=np.float32)
 
-    def judge(self, batch: Batch) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]:
-        """Return the imitation accuracy of each expression, and a hash of its choices."""
-        tokens, inverse = np.unique(batch.tokens, axis=0, return_inverse=True)
-        lengths = np.empty(len(tokens), dtype=np.int64)
-        lengths[inverse.ravel()] = batch.lengths
-        right, choices = np.zeros(len(tokens), dtype=np.int64), np.zeros(len(tokens), dtype=np.uint64)
-        variables = len(self._columns)
-        _judge(
-            np.ascontiguousarray(tokens),
-            lengths,
-            self._columns,
-            self._offsets,
-            self._best,
-            variables,
-            right,
-            choices,
-        )
-        return (right / self.count)[inverse.ravel()], choices[inverse.ravel()]
+    def scores(self, tokens: tuple[int, ...]) -> Any:
+        """Return the score an expression gives each candidate."""
+        variables, stack = len(self._columns), list[Any]()
+        for token in reversed(tokens):
+            if token < variables:
+                stack.append(self._columns[token])
+            elif token < variables + len(CONSTANTS):
+                stack.append(np.float32(CONSTANTS[token - variables]))
+            else:
+                stack.append(COMBINED[token - variables - len(CONSTANTS)](stack.pop(), stack.pop()))
+        return stack[0]
+
+
+def judged(parts: Sequence[Samples], batch: Batch) -> tuple[Floats, npt.NDArray[np.uint64]]:
+    """Return the imitation accuracy of each expression on all parts of the samples, and a hash of its choices."""
+    expressions = [tuple(batch.expression(row)) for row in range(len(batch.lengths))]
+    right, digests = dict.fromkeys(expressions, 0), {tokens: hashlib.sha256() for tokens in expressions}
+    with np.errstate(all="ignore"):  # what overflows is not chosen
+        for part in parts:
+            for tokens, digest in digests.items():
+                chosen = chosen_rows(np.asarray(part.scores(tokens), dtype=np.float64), part.offsets)
+                right[tokens] += int(np.count_nonzero(part.best[chosen] & (chosen >= 0)))
+                digest.update(chosen.tobytes())
+    count = sum(len(part.offsets) - 1 for part in parts)
+    choices = [int.from_bytes(digests[tokens].digest()[:8], "big") for tokens in expressions]
+    return np.array([right[tokens] for tokens in expressions]) / count, np.array(choices, dtype=np.uint64)
 
 
 def split(decisions: Decisions) -> tuple[Decisions, Decisions]:
@@ -139,7 +112,7 @@ def split(decisions: Decisions) -> tuple[Decisions, Decisions]:
 
 
 class Training:
-    """A run under way; what differs for GS4CO are its class attributes, its judges and its methods."""
+    """A run under way; what differs for GS4CO are its class attributes, its samples and its methods."""
 
     search: ClassVar[str] = "symb4co"
     expressions: ClassVar[type[Grammar]] = Grammar
@@ -156,16 +129,23 @@ class Training:
         self.history: list[dict[str, float]] = []
 
     @cached_property
-    def judges(self) -> tuple[Any, Any]:
-        """Training and validation samples; a run that is over does without."""
-        training, validation = split(self.decisions)
-        return Samples(training), Samples(validation)
+    def judges(self) -> tuple[list[Samples], list[Samples]]:
+        """Training and validation samples, in parts; a run that is over does without."""
+        made = self.samples()
+        training, validation = (
+            [made(some[begin : begin + _PART]) for begin in range(0, len(some), _PART)]
+            for some in split(self.decisions)
+        )
+        return training, validation
+
+    def samples(self) -> Callable[[Decisions], Samples]:
+        """Return what is called with one part of the decisions after the other."""
+        return ScaledSamples
 
     def method(self, tokens: Sequence[int], depth: int | None) -> BaseScorer:
         """Return an expression as a method."""
-        source = (
-            f"def candidate_variable_score(variable_features):\n    return {self.grammar.formula(tokens)}\n"
-        )
+        formula = self.grammar.formula(tokens, "variable_features[{}]")
+        source = f"def candidate_variable_score(variable_features):\n    return {formula}\n"
         return ScaledRule(name="", source=source, depth=depth)
 
     @property
@@ -177,7 +157,7 @@ class Training:
         """Make one step."""
         run, began_s = self.run, time.process_time()
         batch = self.policy.sample(self.rng, run.batch)
-        accuracy, _ = self.judges[0].judge(batch)
+        accuracy, _ = judged(self.judges[0], batch)
         ranked = np.argsort(-accuracy, kind="stable")
         if self.step % run.validate_every == 0:
             self._validate(batch[ranked[: run.validated]], accuracy)
@@ -191,11 +171,11 @@ class Training:
         self.step += 1
         self.cpu_s += time.process_time() - began_s
 
-    def _validate(self, batch: Batch, accuracy: npt.NDArray[np.float64]) -> None:
+    def _validate(self, batch: Batch, accuracy: Floats) -> None:
         before = max((one.accuracy for one in self.found), default=-1.0)
         # Of expressions that choose alike the shortest stays, of equally short ones the first.
         known = {one.choices: one for one in self.found}
-        for row, (value, choices) in enumerate(zip(*self.judges[1].judge(batch), strict=True)):
+        for row, (value, choices) in enumerate(zip(*judged(self.judges[1], batch), strict=True)):
             one = Found(tokens=tuple(batch.expression(row)), accuracy=float(value), choices=int(choices))
             other = known.get(one.choices)
             if other is None or len(one.tokens) < len(other.tokens):
@@ -280,5 +260,5 @@ def rule_of(training: Training, rank: int, depth: int | None) -> dict[str, Any]:
     return ({"seconds": training.cpu_s} if rank == 0 else {}) | {
         "source": training.method(one.tokens, depth).model_dump_json(indent=1, exclude={"name", "budget"}),
         "thought": f"Found in {training.step} steps of policy gradient, with an imitation accuracy of "
-        f"{one.accuracy:.3f} on validation samples: {grammar.words(one.tokens)}.",
+        f"{one.accuracy:.3f} on validation samples: {grammar.formula(one.tokens)}.",
     }

@@ -12,7 +12,7 @@ from bife_rivals.scaled_rule import ScaledRule, scaled
 from bife_rivals.symb4co import Run
 from bife_rivals.symb4co_grammar import CONSTANTS, Grammar, Walk
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
-from bife_rivals.symb4co_training import Samples, Training, split, trained
+from bife_rivals.symb4co_training import ScaledSamples, Training, judged, split, trained
 
 from bife_core import low_fidelity, open_benchmark, solve
 from bife_core.config import InstancesConfig, SearchConfig
@@ -128,7 +128,7 @@ def test_a_formula_means_what_its_tokens_mean() -> None:
         tokens = batch.expression(row)
         meant = eval(SMALL.formula(tokens, "v[{}]"), {"v": values})
         assert meant == value_of(SMALL, tokens, values), "to the last bit"
-    assert Grammar().words([79, 20, 0]) == "pseudocost_up - obj_coef"
+    assert Grammar().formula([79, 20, 0]) == "pseudocost_up - obj_coef"
 
 
 def test_the_gradient_is_that_of_the_objective() -> None:
@@ -166,7 +166,7 @@ def test_without_a_change_the_ratio_is_one_and_an_update_favours_what_paid() -> 
 def test_judged_accuracy_is_the_f_lf_of_the_rule(easy: Decisions) -> None:
     grammar = Grammar(soft_length=7)
     batch = written(grammar, 40)
-    accuracy, choices = Samples(easy).judge(batch)
+    accuracy, choices = judged([ScaledSamples(easy[:100]), ScaledSamples(easy[100:])], batch)
     assert len(set(choices)) > 20
     for row in range(5):
         source = (
