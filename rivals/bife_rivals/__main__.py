@@ -30,17 +30,13 @@ def main() -> None:
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "300")
     try:
-        from bife_rivals.training import (  # Prefect reads its settings when it is imported
-            TmdpRun,
-            TrainingRun,
-            training,
-        )
+        from bife_rivals import training  # here, for Prefect reads its settings when it is imported
     except ModuleNotFoundError as error:
         raise SystemExit(
             f"Training needs {error.name}: pip install 'bife-rivals[learned]' brings it."
         ) from error
     own = {"mode": options.mode, "start": options.start} if options.network == "tmdp" else {}
-    run = (TmdpRun if own else TrainingRun)(
+    run = (training.TmdpRun if own else training.TrainingRun)(
         network=options.network,
         instances=InstancesConfig(benchmark=options.instances, size=options.size),
         solver=SolverConfig.model_validate(options.solver),
@@ -48,7 +44,7 @@ def main() -> None:
         seed=options.seed,
         **own,
     )
-    print(training(run, workers=options.workers))
+    print(training.training(run, workers=options.workers))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from abc import abstractmethod
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
@@ -16,29 +15,22 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from bife_core import NodeMethod
-from bife_core.scip.compiled.layout import free_state
+from bife_core.features import N_FEATURES
+from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE, free_state
 from bife_core.scip.node import Node
 from bife_rivals import kernels
-from bife_rivals.weights import (
-    EMBEDDING,
-    FILM,
-    GNN,
-    NORMS,
-    PERCEPTRON,
-    Floats,
-    Shapes,
-    block,
-    folded,
-    of_text,
-)
+from bife_rivals.weights import EMBEDDING, GNN, NORMS, PERCEPTRON, Floats, Shapes, block, folded, of_text
 
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
-_ARRAYS: Final[dict[str, type]] = {
-    **dict.fromkeys(("features", "variables", "rows", "edge_values"), np.float64),
-    **dict.fromkeys(("candidates", "edge_starts", "edge_variables"), np.int64),
+ARRAYS: Final[dict[str, npt.NDArray[Any]]] = {
+    "features": np.empty((1, N_FEATURES)),
+    "variables": np.empty((1, N_VARIABLE)),
+    "rows": np.empty((1, N_ROW)),
+    "edge_values": np.empty(1),
+    **dict.fromkeys(("candidates", "edge_starts", "edge_variables"), np.empty(1, np.int64)),
 }
-"""The arrays of a node, and what machine code takes them for."""
+"""The arrays of a node as machine code takes them, each of one item."""
 
 
 class NativeMethod(NodeMethod):
@@ -57,7 +49,7 @@ class NativeMethod(NodeMethod):
     def score(self, node: Node, /) -> npt.NDArray[np.float64]:
         """Score the candidates of a node by the same machine code that runs in SCIP."""
         given: dict[str, npt.NDArray[Any]] = {
-            name: np.ascontiguousarray(getattr(node, name), of) for name, of in _ARRAYS.items()
+            name: np.ascontiguousarray(getattr(node, name), one.dtype) for name, one in ARRAYS.items()
         }
         at = {name: array.ctypes.data for name, array in given.items()}
         memory = np.zeros(2, np.int64)
@@ -79,6 +71,9 @@ class NetworkMethod(NativeMethod):
     revision: ClassVar[str] = "1"
     """Counts changes of what machine code computes, which solves are stored under."""
     shapes: ClassVar[Shapes]
+    """Arrays, in the order in which the forward pass reads them once normalisations are folded into them."""
+    forward: ClassVar[Any]
+    """The forward pass in `kernels`."""
 
     weights: str = Field(repr=False)
 
@@ -101,22 +96,13 @@ class NetworkMethod(NativeMethod):
     @property
     def code(self) -> int:
         """Address of the forward pass."""
-        return int(kernels.machine_code(self.kernel()).address)
-
-    @classmethod
-    @abstractmethod
-    def kernel(cls) -> Any:
-        """Return the forward pass."""
-
-    @classmethod
-    @abstractmethod
-    def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
-        """Return the block of memory that the forward pass reads."""
+        return int(kernels.machine_code(type(self).forward).address)
 
 
 @cache
 def _block(kind: type[NetworkMethod], text: str) -> Floats:
-    return kind.arranged(of_text(text))
+    arrays = folded(of_text(text))
+    return block(arrays, [name for name in kind.shapes if name in arrays])
 
 
 class GnnMethod(NetworkMethod):
@@ -125,16 +111,7 @@ class GnnMethod(NetworkMethod):
     kind: Literal["gnn"] = "gnn"
     name: str = "gnn"
     shapes: ClassVar[Shapes] = GNN | NORMS
-
-    @classmethod
-    def kernel(cls) -> Any:
-        """Return the forward pass."""
-        return kernels.gnn
-
-    @classmethod
-    def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
-        """Return the weights with the normalisations folded into them."""
-        return block(folded(weights), GNN)
+    forward: ClassVar[Any] = kernels.gnn
 
 
 class FilmMethod(NetworkMethod):
@@ -142,7 +119,8 @@ class FilmMethod(NetworkMethod):
 
     kind: Literal["film"] = "film"
     name: str = "film"
-    shapes: ClassVar[Shapes] = FILM | NORMS
+    shapes: ClassVar[Shapes] = PERCEPTRON | EMBEDDING | NORMS
+    forward: ClassVar[Any] = kernels.film
 
     @property
     def features(self) -> None:
@@ -153,14 +131,3 @@ class FilmMethod(NetworkMethod):
     def graph(self) -> Literal["first"]:
         """The graph is wanted once."""
         return "first"
-
-    @classmethod
-    def kernel(cls) -> Any:
-        """Return the forward pass."""
-        return kernels.film
-
-    @classmethod
-    def arranged(cls, weights: Mapping[str, Floats]) -> Floats:
-        """Return the perceptron's weights, and behind them those of the graph network as for `GnnMethod`."""
-        arrays = folded(weights)
-        return np.concatenate([block(arrays, PERCEPTRON), block(arrays, EMBEDDING)])

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import mlflow
 import numpy as np
-from mlflow.models import ModelSignature
-from mlflow.types import Schema, TensorSpec
+from mlflow.models import infer_signature
 from prefect import flow, get_run_logger, task
-from pydantic import Field
 
 from bife_core import WorkerPool, collect_decisions, load_method, open_benchmark
 from bife_core.benchmarks.base import digest_of_file
@@ -34,51 +33,37 @@ from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
 from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, trained_part
-from bife_rivals.networks import GnnMethod
+from bife_rivals.networks import ARRAYS, GnnMethod
 from bife_rivals.weights import of_text
 
 NETWORKS: Final[dict[str, type[Network]]] = {"gnn": Gnn, "film": Film, "tmdp": Gnn}
-SIGNATURE: Final = ModelSignature(
-    inputs=Schema(
-        [
-            TensorSpec(np.dtype(np.float64), (-1, 19), "variables"),
-            TensorSpec(np.dtype(np.float64), (-1, 5), "rows"),
-            TensorSpec(np.dtype(np.float64), (-1, 72), "features"),
-            TensorSpec(np.dtype(np.int64), (-1,), "candidates"),
-            TensorSpec(np.dtype(np.int64), (-1,), "edge_starts"),
-            TensorSpec(np.dtype(np.int64), (-1,), "edge_variables"),
-            TensorSpec(np.dtype(np.float64), (-1,), "edge_values"),
-        ]
-    ),
-    outputs=Schema([TensorSpec(np.dtype(np.float64), (-1,))]),
-)
+SIGNATURE: Final = infer_signature(ARRAYS, np.empty(1))
 """A node in, as `Node` has it, and a score per candidate out."""
 
 Kind = Literal["gnn", "film", "tmdp"]
 
 
-class Preset(Value):
-    """How many samples are recorded, how, and how long is trained."""
+class Preset(NamedTuple):
+    """Samples to train with and of other instances, by which training is stopped, and what is set beside them."""
 
-    train: int = Field(description="Samples to train with.")
-    valid: int = Field(description="Samples of other instances, by which training is stopped.")
-    per_instance: int = Field(description="Samples of one instance at most.")
-    share: float = Field(description="Share of the nodes that are recorded.")
-    training: dict[str, Any] = Field(default_factory=dict, description="What of `TrainingConfig` is set.")
+    train: int
+    valid: int
+    collection: dict[str, Any]
+    training: dict[str, Any]
 
 
 PRESETS: Final = {
     "smoke": Preset(
-        train=16, valid=8, per_instance=8, share=1.0, training={"steps": 2, "batch": 8, "epochs": 2}
+        *(16, 8),
+        collection={"decisions_per_instance": 8, "share": 1.0},
+        training={"steps": 2, "batch": 8, "epochs": 2},
     ),
     "quick": Preset(
-        train=1000,
-        valid=300,
-        per_instance=20,
-        share=0.25,
+        *(1000, 300),
+        collection={"decisions_per_instance": 20, "share": 0.25},
         training={"steps": None, "epochs": 30, "patience": 3, "stop": 6},
     ),
-    "paper": Preset(train=100_000, valid=20_000, per_instance=10, share=0.05),
+    "paper": Preset(100_000, 20_000, {"decisions_per_instance": 10, "share": 0.05}, training={}),
 }
 """`paper` is the published scale: 100,000 samples of 10,000 instances."""
 
@@ -115,17 +100,8 @@ class TmdpRun(TrainingRun):
 def record(run: TrainingRun, workers: int | None) -> CollectionSummary:
     """Record what the run needs of samples; what is there already is not recorded again."""
     preset, log = PRESETS[run.preset], get_run_logger()
-    collection = CollectionConfig(
-        decisions=preset.train + preset.valid,
-        max_instances=preset.train + preset.valid,
-        decisions_per_instance=preset.per_instance,
-        share=preset.share,
-        nodes=True,
-    )
-
-    def progress(done: int, of: int) -> None:
-        log.info("%d of %d samples", done, of)
-
+    n, progress = preset.train + preset.valid, partial(log.info, "%d of %d samples")
+    collection = CollectionConfig(decisions=n, max_instances=n, nodes=True, **preset.collection)
     benchmark = open_benchmark(run.instances, home() / "instances")
     with WorkerPool(workers) as pool:
         return collect_decisions(benchmark, collection, run.folder, pool, progress, log.info, run.solver)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final
@@ -113,9 +113,9 @@ def scaled_inputs(node: Node) -> Floats:
     return np.concatenate([scaled, np.ones((len(scaled), 1))], axis=1).astype(np.float32)
 
 
-def block(arrays: Mapping[str, Any], shapes: Shapes) -> Floats:
-    """Return arrays one behind the other, in the order of `shapes`."""
-    return np.concatenate([np.asarray(arrays[name], dtype=np.float32).ravel() for name in shapes])
+def block(arrays: Mapping[str, Any], names: Iterable[str]) -> Floats:
+    """Return arrays one behind the other, in the order of `names`."""
+    return np.concatenate([np.asarray(arrays[name], dtype=np.float32).ravel() for name in names])
 
 
 def as_text(weights: Mapping[str, Any]) -> str:
