@@ -9,14 +9,12 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 import numpy as np
-import pyscipopt
 from pydantic import Field, field_validator
 
-from bife_core.scip.branching import BranchingStats, Guard
 from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
 from bife_rivals.gs4co_grammar import EDGE, FIRST_ROW, GATHERING, GraphGrammar
 from bife_rivals.networks import NativeMethod
-from bife_rivals.scaled_rule import leave_to_rpb
+from bife_rivals.scaled_rule import Depth, Shallow
 from bife_rivals.symb4co_grammar import CONSTANTS, OPERATORS
 
 _GRAMMAR: Final = GraphGrammar()
@@ -66,7 +64,7 @@ def score_node(node, n, out):
 """
 
 
-class GraphRule(NativeMethod):
+class GraphRule(Shallow, NativeMethod):
     """A branching rule by a formula over the bipartite graph, above a depth of the tree.
 
     Examples
@@ -78,9 +76,7 @@ class GraphRule(NativeMethod):
 
     kind: Literal["graph_rule"] = "graph_rule"
     formula: str = Field(description="Text of an expression, see `bife_rivals.gs4co_grammar`.")
-    depth: int | None = Field(
-        25, ge=1, description="Depth of the nodes from which on RPB branches; None for none."
-    )
+    depth: Depth = 25
 
     @field_validator("formula")
     @classmethod
@@ -97,12 +93,6 @@ class GraphRule(NativeMethod):
     def code(self) -> int:
         """Address of the formula's machine code."""
         return int(_compiled(self.formula).address)
-
-    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
-        """Let the rule choose above the depth, and RPB from there on."""
-        stats = super().attach(model, guard)
-        leave_to_rpb(model, self.depth)
-        return stats
 
 
 def _parts(formula: str) -> tuple[str, list[tuple[int, str, str]]]:

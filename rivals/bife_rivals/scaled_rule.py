@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import RPB
-from bife_core.methods.scorer import Scorer
+from bife_core.methods.scorer import BaseScorer, Scorer
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.compiling import check_source
 from bife_core.rules.lowering import Program
@@ -39,7 +39,26 @@ def scaled(X: Floats) -> Floats:
     return values
 
 
-class ScaledRule(Scorer):
+Depth = Annotated[
+    int | None, Field(ge=1, description="Depth of the nodes from which on RPB branches; None for none.")
+]
+
+
+class Shallow(BaseScorer):
+    """Base of scorers that branch above a depth of the tree."""
+
+    depth: Depth
+
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
+        """Let the scorer choose above the depth, and RPB from there on."""
+        stats = super().attach(model, guard)
+        if self.depth is not None:
+            model.setParam(f"branching/{PLUGIN_NAME}/maxdepth", self.depth - 1)
+            model.setParam(f"branching/{RPB}/priority", HIGHEST_PRIORITY - 1)
+        return stats
+
+
+class ScaledRule(Shallow, Scorer):
     """A branching rule by its `source`, which reads scaled features, above a depth of the tree.
 
     Examples
@@ -51,9 +70,7 @@ class ScaledRule(Scorer):
 
     kind: Literal["scaled_rule"] = "scaled_rule"
     source: str = Field(description="Text of a rule.")
-    depth: int | None = Field(
-        16, ge=1, description="Depth of the nodes from which on RPB branches; None for none."
-    )
+    depth: Depth = 16
 
     @field_validator("source")
     @classmethod
@@ -77,19 +94,6 @@ class ScaledRule(Scorer):
         if isinstance(rule, Rejection):
             raise RuleError(rule.reason)
         return rule.score(scaled(np.asarray(X, dtype=np.float64)))
-
-    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
-        """Let the rule choose above the depth, and RPB from there on."""
-        stats = super().attach(model, guard)
-        leave_to_rpb(model, self.depth)
-        return stats
-
-
-def leave_to_rpb(model: pyscipopt.Model, depth: int | None) -> None:
-    """Let RPB branch at the nodes from a depth on, and the attached method at the others."""
-    if depth is not None:
-        model.setParam(f"branching/{PLUGIN_NAME}/maxdepth", depth - 1)
-        model.setParam(f"branching/{RPB}/priority", HIGHEST_PRIORITY - 1)
 
 
 @lru_cache(maxsize=256)

@@ -27,6 +27,7 @@ from bife_core.search import (
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity
 from bife_core.values import Value
+from bife_rivals.scaled_rule import Depth
 
 _OPERATOR: Final = "train"
 
@@ -86,9 +87,7 @@ class Symb4CoOptions(TrainingOptions):
     )
     runs: int = Field(3, ge=1, description="Runs of training, which may go on at once.")
     rules: int = Field(10, ge=1, description="Expressions of each run that are evaluated in the solver.")
-    depth: int | None = Field(
-        16, ge=1, description="Depth of the nodes from which on RPB branches; None for none."
-    )
+    depth: Depth = 16
 
     @model_validator(mode="before")
     @classmethod
