@@ -79,7 +79,7 @@ class Islands:
         self._reference = features_of(start)
         self._rng = rng
         self._members: list[list[Sample]] = [[] for _ in range(config.islands)]
-        self._grids: list[dict[Cell, Sample]] = [{} for _ in range(config.islands)]
+        self.grids: list[dict[Cell, Sample]] = [{} for _ in range(config.islands)]
 
     @property
     def programs(self) -> tuple[Sample, ...]:
@@ -101,17 +101,13 @@ class Islands:
         self._place(island, program)
         kept = {rule.id for rule in self.programs[: self._config.programs]}
         self._members = [[rule for rule in members if rule.id in kept] for members in self._members]
-        self._grids = [{cell: rule for cell, rule in grid.items() if rule.id in kept} for grid in self._grids]
-
-    def holders(self, island: int) -> dict[Cell, Sample]:
-        """Return the best program of each cell of an island that has one."""
-        return dict(self._grids[island])
+        self.grids = [{cell: rule for cell, rule in grid.items() if rule.id in kept} for grid in self.grids]
 
     def _cell(self, program: Sample) -> Cell:
         return cell_of(program.source or "", self._reference, self._config.bins)
 
     def _place(self, island: int, program: Sample) -> None:
-        members, grid, cell = self._members[island], self._grids[island], self._cell(program)
+        members, grid, cell = self._members[island], self.grids[island], self._cell(program)
         holder = grid.get(cell)
         if holder is None or by_high_fidelity((holder, program))[0] is program:
             grid[cell] = program
@@ -140,7 +136,7 @@ class Islands:
         parent = pool[int(self._rng.random() * len(pool))]
         elite = home[: math.ceil(self._config.elite_ratio * len(home))]
         here_is = self._cell(parent)
-        ranked = by_high_fidelity(self._grids[island].values())
+        ranked = by_high_fidelity(self.grids[island].values())
         nearest = sorted(ranked, key=lambda rule: here_is.distance(self._cell(rule)))
         others = {rule.id: rule for rule in (*elite, *nearest) if rule.id != parent.id}
         return (parent, *tuple(others.values())[: self._config.inspirations])

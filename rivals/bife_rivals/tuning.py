@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from bife_core.rules.literals import literals, with_literals
 
@@ -20,21 +20,9 @@ _RANGE: Final = 10.0
 """How far a number may move from what was written, up and down, as a ratio."""
 
 
-class Parameter(NamedTuple):
-    """A positive number that may be set anew."""
-
-    name: str
-    value: float
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Least and largest value it may take."""
-        return self.value / _RANGE, self.value * _RANGE
-
-
-def parameters(source: str) -> tuple[Parameter, ...]:
-    """Return the numbers in a program's text, named by their order."""
-    return tuple(Parameter(f"c{place}", literal.value) for place, literal in enumerate(literals(source)))
+def parameters(source: str) -> dict[str, float]:
+    """Return the numbers in a program's text that may be set anew, named by their order."""
+    return {f"c{place}": literal.value for place, literal in enumerate(literals(source))}
 
 
 def with_values(source: str, values: Mapping[str, float]) -> str:
@@ -51,19 +39,21 @@ class Tuner:
 
     Parameters
     ----------
+    parameters : mapping of str to float
+        Positive numbers by name, as they are at present.
     calls, initial : int
         Settings in all, and those of them before the model takes over.
     seed : int
         Seed of all draws.
     """
 
-    def __init__(self, parameters: Sequence[Parameter], *, calls: int, initial: int, seed: int) -> None:
-        self._parameters = tuple(parameters)
+    def __init__(self, parameters: Mapping[str, float], *, calls: int, initial: int, seed: int) -> None:
+        self._parameters = dict(parameters)
         self._left = calls if parameters else 0
         self._initial = initial
         self._seed = seed
         self._trial: optuna.trial.Trial | None = None
-        self._best = (math.inf, {parameter.name: parameter.value for parameter in parameters})
+        self._best = (math.inf, self._parameters)
 
     @property
     def best(self) -> dict[str, float]:
@@ -78,7 +68,9 @@ class Tuner:
     def propose(self) -> dict[str, float]:
         """Return the setting to try next; the same until `learn` is given its cost."""
         if self._trial is None:
-            self._trial = self._study.ask(self._distributions)
+            self._trial = self._study.ask()
+            for name, value in self._parameters.items():
+                self._trial.suggest_float(name, value / _RANGE, value * _RANGE, log=True)
         # Six digits are enough, and keep the rule's text readable.
         return {name: float(f"{value:.{_DIGITS}g}") for name, value in self._trial.params.items()}
 
@@ -90,16 +82,8 @@ class Tuner:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         sampler = optuna.samplers.TPESampler(seed=self._seed, n_startup_trials=self._initial)
         study = optuna.create_study(sampler=sampler)
-        study.enqueue_trial({parameter.name: parameter.value for parameter in self._parameters})
+        study.enqueue_trial(self._parameters)
         return study
-
-    @cached_property
-    def _distributions(self) -> dict[str, optuna.distributions.BaseDistribution]:
-        from optuna.distributions import FloatDistribution
-
-        return {
-            parameter.name: FloatDistribution(*parameter.bounds, log=True) for parameter in self._parameters
-        }
 
     def learn(self, cost: float | None) -> None:
         """Take the cost of the proposed setting; None if its solves failed, which counts as `PENALTY`."""

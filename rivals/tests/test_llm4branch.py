@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bife_rivals.grid import cell_of, features_of
 from bife_rivals.islands import Islands, Llm4BranchOptions
-from bife_rivals.tuning import Parameter, Tuner, parameters, with_values
+from bife_rivals.tuning import Tuner, parameters, with_values
 
 from bife_core.config import SearchConfig
 from bife_core.features import N_FEATURES
@@ -123,12 +123,12 @@ def test_without_rpbs_times_nothing_is_screened_out() -> None:
     assert all(sample.f_hf == -1.0 for sample in search.samples)
 
 
-PARAMETERS = (Parameter("a", 1.0), Parameter("b", 1.0))
+PARAMETERS = {"a": 1.0, "b": 1.0}
 
 
 def test_the_parameters_are_the_numbers_in_the_text() -> None:
     source = PROGRAM.format(weight="0.25 * max(1e-6, 2.0)")
-    assert [parameter.value for parameter in parameters(source)] == [0.25, 2.0]
+    assert parameters(source) == {"c0": 0.25, "c1": 2.0}
     changed = with_values(source, {"c0": 0.5, "c1": 3.0})
     assert changed == PROGRAM.format(weight="0.5 * max(1e-6, 3.0)")
 
@@ -167,7 +167,7 @@ def test_a_failed_setting_is_never_the_best() -> None:
 
 
 def test_nothing_to_tune_is_done_at_once() -> None:
-    assert Tuner((), calls=10, initial=2, seed=0).done
+    assert Tuner({}, calls=10, initial=2, seed=0).done
 
 
 HEADER = "def candidate_variable_score(f):\n    return "
@@ -191,16 +191,14 @@ def test_a_better_program_takes_the_cell_of_one_like_it_and_its_place_on_the_isl
     world.add(0, program("first", -5.0, (30, 31)))
     world.add(0, program("better", -3.0, (32, 33)))
     world.add(0, program("worse", -9.0, (34, 35)))
-    assert [rule.id for rule in world.holders(0).values()] == ["better"]
+    assert [rule.id for rule in world.grids[0].values()] == ["better"]
     assert ids(world.programs) == ["better", "worse"], (
         "the first was driven out, the worse lives without a cell"
     )
     world.add(0, program("unlike", -9.5, (20, 21, 30)))
     world.add(1, program("elsewhere", -9.5, (30, 31)))
-    assert {rule.id for rule in world.holders(0).values()} == {"better", "unlike"}
-    assert [rule.id for rule in world.holders(1).values()] == ["elsewhere"], (
-        "each island has a grid of its own"
-    )
+    assert {rule.id for rule in world.grids[0].values()} == {"better", "unlike"}
+    assert [rule.id for rule in world.grids[1].values()] == ["elsewhere"], "each island has a grid of its own"
 
 
 def test_cells_tell_length_and_reading_apart() -> None:
