@@ -142,31 +142,24 @@ def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int, step: float =
         name: np.concatenate(list_).astype(np.float32 if list_[0].dtype.kind == "f" else np.int32)
         for name, list_ in parts.items()
     }
-    sizes = {
-        name: room(len(arrays[name]), step)
-        for name in ("variables", "rows", "edge_rows", "candidates", "near_rows")
+    counts = {"variables": v, "rows": r, "candidates": c, "graphs": len(nodes)}
+    counts |= {"edges": len(arrays["edge_rows"]), "near": len(arrays["near_rows"])}
+    size = {name: room(count, step) for name, count in counts.items()} | {"graphs": graphs}
+    # What each array has an item for, and what its padding holds.
+    layout = {
+        "variables": ("variables", 0),
+        "rows": ("rows", 0),
+        "edge_rows": ("edges", size["rows"] - 1),
+        "edge_variables": ("edges", size["variables"] - 1),
+        "edge_values": ("edges", 0),
+        "candidates": ("candidates", size["variables"] - 1),
+        "near_rows": ("near", size["rows"] - 1),
+        "near_candidates": ("near", size["candidates"] - 1),
+        "near_values": ("near", 0),
+        "graph": ("candidates", graphs),
+        "taken": ("graphs", 0),
     }
-    padding = {
-        "edge_rows": sizes["rows"] - 1,
-        "edge_variables": sizes["variables"] - 1,
-        "candidates": sizes["variables"] - 1,
-        "near_rows": sizes["rows"] - 1,
-        "near_candidates": sizes["candidates"] - 1,
-        "graph": graphs,
-    }
-    like = {"edge": "edge_rows", "near": "near_rows", "graph": "candidates"}
-    counts = {"n_edges": len(arrays["edge_rows"]), "n_near": len(arrays["near_rows"]), "n_graphs": len(nodes)}
     return Graph(
-        **{
-            name: padded(
-                array,
-                graphs if name == "taken" else sizes[like.get(name.partition("_")[0], name)],
-                padding.get(name, 0),
-            )
-            for name, array in arrays.items()
-        },
-        **{
-            name: np.int32(count)
-            for name, count in (counts | {"n_variables": v, "n_rows": r, "n_candidates": c}).items()
-        },
+        **{name: padded(arrays[name], size[of], value) for name, (of, value) in layout.items()},
+        **{f"n_{name}": np.int32(count) for name, count in counts.items()},
     )

@@ -72,13 +72,14 @@ class State:
 
     def save(self, folder: Path) -> None:
         """Write it at once or not at all."""
-        arrays = {f"weights.{name}": array for name, array in self.weights.items()}
-        arrays |= {f"best.{name}": array for name, array in self.best.items()}
-        arrays |= {f"mu.{name}": array for name, array in self.adam.mu.items()}
-        arrays |= {f"nu.{name}": array for name, array in self.adam.nu.items()}
+        parts = {"weights": self.weights, "best": self.best, "mu": self.adam.mu, "nu": self.adam.nu}
+        flat = {
+            f"{part}.{name}": np.ascontiguousarray(array)
+            for part, arrays in parts.items()
+            for name, array in arrays.items()
+        }
         about = {name: getattr(self, name) for name in ("epoch", "rate", "best_loss", "idle")}
         about["count"] = int(self.adam.count)
-        flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         flat["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         write_whole(folder / STATE, save(flat))
 
