@@ -24,24 +24,13 @@ Weights = dict[str, Any]
 """Arrays by name; those whose names begin with ``norm.`` are not trained."""
 
 STAGES: Final = (
-    ("norm.rows", "norm.edges", "norm.variables"),
-    ("norm.to_rows.message",),
-    ("norm.to_rows.sum",),
-    ("norm.to_variables.message",),
-    ("norm.to_variables.sum",),
+    {"norm.rows": "rows", "norm.edges": "edges", "norm.variables": "variables"},
+    {"norm.to_rows.message": "edges"},
+    {"norm.to_rows.sum": "rows"},
+    {"norm.to_variables.message": "near"},
+    {"norm.to_variables.sum": "candidates"},
 )
-"""Normalisations in the order in which they are fitted: each sees what the earlier ones give."""
-
-_SEEN: Final = {
-    "norm.rows": "rows",
-    "norm.edges": "edges",
-    "norm.variables": "variables",
-    "norm.to_rows.message": "edges",
-    "norm.to_rows.sum": "rows",
-    "norm.to_variables.message": "near",
-    "norm.to_variables.sum": "candidates",
-}
-"""What each of them sees; padding is at the end of it."""
+"""Normalisations with what each sees, in the order in which they are fitted: each sees what the earlier ones give."""
 
 
 def initial(seed: int, shapes: Shapes = GNN | NORMS) -> Weights:
@@ -76,12 +65,7 @@ def _embedded(weights: Weights, side: str, x: Any, seen: dict[str, Any]) -> Any:
 
 
 def _convolved(
-    weights: Weights,
-    place: str,
-    messages: tuple[Any, Any, Any],
-    owner: Any,
-    target: Any,
-    seen: dict[str, Any],
+    weights: Weights, place: str, messages: tuple[Any, ...], owner: Any, target: Any, seen: dict[str, Any]
 ) -> Any:
     """Return the target after a half-convolution: `messages` are what rows, edges and variables add to each message."""
     x = jax.nn.relu(_scaled(weights, f"norm.{place}.message", sum(messages), seen))
@@ -127,9 +111,9 @@ def _moments(weights: Weights, graph: Graph, stage: int) -> dict[str, tuple[Any,
     seen: dict[str, Any] = {}
     embeddings(weights, graph, seen)
     found = {}
-    for name in STAGES[stage]:
+    for name, what in STAGES[stage].items():
         x = seen[name]
-        count = getattr(graph, f"n_{_SEEN[name]}")
+        count = getattr(graph, f"n_{what}")  # padding is behind
         mask = (jnp.arange(len(x)) < count)[:, None]
         axes = (0, 1) if weights[f"{name}.scale"].shape == (1,) else (0,)
         n = count * (x.shape[1] if len(axes) == 2 else 1)

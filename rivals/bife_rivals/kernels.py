@@ -16,13 +16,7 @@ from numba import int64
 from bife_core.features import N_FEATURES
 from bife_core.jit import c_callback, jit
 from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
-from bife_core.scip.compiled.memory import (
-    ensure_room,
-    float64_view,
-    int64_view,
-    load_int64,
-    store_int64,
-)
+from bife_core.scip.compiled.memory import ensure_room, float64_view, int64_view, load_int64, store_int64
 from bife_rivals.weights import HIDDEN, INPUTS, LAYERS, PERCEPTRON, SIZE, SLOPE
 
 _ZERO: Final = np.float32(0.0)
@@ -80,15 +74,6 @@ def multiply(x, weight, out):
 
 
 @jit
-def _filled(n, bias):
-    out = np.empty((n, len(bias)), np.float32)
-    for i in range(n):
-        for j in range(len(bias)):
-            out[i, j] = bias[j]
-    return out
-
-
-@jit
 def _rectify(x):
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
@@ -97,40 +82,36 @@ def _rectify(x):
 
 
 @jit
-def _layer(x, weight, bias):
-    out = _filled(x.shape[0], bias)
+def _layer(x, at, columns):
+    """Return a linear layer of `x` by the weights at `at`, and what is behind these."""
+    weight, at = _matrix(at, x.shape[1], columns)
+    bias, at = _vector(at, columns)
+    out = np.empty((x.shape[0], columns), np.float32)
+    for i in range(x.shape[0]):
+        for j in range(columns):
+            out[i, j] = bias[j]
     multiply(x, weight, out)
-    return out
+    return out, at
 
 
 @jit
-def _two_layers(x, at, width):
-    """Return two layers of `x` with what is at `at`, and what is behind it."""
-    weight, at = _matrix(at, width, SIZE)
-    bias, at = _vector(at, SIZE)
-    hidden = _rectify(_layer(x, weight, bias))
-    weight, at = _matrix(at, SIZE, SIZE)
-    bias, at = _vector(at, SIZE)
-    return _rectify(_layer(hidden, weight, bias)), at
+def _two_layers(x, at):
+    """Return two layers of `x`, and what is behind their weights."""
+    hidden, at = _layer(x, at, SIZE)
+    out, at = _layer(_rectify(hidden), at, SIZE)
+    return _rectify(out), at
 
 
 @jit
 def _single(address, n, width):
     """Copy a matrix of doubles in single precision."""
-    given = float64_view(address, n * width)
-    out = np.empty((n, width), np.float32)
-    for i in range(n):
-        for j in range(width):
-            out[i, j] = np.float32(given[i * width + j])
-    return out
+    return float64_view(address, n * width).reshape((n, width)).astype(np.float32)
 
 
 @jit
 def _message_parts(rows, variables, at):
     """Return what rows, edges and variables add to messages, and what is behind the weights."""
-    weight, at = _matrix(at, SIZE, SIZE)
-    bias, at = _vector(at, SIZE)
-    of_rows = _layer(rows, weight, bias)
+    of_rows, at = _layer(rows, at, SIZE)
     edge, at = _vector(at, SIZE)
     weight, at = _matrix(at, SIZE, SIZE)
     of_variables = np.zeros((variables.shape[0], SIZE), np.float32)
@@ -156,7 +137,7 @@ def _joined(sums, degrees, target, at):
             both[i, j] = degrees[i] * bias[j]
             both[i, SIZE + j] = target[i, j]
     multiply(sums, weight, both)
-    return _two_layers(both, at, 2 * SIZE)
+    return _two_layers(both, at)
 
 
 @jit
@@ -166,8 +147,8 @@ def embed(node, candidates, at):
     starts = int64_view(node[_EDGE_STARTS], n_rows + 1)
     edge_variables = int64_view(node[_EDGE_VARIABLES], starts[n_rows])
     edge_values = float64_view(node[_EDGE_VALUES], starts[n_rows])
-    rows, at = _two_layers(_single(node[_ROWS], n_rows, N_ROW), at, N_ROW)
-    variables, at = _two_layers(_single(node[_VARIABLES], n_variables, N_VARIABLE), at, N_VARIABLE)
+    rows, at = _two_layers(_single(node[_ROWS], n_rows, N_ROW), at)
+    variables, at = _two_layers(_single(node[_VARIABLES], n_variables, N_VARIABLE), at)
 
     of_rows, edge, of_variables, at = _message_parts(rows, variables, at)
     sums = np.zeros((n_rows, SIZE), np.float32)
@@ -213,11 +194,9 @@ def gnn(node, n, out):
     """Score the candidates of a node by the graph network."""
     words = int64_view(node, _MEMORY + 1)
     embedded, at = embed(words, int64_view(words[_CANDIDATES], n), words[_DATA])
-    weight, at = _matrix(at, SIZE, SIZE)
-    bias, at = _vector(at, SIZE)
-    hidden = _rectify(_layer(embedded, weight, bias))
-    weight, at = _vector(at, SIZE)
-    _write_scores(hidden, weight, float64_view(out, n))
+    hidden, at = _layer(embedded, at, SIZE)
+    weight, _ = _vector(at, SIZE)
+    _write_scores(_rectify(hidden), weight, float64_view(out, n))
     return 0
 
 
@@ -234,8 +213,7 @@ def _scaled_inputs(features, variables, candidates, n):
         for c in range(n):
             value = variables[candidates[c], j] if j < N_VARIABLE else features[c, j - N_VARIABLE]
             out[c, j] = np.float32(2.0 * (value - low) / span - 1.0)
-    for c in range(n):
-        out[c, INPUTS - 1] = np.float32(1.0)
+    out[:, INPUTS - 1] = np.float32(1.0)
     return out
 
 
@@ -285,8 +263,7 @@ def _factors(memory, variable, at):
         bias, _ = _vector(behind, 2 * _RECORD)
         embedding = _view(memory[0] + 8 * (2 + n) + 4 * variable * SIZE, SIZE).reshape((1, SIZE))
         out = _view(memory[0] + 8 * (front + place * _RECORD), 2 * _RECORD).reshape((1, 2 * _RECORD))
-        for j in range(2 * _RECORD):
-            out[0, j] = bias[j]
+        out[0] = bias
         multiply(embedding, weight, out)
     return memory[0] + 8 * (front + place * _RECORD)
 
@@ -315,9 +292,7 @@ def film(node, n, out):
         places[c] = own - memory[0]
     at += 4 * (2 * SIZE + SIZE * 2 * _RECORD + 2 * _RECORD)
     for k in range(LAYERS):
-        weight, at = _matrix(at, x.shape[1], HIDDEN)
-        bias, at = _vector(at, HIDDEN)
-        x = _layer(x, weight, bias)
+        x, at = _layer(x, at, HIDDEN)
         for c in range(n):
             own = _view(memory[0] + places[c] + 8 * k * HIDDEN, 2 * HIDDEN)
             for j in range(HIDDEN):
