@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from bife_core.search import Answered, BaseSearch, Request, Sample
-from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity
 
 _DECIMALS: Final = 5
@@ -24,6 +23,7 @@ class EohSearch(BaseSearch):
 
     Examples
     --------
+    >>> from bife_core.search.config import SearchConfig
     >>> search = EohSearch(SearchConfig(method="eoh", samples=6, initial=2, population=4))
     >>> [request.operator for request in search.ask()]
     ['i1', 'i1']
@@ -31,10 +31,7 @@ class EohSearch(BaseSearch):
 
     draws_with_replacement: ClassVar[bool] = True
     high_fidelity: ClassVar[bool] = False
-
-    def __init__(self, config: SearchConfig) -> None:
-        super().__init__(config)
-        self._turn = 0
+    _turn = 0
 
     def propose(self) -> tuple[Request, ...]:
         """Return what to ask next."""

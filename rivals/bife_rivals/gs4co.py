@@ -7,7 +7,7 @@ published method is in `docs/rivals.md`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -15,25 +15,20 @@ from bife_core.errors import ConfigError
 from bife_core.values import Value
 from bife_rivals.symb4co import Run, Symb4CoOptions, Symb4CoSearch
 
-_PAPER: Final = {
-    **{"batch": 512, "kept": 96, "steps": 10_000, "patience": 2000, "epochs": 10, "hidden": 32},
-    **{"entropy": 0.2, "entropy_decay": 0.95, "soft_length": 32, "depth": 25},
-}
-_QUICK: Final = {
-    **{"batch": 128, "kept": 24, "steps": 100, "patience": 100, "epochs": 5, "rate": 1e-3},
-    **{"soft_length": 12, "most_length": 32},
-}
-
 
 class Gs4CoOptions(Symb4CoOptions):
     """GS4CO's own settings: those of Symb4CO, with other defaults."""
 
-    paper: ClassVar[dict[str, Any]] = _PAPER
-    quick: ClassVar[dict[str, Any]] = _QUICK
+    paper: ClassVar[dict[str, Any]] = {
+        **{"batch": 512, "kept": 96, "steps": 10_000, "patience": 2000, "epochs": 10, "hidden": 32},
+        **{"entropy": 0.2, "entropy_decay": 0.95, "soft_length": 32, "depth": 25},
+    }
+    quick: ClassVar[dict[str, Any]] = {
+        **{"batch": 128, "kept": 24, "steps": 100, "patience": 100, "epochs": 5, "rate": 1e-3},
+        **{"soft_length": 12, "most_length": 32},
+    }
 
-    hidden: int = Field(
-        32, ge=4, multiple_of=4, description="Units of each of the four layers, of four heads."
-    )
+    hidden: int = Field(32, ge=4, multiple_of=4, description="Units of each layer, of four heads.")
 
 
 class Gs4CoSearch(Symb4CoSearch):

@@ -58,8 +58,8 @@ class GraphPolicy:
             return jnp.asarray(rng.normal(size=shape) / np.sqrt(shape[-2]), jnp.float32)
 
         self.parameters: Weights = {
-            "token": drawn(grammar.tokens + 1, width)
-            * np.sqrt(grammar.tokens / width),  # the last one: none yet
+            # The last one: none yet.
+            "token": np.sqrt(grammar.tokens / width) * drawn(grammar.tokens + 1, width),
             "here": drawn(2 * LEVELS, width),
             "next": drawn(2 * LEVELS, width),
             "ask": drawn(LAYERS, width, 3 * width),
@@ -107,9 +107,8 @@ class GraphPolicy:
     def update(self, batch: GraphBatch, advantages: Floats, objective: Objective, rate: float) -> None:
         """Change the parameters by one step of Adam."""
         given = (batch.tokens, batch.lengths, batch.log_probability, batch.places, batch.added, advantages)
-        self.parameters, self.moments = _updated(
-            self.parameters, self.moments, self.updates, rate, given, objective
-        )
+        before = (self.parameters, self.moments, self.updates)
+        self.parameters, self.moments = _updated(*before, rate, given, objective)
         self.updates += 1
 
 

@@ -19,42 +19,30 @@ class Llm4BranchOptions(Value):
 
     training_instances: int = Field(4, ge=1, description="Instances for screening and tuning.")
     screening_limit_s: float = Field(60.0, gt=0, description="CPU seconds a screening solve may take.")
-    screening_cost: Cost | None = Field(
-        "time", description="What screening compares with RPB's; null is what F_HF is measured in."
-    )
-    screening_speedup: float = Field(
-        0.5, ge=0, description="Speed-up over RPB a program must have on each training instance to be tuned."
-    )
+    screening_cost: Cost | None = Field("time", description="What screening compares; null is F_HF's.")
+    screening_speedup: float = Field(0.5, ge=0, description="Speed-up over RPB needed on every instance.")
     tuning_calls: int = Field(100, ge=0, description="Parameter settings tried for each program.")
-    tuning_initial: int = Field(
-        10, ge=1, description="Of these, settings drawn before a model proposes them."
-    )
+    tuning_initial: int = Field(10, ge=1, description="Of these, settings that no model proposes.")
     tuning_instances: int = Field(2, ge=1, description="Training instances solved for each setting.")
     tuning_limit_s: float = Field(10.0, gt=0, description="CPU seconds a tuning solve may take.")
     islands: int = Field(8, ge=1, description="Populations that evolve side by side.")
     programs: int = Field(120, ge=1, description="Programs kept over all islands.")
     archive: int = Field(20, ge=1, description="Best programs of all islands, which parents are taken from.")
-    bins: int = Field(
-        10, ge=1, description="Cells of an island's grid of unlike programs, along each of its two axes."
-    )
+    bins: int = Field(10, ge=1, description="Cells of an island's grid, along each of its two axes.")
     elite_ratio: float = Field(0.2, ge=0, le=1, description="Share of an island that may inspire.")
     exploitation: float = Field(0.7, ge=0, le=1, description="Chance that a parent is of the archive.")
     exploration: float = Field(0.2, ge=0, le=1, description="Chance that a parent is any of its island.")
     inspirations: int = Field(3, ge=0, description="Programs shown beside the parent.")
     migration_interval: int = Field(50, ge=1, description="Generations between two migrations.")
-    migration_rate: float = Field(
-        0.1, ge=0, le=1, description="Share of an island that migrates to the next."
-    )
+    migration_rate: float = Field(0.1, ge=0, le=1, description="Share of an island that migrates.")
 
     @model_validator(mode="after")
     def _shares_and_instances_fit(self) -> Llm4BranchOptions:
         if self.exploitation + self.exploration > 1:
             raise ValueError("exploitation and exploration cannot exceed 1 together")
-        if self.tuning_instances > self.training_instances:
-            raise ValueError(
-                f"tuning_instances ({self.tuning_instances}) cannot exceed "
-                f"training_instances ({self.training_instances})"
-            )
+        tuning, training = self.tuning_instances, self.training_instances
+        if tuning > training:
+            raise ValueError(f"tuning_instances ({tuning}) cannot exceed training_instances ({training})")
         return self
 
 
@@ -143,8 +131,6 @@ class Islands:
 
     def migrate(self) -> None:
         """Copy the best of each island to the next one in the ring."""
-        if len(self._members) < 2:
-            return
         leaving = [
             by_high_fidelity(members)[: math.ceil(self._config.migration_rate * len(members))]
             for members in self._members

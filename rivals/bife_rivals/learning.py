@@ -162,11 +162,8 @@ def next_epoch(
     What is drawn depends on seed and number of the epoch alone, so a training that was killed goes on as it would have.
     """
     rng = np.random.default_rng([config.seed, state.epoch + 1])
-    order = (
-        rng.permutation(len(train))
-        if config.steps is None
-        else rng.integers(len(train), size=config.steps * config.batch)
-    )
+    n = len(train)
+    order = rng.permutation(n) if config.steps is None else rng.integers(n, size=config.steps * config.batch)
     weights, adam, losses = state.weights, state.adam, []
     for drawn in train.batches(order, config.batch):
         batch = network.batch(drawn, config.batch)

@@ -3,17 +3,12 @@
 Each generation writes one program for each island from a parent and its inspirations. A program goes through three
 stages: screening, where it must not be much slower than RPB on any training instance; tuning, where Bayesian
 optimisation sets its parameters by the cost of solving a few training instances; and validation, which is F_HF on the
-design instances. Only programs with an F_HF live on an island. What the method leaves open here:
+design instances. Only programs with an F_HF live on an island. What differs from the published method is in
+`docs/searches.md`; besides:
 
-- The start program is the pseudocost product. A weight before it would order no two candidates, so it has none and is
-  not tuned; it uses up no budget and lives on every island.
-- The parameters of a program are the numbers in its text; each may be set between a tenth and ten times what was
-  written. The published prompt has the model name parameters and bounds.
-- Speed-up is RPB's time over the program's (`screening_cost`), on each training instance; the smallest counts. A
-  program that is too slow is a failure with that number as its reason.
-- A setting whose solves fail costs more than any other; in the published code it costs 0, the least.
-- Parents and inspirations go by F_HF; an island's grid by the length of a program and the features it reads
-  (`bife_rivals.grid`).
+- The start program, which is not tuned, uses up no budget and lives on every island.
+- The published prompt has the model name parameters and bounds.
+- Parents and inspirations go by F_HF.
 """
 
 from __future__ import annotations
@@ -56,7 +51,6 @@ class _Program:
     island: int | None
     tuner: Tuner
     stage: Literal["screening", "tuning", "validation"] = "screening"
-    tried: int = 0
 
 
 class Llm4BranchSearch(BaseSearch):
@@ -116,7 +110,7 @@ class Llm4BranchSearch(BaseSearch):
             case "tuning":
                 values = program.tuner.propose()
                 return TrialRequest(
-                    id=f"{sample.id}.t{program.tried:03d}",
+                    id=f"{sample.id}.t{program.tuner.tried:03d}",
                     sample=sample.id,
                     source=with_values(sample.source or "", values),
                     parameters=values,
@@ -180,20 +174,13 @@ class Llm4BranchSearch(BaseSearch):
             return False
         costs = _costs(answer)
         if program.stage == "screening":
-            if costs is None:
-                self._store(program, program.sample.model_copy(update={"failure": answer.failure}))
-                return False
-            place, speedup = self._least_speedup(costs)
-            needed = self.options.screening_speedup
-            if program.island is not None and speedup < needed:
-                where = f"on training instance {place + 1}"
-                why = f"screened out: {speedup:.2g} times as fast as RPB {where}, {needed:g} needed"
+            why = answer.failure if costs is None else self._too_slow(program, costs)
+            if why is not None:
                 self._store(program, program.sample.model_copy(update={"failure": why}))
                 return False
             program.stage = "validation" if program.tuner.done else "tuning"
             return True
         program.tuner.learn(None if costs is None else math.fsum(costs) / len(costs))
-        program.tried += 1
         if program.tuner.done:
             source = with_values(program.sample.source or "", program.tuner.best)
             thought = f"{program.sample.thought or ''} (Its numbers were tuned since.)".strip()
@@ -202,14 +189,15 @@ class Llm4BranchSearch(BaseSearch):
             program.stage = "validation"
         return True
 
-    def _least_speedup(self, costs: tuple[float, ...]) -> tuple[int, float]:
-        """Return the training instance on which RPB's cost over a program's is least, and that; 1 without RPB's."""
-        if self._baseline is None:
-            return 0, 1.0
-        pairs = zip(self._baseline, costs, strict=True)
+    def _too_slow(self, program: _Program, costs: tuple[float, ...]) -> str | None:
+        """Return why a program is screened out: its speed-up over RPB, 1 without RPB's costs, on some instance."""
+        pairs = zip(self._baseline or costs, costs, strict=True)
         speedups = [max(rpb, _LEAST_COST) / max(cost, _LEAST_COST) for rpb, cost in pairs]
-        least = min(speedups)
-        return speedups.index(least), least
+        least, needed = min(speedups), self.options.screening_speedup
+        if program.island is None or least >= needed:
+            return None
+        where = f"on training instance {speedups.index(least) + 1}"
+        return f"screened out: {least:.2g} times as fast as RPB {where}, {needed:g} needed"
 
     def _store(self, program: _Program, sample: Sample) -> None:
         program.sample = sample

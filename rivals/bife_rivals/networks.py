@@ -82,9 +82,7 @@ class NetworkMethod(NativeMethod):
     def _complete(cls, text: str) -> str:
         found = {name: array.shape for name, array in of_text(text).items()}
         if found != cls.shapes:
-            wrong = sorted(
-                name for name, shape in {**found, **cls.shapes}.items() if found.get(name) != shape
-            )
+            wrong = sorted({name for name, _ in found.items() ^ cls.shapes.items()})
             raise ValueError(f"the weights of a {cls.__name__} have other arrays: {', '.join(wrong[:3])}")
         return text
 

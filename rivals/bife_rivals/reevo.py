@@ -3,13 +3,8 @@
 One generation: pairs of rules of different F_LF are drawn uniformly; a short-term reflection on each pair says what
 makes the better one better; a crossover of the pair is written with that hint; one long-term reflection joins the
 lesson so far with the new hints; mutants of the best rule are written with it. Crossovers and mutants replace the
-population; the best rule so far is drawn from even when it is no longer in it. What ReEvo leaves open here:
-
-- It begins with a seed rule written by a person. Ours is the pseudocost product; it uses up no budget. It is no part
-  of the first population, but the best rule so far until a better one is written.
-- Reflections are calls that give no rule: they use up budget only if `count_reflections` says so.
-- Without two rules of different F_LF, more rules are written from the seed instead of ending the search.
-- A reflection that fails leaves its crossover without a hint, or the lesson as it was.
+population; the best rule so far is drawn from even when it is no longer in it. What ReEvo leaves open is answered in
+`docs/searches.md`; besides, a reflection that fails leaves its crossover without a hint, or the lesson as it was.
 """
 
 from __future__ import annotations
@@ -44,9 +39,7 @@ _Step = Literal["initialise", "compare", "cross", "learn", "mutate"]
 class ReevoOptions(Value):
     """ReEvo's own settings."""
 
-    mutation_rate: float = Field(
-        0.5, ge=0, le=1, description="Mutants of the best rule in each generation, as a share of N."
-    )
+    mutation_rate: float = Field(0.5, ge=0, le=1, description="Mutants of the best rule, as a share of N.")
     count_reflections: bool = Field(False, description="Whether a reflection uses up budget as a rule does.")
 
 
@@ -130,11 +123,7 @@ class ReevoSearch(BaseSearch):
         return self.sample_request(position, operator, parents, hints, prompt=prompt(operator))
 
     def _reflect(
-        self,
-        name: str,
-        operator: str,
-        parents: tuple[Sample, ...] = (),
-        hints: tuple[str, ...] = (),
+        self, name: str, operator: str, parents: tuple[Sample, ...] = (), hints: tuple[str, ...] = ()
     ) -> ReflectionRequest:
         key = f"g{self.generation:02d}-{name}"
         return ReflectionRequest(

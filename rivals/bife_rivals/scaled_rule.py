@@ -15,12 +15,11 @@ import numpy.typing as npt
 import pyscipopt
 from pydantic import Field, field_validator
 
-from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import RPB
 from bife_core.methods.scorer import BaseScorer, Scorer
-from bife_core.rules import Rejection, compile_rule
-from bife_core.rules.compiling import check_source
+from bife_core.rules import Rejection
+from bife_core.rules.compiling import check_source, recompiled
 from bife_core.rules.lowering import Program
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Guard
 from bife_core.scip.solver import HIGHEST_PRIORITY
@@ -90,10 +89,7 @@ class ScaledRule(Shallow, Scorer):
 
     def score(self, X: Floats) -> Floats:
         """Score the candidates of one node."""
-        rule = compile_rule(self.source)
-        if isinstance(rule, Rejection):
-            raise RuleError(rule.reason)
-        return rule.score(scaled(np.asarray(X, dtype=np.float64)))
+        return recompiled(self.source, self.name).score(scaled(np.asarray(X, dtype=np.float64)))
 
 
 @lru_cache(maxsize=256)

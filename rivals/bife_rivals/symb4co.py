@@ -46,19 +46,16 @@ class TrainingOptions(Value):
     epochs: int = Field(8, ge=1, description="Updates of the policy in each step.")
     clip: float = Field(0.2, gt=0, description="How far the ratio of probabilities is trusted.")
     entropy: float = Field(0.05, ge=0, description="Weight of the entropy of what is written.")
-    entropy_decay: float = Field(
-        0.9, gt=0, le=1, description="By how much a token's entropy counts less than the last one's."
-    )
+    entropy_decay: float = Field(0.9, gt=0, le=1, description="Factor of that weight, token by token.")
     least_length: int = Field(4, ge=1, description="Tokens of an expression at least.")
     most_length: int = Field(64, ge=4, description="Tokens of an expression at most.")
     soft_length: int = Field(20, ge=1, description="Tokens that an expression is drawn to.")
 
     @model_validator(mode="after")
     def _lengths_fit(self) -> Self:
-        if self.least_length >= self.most_length:
-            raise ValueError(
-                f"least_length ({self.least_length}) must be below most_length ({self.most_length})"
-            )
+        least, most = self.least_length, self.most_length
+        if least >= most:
+            raise ValueError(f"least_length ({least}) must be below most_length ({most})")
         return self
 
 
@@ -73,14 +70,13 @@ class Run(TrainingOptions):
         return cls.model_validate({name: training[name] for name in cls.model_fields})
 
 
-_QUICK: Final = {"batch": 256, "kept": 12, "steps": 150, "patience": 100, "hidden": 32, "rate": 5e-4}
-
-
 class Symb4CoOptions(TrainingOptions):
     """Symb4CO's own settings; the defaults are published."""
 
     paper: ClassVar[dict[str, Any]] = {}
-    quick: ClassVar[dict[str, Any]] = _QUICK
+    quick: ClassVar[dict[str, Any]] = {
+        **{"batch": 256, "kept": 12, "steps": 150, "patience": 100, "hidden": 32, "rate": 5e-4}
+    }
 
     preset: Literal["paper", "quick"] = Field(
         "paper", description="What is not set otherwise: as published, or a run of minutes at most."

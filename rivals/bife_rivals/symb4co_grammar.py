@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,18 @@ class Grammar:
         ((text, _),) = parts
         return text
 
+    def value(self, tokens: Sequence[int], variables: Sequence[Any], number: type = float) -> Any:
+        """Return what an expression without functions is worth, by what its variables are."""
+        stack: list[Any] = []
+        for token in reversed(tokens):
+            if token < self.variables:
+                stack.append(variables[token])
+            elif token < self.leaves:
+                stack.append(number(CONSTANTS[token - self.variables]))
+            else:
+                stack.append(COMBINED[token - self.leaves](stack.pop(), stack.pop()))
+        return stack[0]
+
 
 class Walk:
     """Expressions being written side by side: what is missing of each, and the parent and sibling of its next token.
@@ -131,9 +143,8 @@ class Walk:
     def add(self, tokens: Integers) -> None:
         """Put a token at the end of each expression; what becomes of one that is complete does not matter."""
         rows = np.arange(len(tokens))
-        top = (
-            self.missing - 2
-        )  # of the operators that wait; an operand that comes first belongs to the last of them
+        # Of the operators that wait; an operand that comes first belongs to the last of them.
+        top = self.missing - 2
         first = self._is_first & (top >= 0)
         self._firsts[rows[first], top[first]] = tokens[first]
         leaf = tokens < self._grammar.leaves

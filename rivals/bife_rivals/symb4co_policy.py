@@ -160,11 +160,9 @@ class Policy:
 
     def _begin(self, count: int) -> State:
         """Return the state before the first token."""
+        own = self.parameters
         return [
-            (
-                np.repeat(self.parameters[f"output{layer}"][np.newaxis], count, axis=0),
-                np.repeat(self.parameters[f"cell{layer}"][np.newaxis], count, axis=0),
-            )
+            (np.tile(own[f"output{layer}"], (count, 1)), np.tile(own[f"cell{layer}"], (count, 1)))
             for layer in range(LAYERS)
         ]
 

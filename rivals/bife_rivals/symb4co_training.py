@@ -27,18 +27,18 @@ from bife_core.fidelity.measures import chosen_rows
 from bife_core.files import write_whole
 from bife_core.methods.scorer import BaseScorer
 from bife_core.values import Value, digest_of
-from bife_rivals.scaled_rule import ScaledRule, scaled
+from bife_rivals.scaled_rule import Floats, ScaledRule, scaled
 from bife_rivals.symb4co import Run
-from bife_rivals.symb4co_grammar import COMBINED, CONSTANTS, Grammar
+from bife_rivals.symb4co_grammar import Grammar
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
 
 _VALIDATION_SHARE: Final = 2 / 7
 """400 of 1,400 expert samples, as published."""
 _CHECKPOINT_S: Final = 30.0
+_KEPT: Final = ("step", "waited", "cpu_s", "history")
+"""What a checkpoint has of a run as it is."""
 _PART: Final = 200
 """Samples that are worked on at a time: what expressions make of their nodes is to fit into memory."""
-
-Floats = npt.NDArray[np.float64]
 
 
 class Found(Value):
@@ -67,19 +67,11 @@ class ScaledSamples(Samples):
         super().__init__(decisions)
         nodes = np.split(decisions.matrix, decisions.offsets[1:-1])
         rows = np.concatenate([scaled(node) for node in nodes])
-        self._columns = np.ascontiguousarray(rows.T, dtype=np.float32)
+        self._columns = [*np.ascontiguousarray(rows.T, dtype=np.float32)]
 
     def scores(self, tokens: tuple[int, ...]) -> Any:
         """Return the score an expression gives each candidate."""
-        variables, stack = len(self._columns), list[Any]()
-        for token in reversed(tokens):
-            if token < variables:
-                stack.append(self._columns[token])
-            elif token < variables + len(CONSTANTS):
-                stack.append(np.float32(CONSTANTS[token - variables]))
-            else:
-                stack.append(COMBINED[token - variables - len(CONSTANTS)](stack.pop(), stack.pop()))
-        return stack[0]
+        return Grammar().value(tokens, self._columns, np.float32)
 
 
 def judged(parts: Sequence[Samples], batch: Batch) -> tuple[Floats, npt.NDArray[np.uint64]]:
@@ -198,15 +190,9 @@ class Training:
         arrays: dict[str, Any] = {
             f"{part} {name}": value for part, values in self._parts() for name, value in values.items()
         }
-        about = {
-            "step": self.step,
-            "waited": self.waited,
-            "cpu_s": self.cpu_s,
-            "updates": self.policy.updates,
-            "rng": self.rng.bit_generator.state,
-            "found": [one.model_dump() for one in self.found],
-            "history": self.history,
-        }
+        about: dict[str, Any] = {name: getattr(self, name) for name in _KEPT}
+        about |= {"updates": self.policy.updates, "rng": self.rng.bit_generator.state}
+        about["found"] = [one.model_dump() for one in self.found]
         content = io.BytesIO()
         np.savez(content, about=np.array(json.dumps(about)), **arrays)
         write_whole(path, content.getvalue())
@@ -224,10 +210,10 @@ class Training:
                 for name in values:
                     values[name] = file[f"{part} {name}"]
             about = json.loads(str(file["about"]))
-        self.step, self.waited, self.policy.updates = about["step"], about["waited"], about["updates"]
-        self.cpu_s = about["cpu_s"]
-        self.rng.bit_generator.state = about["rng"]
-        self.found, self.history = [Found(**one) for one in about["found"]], about["history"]
+        for name in _KEPT:
+            setattr(self, name, about[name])
+        self.policy.updates, self.rng.bit_generator.state = about["updates"], about["rng"]
+        self.found = [Found(**one) for one in about["found"]]
 
     def _parts(self) -> list[tuple[str, dict[str, npt.NDArray[np.floating]]]]:
         policy = self.policy

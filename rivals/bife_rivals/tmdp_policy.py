@@ -73,9 +73,8 @@ class Episode(NamedTuple):
         nodes = []
         for number in range(len(arrays["kept"])):
             graph: dict[str, Any] = {name: arrays[f"{number}.{name}"] for name in _ARRAYS}
-            nodes.append(
-                Node(**graph, features=np.empty((len(graph["candidates"]), 0)), first=False, depth=0)
-            )
+            features = np.empty((len(graph["candidates"]), 0))
+            nodes.append(Node(**graph, features=features, first=False, depth=0))
         return cls(**{name: arrays[name] for name in cls._fields[:-1]}, nodes=nodes)
 
 

@@ -40,8 +40,6 @@ NETWORKS: Final[dict[str, type[Network]]] = {"gnn": Gnn, "film": Film, "tmdp": G
 SIGNATURE: Final = infer_signature(ARRAYS, np.empty(1))
 """A node in, as `Node` has it, and a score per candidate out."""
 
-Kind = Literal["gnn", "film", "tmdp"]
-
 
 class Preset(NamedTuple):
     """Samples to train with and of other instances, by which training is stopped, and what is set beside them."""
@@ -54,16 +52,15 @@ class Preset(NamedTuple):
 
 PRESETS: Final = {
     "smoke": Preset(
-        *(16, 8),
-        collection={"decisions_per_instance": 8, "share": 1.0},
-        training={"steps": 2, "batch": 8, "epochs": 2},
+        16, 8, {"decisions_per_instance": 8, "share": 1.0}, {"steps": 2, "batch": 8, "epochs": 2}
     ),
     "quick": Preset(
-        *(1000, 300),
+        train=1000,
+        valid=300,
         collection={"decisions_per_instance": 20, "share": 0.25},
         training={"steps": None, "epochs": 30, "patience": 3, "stop": 6},
     ),
-    "paper": Preset(100_000, 20_000, {"decisions_per_instance": 10, "share": 0.05}, training={}),
+    "paper": Preset(100_000, 20_000, {"decisions_per_instance": 10, "share": 0.05}, {}),
 }
 """`paper` is the published scale: 100,000 samples of 10,000 instances."""
 
@@ -71,7 +68,7 @@ PRESETS: Final = {
 class TrainingRun(Value):
     """What is trained: it names the folder that a run which was killed goes on in."""
 
-    network: Kind = "gnn"
+    network: Literal["gnn", "film", "tmdp"] = "gnn"
     instances: InstancesConfig = InstancesConfig()
     solver: SolverConfig = SolverConfig.model_validate("paper")
     preset: str = "quick"
@@ -155,17 +152,15 @@ def tracked(
 ) -> Path:
     """Go through a training with its metrics in MLflow, and write the method of the best epoch."""
     log = get_run_logger()
-    mlflow.set_tracking_uri(
-        os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"
-    )
+    own = f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"
+    mlflow.set_tracking_uri(os.environ.get("MLFLOW_TRACKING_URI") or own)
     mlflow.set_experiment("rivals")
     noted = run.folder / "mlflow_run"
     noted_id = noted.read_text() if noted.exists() else None
     with mlflow.start_run(run_id=noted_id, run_name=None if noted_id else run.folder.name) as started:
         write_whole(noted, started.info.run_id)
-        mlflow.log_params(
-            facts | {"network": run.network, "instances": run.instances.label, "solver": run.solver.label}
-        )
+        what = {"network": run.network, "instances": run.instances.label, "solver": run.solver.label}
+        mlflow.log_params(facts | what)
         began = time.process_time()
         for state, metrics in states:
             metrics["cpu_s"] = time.process_time() - began

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 PENALTY: Final = 1e20
 """Cost of a setting whose solves failed: SCIP's infinity. TPE goes by rank, so its size does not matter."""
 
-_DIGITS: Final = 6
 _RANGE: Final = 10.0
 """How far a number may move from what was written, up and down, as a ratio."""
 
@@ -49,7 +48,7 @@ class Tuner:
 
     def __init__(self, parameters: Mapping[str, float], *, calls: int, initial: int, seed: int) -> None:
         self._parameters = dict(parameters)
-        self._left = calls if parameters else 0
+        self._calls, self.tried = calls if parameters else 0, 0
         self._initial = initial
         self._seed = seed
         self._trial: optuna.trial.Trial | None = None
@@ -63,7 +62,7 @@ class Tuner:
     @property
     def done(self) -> bool:
         """Whether all calls are spent."""
-        return self._left == 0
+        return self.tried == self._calls
 
     def propose(self) -> dict[str, float]:
         """Return the setting to try next; the same until `learn` is given its cost."""
@@ -72,7 +71,7 @@ class Tuner:
             for name, value in self._parameters.items():
                 self._trial.suggest_float(name, value / _RANGE, value * _RANGE, log=True)
         # Six digits are enough, and keep the rule's text readable.
-        return {name: float(f"{value:.{_DIGITS}g}") for name, value in self._trial.params.items()}
+        return {name: float(f"{value:.6g}") for name, value in self._trial.params.items()}
 
     @cached_property
     def _study(self) -> optuna.Study:
@@ -91,6 +90,6 @@ class Tuner:
         assert self._trial is not None
         self._study.tell(self._trial, PENALTY if cost is None else cost)
         self._trial = None
-        self._left -= 1
+        self.tried += 1
         if cost is not None and cost < self._best[0]:
             self._best = (cost, tried)
