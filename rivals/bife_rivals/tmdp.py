@@ -189,9 +189,7 @@ def validate(world: World, weights: Weights) -> float:
     return shifted_geometric_mean([cost_of(result, _NODES) for result in results], 1)
 
 
-def objective(
-    trained: Weights, weights: Weights, graph: Graph, values: Any, entropy: Any
-) -> tuple[Any, dict[str, Any]]:
+def objective(trained: Weights, weights: Weights, graph: Graph, values: Any, entropy: Any) -> Any:
     """Return what is minimised, summed over the graphs of a batch, and its parts."""
     logs = log_softmax(gnn_model.scores(weights | trained, graph), graph)
     there = jnp.arange(len(graph.taken)) < graph.n_graphs
@@ -203,11 +201,12 @@ def objective(
 _slope = jax.jit(jax.grad(objective, has_aux=True))
 
 
-def _graphs(transitions: Sequence[Transition], size: int) -> Iterator[tuple[Graph, Any]]:
-    """Yield batches with their values; the last is filled up, so that few shapes are compiled."""
+def _graphs(transitions: Sequence[Transition], size: int, fills: bool = True) -> Iterator[tuple[Graph, Any]]:
+    """Yield batches with their values; where it `fills` the last with nodes again, few shapes are compiled."""
     for begin in range(0, len(transitions), size):
         part = transitions[begin : begin + size]
-        nodes, taken, values = zip(*(part[k % len(part)] for k in range(size)), strict=True)
+        count = size if fills else len(part)
+        nodes, taken, values = zip(*(part[k % len(part)] for k in range(count)), strict=True)
         graph = join(nodes, taken, size, step=2.0)._replace(n_graphs=np.int32(len(part)))
         yield graph, np.array(values, dtype=np.float32)
 
@@ -235,7 +234,8 @@ def _begin(world: World, start: Weights | None) -> State:
         transitions, _ = sample(world, start, 0)
         if not transitions:
             raise ConfigError("There are no transitions to fit normalisations to: try a larger share.")
-        start = Gnn.fitted(start, [graph for graph, _ in _graphs(transitions, world.config.batch)])
+        shown = _graphs(transitions, world.config.batch, fills=False)  # what is filled in would count again
+        start = Gnn.fitted(start, [graph for graph, _ in shown])
     weights = {name: jnp.asarray(array) for name, array in start.items()}
     nodes = validate(world, weights)
     return State(weights, weights, _adam.init(trained_part(weights)), rate=world.config.rate, best_loss=nodes)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -22,26 +21,24 @@ from bife_rivals.graphs import Samples, join
 from bife_rivals.learning import STATE, State, TrainingConfig, begin, epochs, measure
 from bife_rivals.networks import GnnMethod
 
-from bife_core import InProcess, collect_decisions, load_method, open_benchmark
-from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.scip.solver import SolverConfig
+from bife_core import load_method
+from bife_core.decisions.collecting import CollectionSummary
 
 CONFIG = TrainingConfig(batch=24, steps=None, epochs=3, rate=3e-3)
 """All samples in one batch: whatever their order, it has one shape, and what is compiled once serves every epoch."""
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Samples, Samples]:
-    folder = tmp_path_factory.mktemp("samples")
-    benchmark = open_benchmark(InstancesConfig(size="tiny"), folder)
-    config = CollectionConfig(decisions=40, decisions_per_instance=10, nodes=True)
-    solver = SolverConfig.model_validate("paper")
-    files = collect_decisions(benchmark, config, folder, InProcess(), solver=solver).nodes
-    return Samples.of(files[:-1], 24), Samples.of(files[-1:], 8)
+def train(recorded: CollectionSummary) -> Samples:
+    return Samples.of(recorded.nodes[:-1], 24)
 
 
-def test_a_batch_holds_every_node_and_padding_changes_nothing(samples: tuple[Samples, Samples]) -> None:
-    train, _ = samples
+@pytest.fixture(scope="module")
+def valid(recorded: CollectionSummary) -> Samples:
+    return Samples.of(recorded.nodes[-1:], 8)
+
+
+def test_a_batch_holds_every_node_and_padding_changes_nothing(train: Samples) -> None:
     drawn = [train[k] for k in range(3)]
     weights = begin(Gnn(), train, CONFIG).weights
     together = np.asarray(gnn_model.scores(weights, Gnn.batch(drawn, 24)))
@@ -51,22 +48,17 @@ def test_a_batch_holds_every_node_and_padding_changes_nothing(samples: tuple[Sam
         np.testing.assert_allclose(own, alone[: len(own)], atol=1e-5)
 
 
-def test_normalisations_are_fitted_to_samples(samples: tuple[Samples, Samples]) -> None:
-    train, _ = samples
+def test_normalisations_are_fitted_to_samples(train: Samples) -> None:
     drawn = [train[k] for k in range(len(train))]
     weights = gnn_model.fitted(Gnn.initial(0), [Gnn.batch(drawn[:20], 20), Gnn.batch(drawn[20:], 20)])
     variables = np.concatenate([sample.node.variables for sample in drawn])
-    seen = (variables + np.asarray(weights["norm.variables.shift"])) * np.asarray(
-        weights["norm.variables.scale"]
-    )
+    shift, scale = (np.asarray(weights[f"norm.variables.{what}"]) for what in ("shift", "scale"))
+    seen = (variables + shift) * scale
     np.testing.assert_allclose(seen.mean(axis=0), 0, atol=1e-4)
     assert set(np.round(seen.std(axis=0), 3)) <= {0.0, 1.0}
 
 
-def test_a_killed_training_goes_on_to_the_same_weights(
-    samples: tuple[Samples, Samples], tmp_path: Path
-) -> None:
-    train, valid = samples
+def test_a_killed_training_ends_with_the_same_weights(train: Samples, valid: Samples, tmp_path: Path) -> None:
     whole = list(epochs(Gnn(), train, valid, CONFIG, tmp_path / "whole"))
     assert [state.epoch for state, _ in whole] == [1, 2, 3]
     assert whole[-1][1]["train_loss"] < whole[0][1]["train_loss"]
@@ -91,10 +83,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     assert found["accuracy_1"] <= found["accuracy_3"] <= found["accuracy_10"] <= 1
 
 
-def test_film_learns_and_becomes_what_machine_code_runs(
-    samples: tuple[Samples, Samples], tmp_path: Path
-) -> None:
-    train, valid = samples
+def test_film_learns_and_becomes_machine_code(train: Samples, valid: Samples, tmp_path: Path) -> None:
     config = CONFIG.model_copy(update={"epochs": 2})
     losses = [metrics["train_loss"] for _, metrics in epochs(Film(), train, valid, config, tmp_path)]
     assert losses[1] < losses[0]
@@ -106,9 +95,8 @@ def test_film_learns_and_becomes_what_machine_code_runs(
 
 
 def test_it_stops_early_and_lowers_its_rate(
-    samples: tuple[Samples, Samples], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Samples, valid: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train, valid = samples
     monkeypatch.setattr(learning, "_step", lambda weights, adam, *_: (weights, adam, 0.5))
     monkeypatch.setattr(learning, "measure", lambda *_: {"loss": 1.0})
     config = TrainingConfig(batch=8, steps=1, epochs=50, patience=2, stop=4)
@@ -135,18 +123,10 @@ def test_a_learning_curve_counts_held_back_samples_of_other_instances(
 
 
 @pytest.mark.long
-def test_the_flow_writes_a_method_and_what_mlflow_shows(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bife_rivals", "--preset", "smoke", "--size", "tiny", "--workers", "1"]
-    environment = os.environ | {"BIFE_HOME": str(tmp_path), "PREFECT_LOGGING_LEVEL": "WARNING"}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    texts = set()
-    for _ in range(2):  # the second time nothing is left to do
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        method = load_method(Path(done.stdout.splitlines()[-1]))
-        assert method.kind == "gnn"
-        texts.add(method.text)
-    assert len(texts) == 1
+def test_the_flow_writes_a_method_and_shows_it(train_by_command: Callable[..., Path], tmp_path: Path) -> None:
+    methods = [load_method(train_by_command()) for _ in range(2)]  # the second time nothing is left to do
+    assert methods[0] == methods[1]
+    assert methods[0].kind == "gnn"
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}")
     client = mlflow.MlflowClient()
     (run,) = client.search_runs([client.get_experiment_by_name("rivals").experiment_id])

@@ -16,8 +16,7 @@ from bife_core import NodeMethod
 from bife_core.decisions.expert import record_decisions
 from bife_core.errors import RuleError
 from bife_core.scip.node import Node
-from bife_core.scip.reading import read_model
-from bife_core.scip.solving import SolveSettings, apply
+from bife_core.scip.solving import SolveSettings
 from bife_core.testing import check_method
 
 NETWORKS = Path(__file__).parents[1] / "networks"
@@ -118,17 +117,14 @@ class Slow(GnnMethod):
         return 0
 
 
+def counts(method: NodeMethod, node_limit: int) -> tuple[int, ...]:
+    found = bife_core.solve(GOLDEN, method, solver="paper", node_limit=node_limit)
+    assert found.fallbacks == 0 < found.rule_s
+    return found.calls, found.candidates, found.nodes, found.lp_iterations
+
+
 def test_it_branches_in_scip_as_it_scores() -> None:
-    counts = []
-    for kind in (GnnMethod, Slow):
-        model = read_model(GOLDEN)
-        apply(SolveSettings(solver="paper", node_limit=30), model)
-        stats = bife_core.attach(model, kind(weights=method().weights))
-        model.optimize()
-        assert stats.fallbacks == 0
-        assert stats.rule_s > 0
-        counts.append((stats.calls, stats.candidates, model.getNTotalNodes(), model.getNLPIterations()))
-    assert counts[0] == counts[1]
+    assert counts(method(), 30) == counts(Slow(weights=method().weights), 30)
 
 
 class PlainFilm(NodeMethod):
@@ -148,15 +144,8 @@ class PlainFilm(NodeMethod):
 
 
 def test_film_remembers_the_root_in_scip() -> None:
-    counts = []
-    for film in (FilmMethod(weights=as_text(some_weights(FILM))), PlainFilm()):
-        model = read_model(GOLDEN)
-        apply(SolveSettings(solver="paper", node_limit=20), model)
-        stats = bife_core.attach(model, film)
-        model.optimize()
-        assert stats.fallbacks == 0
-        counts.append((stats.calls, stats.candidates, model.getNTotalNodes(), model.getNLPIterations()))
-    assert counts[0] == counts[1]
+    film = FilmMethod(weights=as_text(some_weights(FILM)))
+    assert counts(film, 20) == counts(PlainFilm(), 20)
     assert len(PlainFilm.roots) == 1
 
 

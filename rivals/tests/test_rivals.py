@@ -1,4 +1,4 @@
-"""EoH, ReEvo and BiFE without F_LF: runs worked by hand, step by step as the methods are described."""
+"""Searches keep to the contract; EoH, ReEvo and BiFE without F_LF are worked by hand, step by step as described."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ import pytest
 
 from bife_core.config import SearchConfig
 from bife_core.errors import ConfigError
-from bife_core.search import (
-    Answer,
-    ReflectionRequest,
-    Request,
-    SampleRequest,
-    SolveRequest,
-    open_search,
-)
+from bife_core.search import Answer, ReflectionRequest, Request, SampleRequest, SolveRequest, open_search
 from bife_core.testing import World, check_search, drive
-from tests.support.searching import ids, table
+from tests.support.searching import ids
 
 
 def config(method: str, **fields: Any) -> SearchConfig:
@@ -66,23 +59,19 @@ def test_without_f_lf_every_valid_rule_is_solved_with() -> None:
     assert [c.f_hf for c in search.population] == sorted((c.f_hf for c in search.population), reverse=True)
 
 
-def reevo(**fields: Any) -> Any:
-    """Return a ReEvo whose initial rules are scored: the seed 0.3, then 0.1, 0.2, 0.4 and 0.5."""
+def reevo(low: tuple[float, ...] = (0.3, 0.1, 0.2, 0.4, 0.5), **fields: Any) -> Any:
+    """Return a ReEvo whose initial rules are scored, the seed first."""
     search = open_search(config("reevo", **fields))
     first = search.ask()
     assert operators(first) == ["improve_seed"] * 5
     assert [request.source is None for request in first] == [False, True, True, True, True]
     assert [ids(request.parents) for request in first] == [[]] + [["g00-c00"]] * 4
-    low = (0.3, 0.1, 0.2, 0.4, 0.5)
     search.tell(tuple(scored(request.id, value) for request, value in zip(first, low, strict=True)))
     return search
 
 
 def test_reevos_seed_is_the_best_rule_so_far_but_no_part_of_the_population() -> None:
-    search: Any = open_search(config("reevo", samples=40))
-    first = search.ask()
-    low = (0.9, 0.1, 0.2, 0.2, 0.1)
-    search.tell(tuple(scored(request.id, value) for request, value in zip(first, low, strict=True)))
+    search = reevo((0.9, 0.1, 0.2, 0.2, 0.1), samples=40)
     assert "g00-c00" not in ids(search.population)
     assert search.best.id == "g00-c00"
     parents = {name for request in search.ask() for name in ids(request.parents)}
@@ -143,11 +132,8 @@ def test_reevo_without_mutation_has_neither_lessons_nor_mutants() -> None:
 
 
 def test_rules_that_are_all_alike_are_followed_by_more_from_the_seed() -> None:
-    def answer(request: Request) -> Answer:
-        return table({request.id: 0.5})(request)
-
     search = open_search(config("reevo", samples=12))
-    asked = drive(search, answer)
+    asked = drive(search, lambda request: scored(request.id, 0.5))
     assert {name for requests in asked for name in operators(requests)} == {"improve_seed"}
 
 
@@ -155,7 +141,12 @@ SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tunin
 
 
 @pytest.mark.parametrize(
-    ("method", "options"), [("eoh", {}), ("reevo", {}), ("llm4branch", SMALL | {"migration_interval": 2})]
+    ("method", "options"),
+    [
+        *(("eoh", {}), ("reevo", {}), ("llm4branch", SMALL | {"migration_interval": 2})),
+        *(("symb4co", options) for options in ({}, {"rules": 1}, {"runs": 1, "rules": 6})),
+        ("gs4co", {"runs": 2, "rules": 3}),
+    ],
 )
 def test_it_keeps_to_the_contract(method: str, options: dict[str, Any]) -> None:
     check_search(method, options=options)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from bife_rivals.scaled_rule import ScaledRule, scaled
-from bife_rivals.symb4co import Run
-from bife_rivals.symb4co_grammar import CONSTANTS, Grammar, Walk
+from bife_rivals.symb4co import Run, Symb4CoSearch
+from bife_rivals.symb4co_grammar import Grammar, Walk
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
 from bife_rivals.symb4co_training import ScaledSamples, Training, judged, split, trained
 
-from bife_core import low_fidelity, open_benchmark, solve
-from bife_core.config import InstancesConfig, SearchConfig
+from bife_core import low_fidelity, solve
+from bife_core.benchmarks.base import Benchmark
+from bife_core.config import SearchConfig
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.methods.loading import method_of
 from bife_core.search import Answer, open_search
-from bife_core.testing import World, check_method, check_search, drive
+from bife_core.testing import World, check_method, drive
 from tests.support.recorded import decisions_of
 
 SMALL = Grammar(variables=3, least=5, most=16, soft_length=7)
@@ -107,27 +108,12 @@ def test_parent_and_sibling_are_those_of_the_tree() -> None:
         assert known == list(relations(SMALL, batch.expression(row)))
 
 
-def value_of(grammar: Grammar, tokens: Sequence[int], values: Sequence[float]) -> float:
-    """Evaluate an expression in prefix order."""
-    stack: list[float] = []
-    for token in reversed(tokens):
-        if token < grammar.variables:
-            stack.append(values[token])
-        elif token < grammar.leaves:
-            stack.append(CONSTANTS[token - grammar.variables])
-        else:
-            left, right = stack.pop(), stack.pop()
-            stack.append((left + right, left - right, left * right)[token - grammar.leaves])
-    (value,) = stack
-    return value
-
-
 def test_a_formula_means_what_its_tokens_mean() -> None:
     batch, values = written(SMALL, 100), (0.3, 0.7, 0.11)
     for row in range(len(batch.lengths)):
         tokens = batch.expression(row)
         meant = eval(SMALL.formula(tokens, "v[{}]"), {"v": values})
-        assert meant == value_of(SMALL, tokens, values), "to the last bit"
+        assert meant == SMALL.value(tokens, values), "to the last bit"
     assert Grammar().formula([79, 20, 0]) == "pseudocost_up - obj_coef"
 
 
@@ -169,11 +155,9 @@ def test_judged_accuracy_is_the_f_lf_of_the_rule(easy: Decisions) -> None:
     accuracy, choices = judged([ScaledSamples(easy[:100]), ScaledSamples(easy[100:])], batch)
     assert len(set(choices)) > 20
     for row in range(5):
-        source = (
-            f"def candidate_variable_score(f):\n    return {grammar.formula(batch.expression(row), 'f[{}]')}"
-        )
-        rule = ScaledRule(name="rule", source=source)
-        assert low_fidelity(rule, easy) == accuracy[row], source
+        formula = grammar.formula(batch.expression(row), "f[{}]")
+        rule = ScaledRule(name="rule", source=f"def candidate_variable_score(f):\n    return {formula}")
+        assert low_fidelity(rule, easy) == accuracy[row], formula
 
 
 def test_training_and_validation_samples_are_of_different_instances(easy: Decisions) -> None:
@@ -183,26 +167,13 @@ def test_training_and_validation_samples_are_of_different_instances(easy: Decisi
     assert (len(one), len(other)) == (50, 20)
 
 
-def test_training_finds_what_the_expert_goes_by_and_resumes_to_the_same_weights(
-    easy: Decisions, tmp_path: Path
-) -> None:
+def test_training_imitates_and_goes_on(easy: Decisions, tmp_path: Path, goes_on: Callable[..., None]) -> None:
     run = Run(seed=3, soft_length=5, **QUICK)
     whole = trained(Training(run, easy), tmp_path)
     assert whole.history[-1]["mean_accuracy"] > 1.5 * whole.history[0]["mean_accuracy"]
     assert whole.found[0].accuracy > 0.6
     assert len({one.choices for one in whole.found}) == len(whole.found)
-    half = Training(run, easy)
-    for _ in range(11):
-        half.advance()
-    half.save(tmp_path / "half.npz")
-    resumed = Training(run, easy)
-    resumed.load(tmp_path / "half.npz")
-    assert resumed.cpu_s == half.cpu_s > 0, "what was done before counts"
-    while not resumed.done:
-        resumed.advance()
-    assert (resumed.found, resumed.history) == (whole.found, whole.history)
-    for name, values in whole.policy.parameters.items():
-        assert np.array_equal(values, resumed.policy.parameters[name]), name
+    goes_on(whole, lambda: Training(run, easy), steps=11)
     other = Training(run.model_copy(update={"seed": 4}), easy)
     other.advance()
     assert other.history[0] != whole.history[0]
@@ -221,70 +192,47 @@ def test_a_run_ends_when_nothing_better_comes(easy: Decisions) -> None:
     assert training.waited >= 6
 
 
-@pytest.mark.parametrize("options", [{}, {"rules": 1}, {"runs": 1, "rules": 6}])
-def test_the_search_keeps_to_the_contract(options: dict[str, Any]) -> None:
-    check_search("symb4co", options=options)
+def search(samples: int = 10, **options: Any) -> Any:
+    return open_search(SearchConfig(method="symb4co", samples=samples, initial=1, options=options))
 
 
 def test_every_valid_rule_of_a_group_of_runs_is_evaluated_in_the_solver() -> None:
-    search = open_search(
-        SearchConfig(method="symb4co", samples=10, initial=1, options={"runs": 2, "rules": 3})
-    )
-    asked = drive(search, World(seed=1, distinct=100))
+    asked = drive(search(runs=2, rules=3), World(seed=1, distinct=100))
     kinds = [(requests[0].kind, len(requests)) for requests in asked]
     assert kinds == [("sample", 2), ("sample", 4), ("solve", 6), ("sample", 2), ("sample", 2), ("solve", 4)]
-    pairs = [
-        (one.training["run"], one.training["rank"]) for some in asked for one in some if one.kind == "sample"
-    ]
+    trained = [one.training for some in asked for one in some if one.kind == "sample"]
+    pairs = [(one["run"], one["rank"]) for one in trained]
     assert pairs == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 0), (3, 0), (2, 1), (3, 1)]
-    seeds = {
-        one.training["run"]: one.training["seed"] for some in asked for one in some if one.kind == "sample"
-    }
-    assert len(set(seeds.values())) == 4
+    assert len({one["seed"] for one in trained}) == len({(one["run"], one["seed"]) for one in trained}) == 4
 
 
 def test_the_quick_preset_gives_way_to_what_is_set() -> None:
-    options = {"preset": "quick", "steps": 7}
-    (request, *_) = open_search(SearchConfig(method="symb4co", options=options)).ask()
-    assert {name: request.training[name] for name in ("batch", "kept", "steps", "soft_length")} == {
-        "batch": 256,
-        "kept": 12,
-        "steps": 7,
-        "soft_length": 20,
-    }
+    (request, *_) = search(preset="quick", steps=7).ask()
+    expected = {"batch": 256, "kept": 12, "steps": 7, "soft_length": 20}
+    assert {name: request.training[name] for name in expected} == expected
 
 
 def test_an_expression_that_fails_is_not_evaluated() -> None:
-    search = open_search(
-        SearchConfig(method="symb4co", samples=2, initial=1, options={"runs": 2, "rules": 1})
-    )
-    first, second = search.ask()
-    search.tell(
-        (Answer(id=first.id, f_lf=0.5, sha="a"), Answer(id=second.id, failure="The run found nothing."))
-    )
-    (asked,) = search.ask()
+    begun = search(samples=2, runs=2, rules=1)
+    first, second = begun.ask()
+    failed = Answer(id=second.id, failure="The run found nothing.")
+    begun.tell((Answer(id=first.id, f_lf=0.5, sha="a"), failed))
+    (asked,) = begun.ask()
     assert asked.sample.id == first.id
 
 
 def test_what_a_search_finds_is_a_method_with_its_depth(easy: Decisions, tmp_path: Path) -> None:
-    easy.save(tmp_path / "decisions.npz")
-    options = QUICK | {"steps": 3, "depth": 5}
-    (request,) = open_search(
-        SearchConfig(method="symb4co", samples=1, initial=1, options=options | {"runs": 1})
-    ).ask()
-    found = type(open_search(SearchConfig(method="symb4co"))).train(
-        tmp_path / "decisions.npz", tmp_path, request.training
-    )
+    decisions = tmp_path / "decisions.npz"
+    easy.save(decisions)
+    (request,) = search(samples=1, **QUICK | {"steps": 3, "depth": 5, "runs": 1}).ask()
+    found = Symb4CoSearch.train(decisions, tmp_path, request.training)
     rule = method_of(found["source"], "rule")
     assert isinstance(rule, ScaledRule)
     assert (rule.name, rule.depth) == ("rule", 5)
     assert found["seconds"] > 0, "the run is charged to its first expression"
     assert low_fidelity(rule, easy) > 0
-    beyond = request.training | {"rank": 5000}
-    failed = type(open_search(SearchConfig(method="symb4co"))).train(
-        tmp_path / "decisions.npz", tmp_path, beyond
-    )
-    assert "found only" in failed["failure"]
+    beyond = Symb4CoSearch.train(decisions, tmp_path, request.training | {"rank": 5000})
+    assert "found only" in beyond["failure"]
 
 
 RULE = "def candidate_variable_score(f):\n    return (f[20] + 0.5 * f[71]) * (1 - f[3]) + max(f[18], f[0])"
@@ -293,11 +241,10 @@ RULE = "def candidate_variable_score(f):\n    return (f[20] + 0.5 * f[71]) * (1 
 def test_a_scaled_rule_reads_each_feature_relative_to_its_node() -> None:
     X = np.random.default_rng(0).normal(size=(50, N_FEATURES))
     X[:, 3] = 7.0
-    expected = scaled(X)
-    assert (expected[:, 3] == 0).all()
-    assert (expected.min(), expected.max()) == (0.0, 1.0)
+    f = scaled(X)
+    assert (f[:, 3] == 0).all()
+    assert (f.min(), f.max()) == (0.0, 1.0)
     rule = ScaledRule(name="rule", source=RULE)
-    f = expected
     plain = (f[:, 20] + 0.5 * f[:, 71]) * (1 - f[:, 3]) + np.maximum(f[:, 18], f[:, 0])
     assert rule.score(X) == pytest.approx(plain)
     assert rule.features == {0, 3, 18, 20, 71}
@@ -316,12 +263,10 @@ def test_machine_code_and_python_score_alike(easy: Decisions) -> None:
     check_method(ScaledRule(name="rule", source=RULE, depth=None))
 
 
-def test_rpb_branches_from_the_depth_on(tmp_path: Path) -> None:
-    (instance,) = open_benchmark(InstancesConfig(size="tiny"), tmp_path).instances("test", 1)
-    calls = []
-    for depth in (1, 2, None):
-        rule = ScaledRule(name="rule", source=RULE, depth=depth)
-        calls.append(solve(instance.path, rule, seed=0).calls)
+def test_rpb_branches_from_the_depth_on(auctions: Benchmark) -> None:
+    (instance,) = auctions.instances("test", 1)
+    rules = [ScaledRule(name="rule", source=RULE, depth=depth) for depth in (1, 2, None)]
+    calls = [solve(instance.path, rule, seed=0).calls for rule in rules]
     assert calls[0] <= 2, "of the nodes the root alone is above depth 1, once more after a restart"
     assert calls[0] < calls[1] < calls[2]
 
