@@ -129,9 +129,10 @@ def test_the_flow_writes_a_method_and_shows_it(train_by_command: Callable[..., P
     assert methods[0].kind == "gnn"
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}")
     client = mlflow.MlflowClient()
-    (run,) = client.search_runs([client.get_experiment_by_name("rivals").experiment_id])
+    experiments = [client.get_experiment_by_name("rivals").experiment_id]
+    (run,) = client.search_runs(experiments)
     history = client.get_metric_history(run.info.run_id, "valid_accuracy_1")
     assert [metric.step for metric in history] == [1, 2]
-    (first, *_) = mlflow.search_logged_models(output_format="list")
+    (first, *_) = mlflow.search_logged_models(experiments, output_format="list")
     model = mlflow.pyfunc.load_model(first.model_uri)
     assert {column.name for column in model.metadata.signature.inputs} >= {"variables", "rows", "candidates"}
