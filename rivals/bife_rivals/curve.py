@@ -31,7 +31,7 @@ from bife_core.scip.solver import SolverConfig
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, trained_part
+from bife_rivals.learning import Network, State, TrainingConfig, designed, epochs, measure
 
 NETWORKS: dict[str, type[Network]] = {"gnn": Gnn, "film": Film}
 _TIMED = 200
@@ -53,29 +53,17 @@ def trained(point: Point) -> dict[str, Any]:
     network = NETWORKS[point.network]()
     first, most = point.held_back
     train, valid = Samples.of(point.files[:first], point.most), Samples.of(point.files[first:], most)
-    clock = point.folder / "train_s"
-    began = time.perf_counter() - (float(clock.read_text()) if clock.exists() else 0.0)
     for _ in epochs(network, train, valid, point.config, point.folder):
-        write_whole(clock, str(time.perf_counter() - began))
+        pass
     last = State.load(point.folder)
-    method = network.method(last.best, f"{point.network} of {point.most}")
-    write_whole(point.folder / method.file_name, method.text)
     used = {train.files[number] for number, _ in train.places}
     cpu_s = sum(json.loads(file.with_suffix("").with_suffix(".json").read_text())["cpu_s"] for file in used)
-    found = {name: round(value, 4) for name, value in measure(network, last.best, valid).items()}
-    return {
-        "network": point.network,
-        "samples": len(train),
-        "held_back": len(valid),
-        "epochs": last.epoch,
-        "record_s": round(cpu_s),
-        "train_s": round(float(clock.read_text())),
-        "device": jax.devices()[0].device_kind,
-        "us_node": round(forward_us(network, last, valid)),
-        "parameters": sum(array.size for array in trained_part(last.best).values()),
-        **found,
-        "file": str(point.folder / method.file_name),
-    }
+    facts = {"samples": len(train), "held_back": len(valid), "record_s": round(cpu_s)}
+    facts |= measure(network, last.best, valid)
+    method = designed(network, point.folder, f"{point.network} of {point.most}", facts)
+    write_whole(path := point.folder / method.file_name, method.text)
+    row = {"network": point.network, **method.model_dump()["about"], "epochs": last.epoch, "file": str(path)}
+    return row | {"us_node": round(forward_us(network, last, valid))}
 
 
 def forward_us(network: Network, state: State, samples: Samples) -> float:

@@ -7,6 +7,7 @@ fifth after `patience` epochs without progress on held-back samples, and an end 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,14 +21,17 @@ import optax
 from pydantic import Field
 from safetensors.numpy import load, save
 
-from bife_core import NodeMethod
 from bife_core.files import write_whole
 from bife_core.values import Value
 from bife_rivals.gnn_model import Weights
 from bife_rivals.graphs import Sample, Samples
+from bife_rivals.networks import NetworkMethod
 
 STATE: Final = "state.safetensors"
 """What a training writes after every epoch, and goes on from."""
+
+CLOCK: Final = "train_s"
+"""Seconds of the clock that the epochs of a training took, killed ones left out."""
 
 RANKS: Final = (1, 3, 5, 10)
 _FIT_SHARE: Final = 0.1
@@ -43,7 +47,7 @@ class Network(Protocol):
     def fitted(self, weights: Weights, batches: list[Any]) -> Weights: ...  # noqa: D102
     def batch(self, samples: Sequence[Sample], size: int) -> Any: ...  # noqa: D102
     def scores(self, weights: Weights, batch: Any) -> Any: ...  # noqa: D102
-    def method(self, weights: Weights, name: str) -> NodeMethod: ...  # noqa: D102
+    def method(self, weights: Weights, name: str) -> NetworkMethod: ...  # noqa: D102
 
 
 class TrainingConfig(Value):
@@ -191,8 +195,23 @@ def epochs(
 ) -> Iterator[tuple[State, dict[str, float]]]:
     """Train until early stopping or the last epoch, from where the state in `folder` is; yield after every epoch."""
     folder.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter() - _clock(folder)
     state = State.load(folder) if (folder / STATE).exists() else begin(network, train, config)
     while state.epoch < config.epochs and state.idle < config.stop:
         state, metrics = next_epoch(network, state, train, valid, config)
         state.save(folder)
+        write_whole(folder / CLOCK, str(time.perf_counter() - began))
         yield state, metrics
+
+
+def _clock(folder: Path) -> float:
+    return float((folder / CLOCK).read_text()) if (folder / CLOCK).exists() else 0.0
+
+
+def designed(network: Network, folder: Path, name: str, facts: dict[str, Any]) -> NetworkMethod:
+    """Return the best network of a training as a method, which says of its design what is known and the facts given."""
+    best = State.load(folder).best
+    about = {"parameters": sum(array.size for array in trained_part(best).values())}
+    about |= {"train_s": round(_clock(folder)), "device": jax.devices()[0].device_kind}
+    rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in facts.items()}
+    return network.method(best, name).model_copy(update={"about": about | rounded})

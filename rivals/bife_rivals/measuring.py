@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from bife_core import InProcess, Method, NodeMethod, collect_decisions, load_method, open_benchmark, solve
+from bife_core import InProcess, Method, collect_decisions, load_method, open_benchmark, solve
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.places import home
 from bife_core.scip.solver import SolverConfig
 from bife_rivals.graphs import Samples
-from bife_rivals.networks import FilmMethod, GnnMethod
+from bife_rivals.networks import FilmMethod, GnnMethod, NativeMethod
 from bife_rivals.weights import as_text
 
 RANKS = (1, 3, 5, 10)
@@ -34,18 +35,19 @@ def untrained() -> list[Method]:
     ]
 
 
-def accuracy(method: NodeMethod, samples: Samples) -> dict[str, float]:
-    """Return the accuracy at several ranks; FiLM is shown the first node of a solve alone, which is its root."""
-    right, seen = dict.fromkeys(RANKS, 0), 0
+def accuracy(method: NativeMethod, samples: Samples) -> dict[str, float]:
+    """Return the accuracy at several ranks."""
+    right = dict.fromkeys(RANKS, 0)
     for k in range(len(samples)):
         sample = samples[k]
-        if method.graph == "first" and not sample.node.first:
-            continue
-        seen += 1
-        order = np.argsort(-method.score(sample.node), kind="stable")
+        # The root itself may not have been recorded.
+        first = (
+            replace(sample.root, first=True) if method.graph == "first" and not sample.node.first else None
+        )
+        order = np.argsort(-method.score(sample.node, first), kind="stable")
         for rank in RANKS:
             right[rank] += bool(sample.best[order[:rank]].any())
-    return {f"accuracy_{rank}": count / max(1, seen) for rank, count in right.items()} | {"samples": seen}
+    return {f"accuracy_{rank}": count / max(1, len(samples)) for rank, count in right.items()}
 
 
 def main() -> None:
@@ -67,7 +69,7 @@ def main() -> None:
             "kind": method.kind,
             "instances": options.instances,
         }
-        if options.rule and isinstance(method, NodeMethod):
+        if options.rule and isinstance(method, NativeMethod):
             config = CollectionConfig(
                 decisions=options.samples, decisions_per_instance=10, share=0.25, nodes=True
             )

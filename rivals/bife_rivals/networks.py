@@ -46,21 +46,25 @@ class NativeMethod(NodeMethod):
         """The same; a subclass that SCIP is to call from Python has 0 here."""
         return self.code
 
-    def score(self, node: Node, /) -> npt.NDArray[np.float64]:
-        """Score the candidates of a node by the same machine code that runs in SCIP."""
+    def score(self, node: Node, /, first: Node | None = None) -> npt.NDArray[np.float64]:
+        """Score the candidates of a node by the machine code that runs in SCIP, which may have seen another first."""
+        memory = np.zeros(2, np.int64)
+        try:
+            return [self._scored(one, memory) for one in (first, node) if one is not None][-1]
+        finally:
+            free_state(memory, slots=(0,))
+
+    def _scored(self, node: Node, memory: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         given: dict[str, npt.NDArray[Any]] = {
             name: np.ascontiguousarray(getattr(node, name), one.dtype) for name, one in ARRAYS.items()
         }
         at = {name: array.ctypes.data for name, array in given.items()}
-        memory = np.zeros(2, np.int64)
         words = [at["features"], at["variables"], len(node.variables), at["candidates"]]
         words += [at["rows"], len(node.rows), at["edge_starts"], at["edge_variables"], at["edge_values"]]
         words += [node.first, node.depth, self.data, memory.ctypes.data]
         packed = np.array(words, dtype=np.int64)
         scores = np.empty(len(node.candidates))
-        failed = _PROTOTYPE(self.code)(packed.ctypes.data, len(scores), scores.ctypes.data)
-        free_state(memory, slots=(0,))
-        if failed:
+        if _PROTOTYPE(self.code)(packed.ctypes.data, len(scores), scores.ctypes.data):
             raise ValueError(f"{self.name} must see the first node of a solve, with its graph")
         return scores
 
@@ -75,6 +79,9 @@ class NetworkMethod(NativeMethod):
     forward: ClassVar[Any]
     """The forward pass in `kernels`."""
 
+    about: dict[str, float | str] = Field(
+        default_factory=dict, description="What its design took and how well it imitates; changes no solve."
+    )
     weights: str = Field(repr=False)
 
     @field_validator("weights")

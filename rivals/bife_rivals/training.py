@@ -32,7 +32,7 @@ from bife_rivals import tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, trained_part
+from bife_rivals.learning import Network, State, TrainingConfig, designed, epochs, measure
 from bife_rivals.networks import ARRAYS, GnnMethod
 from bife_rivals.weights import of_text
 
@@ -114,7 +114,8 @@ def fit(run: TrainingRun, collected: CollectionSummary) -> Path:
     train = Samples.of(collected.nodes[:last], preset.train)
     valid = Samples.of(collected.nodes[last:], preset.valid)  # of other instances
     config = TrainingConfig.model_validate(preset.training | {"seed": run.seed})
-    facts = {"samples": len(train), "held_back": len(valid), **config.model_dump()}
+    facts = {"samples": len(train), "held_back": len(valid), "record_s": round(collected.cpu_s)}
+    facts |= config.model_dump()
     states = epochs(network, train, valid, config, run.folder)
     return tracked(run, facts, states, lambda state: measure(network, state.best, valid, config.batch))
 
@@ -167,12 +168,13 @@ def tracked(
             mlflow.log_metrics(metrics, step=state.epoch)
             log.info("epoch %d: %s", state.epoch, ", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
         last = State.load(run.folder)
-        method = NETWORKS[run.network]().method(last.best, run.folder.name)
+        found = measured(last)
+        known = {name: facts[name] for name in ("samples", "held_back", "record_s") if name in facts}
+        method = designed(NETWORKS[run.network](), run.folder, run.folder.name, known | found)
         path = run.folder / method.file_name
         write_whole(path, method.text)
-        found = measured(last)
         mlflow.log_metrics({f"best_{name}": value for name, value in found.items()})
-        mlflow.log_metric("parameters", sum(array.size for array in trained_part(last.best).values()))
+        mlflow.log_metric("parameters", float(method.about["parameters"]))
         mlflow.pyfunc.log_model(
             name=run.folder.name,
             python_model=str(Path(__file__).with_name("logged.py")),

@@ -107,6 +107,8 @@ def test_machine_code_computes_what_the_plain_networks_do(nodes: tuple[Node, ...
     agree(film.score(root), plain_film(w, plain_embeddings(w, root), root))
     with pytest.raises(ValueError, match="film must see the first node"):
         film.score(nodes[1])
+    later = plain_film(w, plain_embeddings(w, root), nodes[1])
+    np.testing.assert_allclose(film.score(nodes[1], root), later, rtol=0, atol=1e-5 * np.abs(later).max())
 
 
 class Slow(GnnMethod):
@@ -153,6 +155,7 @@ def test_it_is_a_value_and_a_file(tmp_path: Path) -> None:
     check_method(method())
     assert method().identity == method(name="other").identity
     assert method().identity != method(1).identity
+    assert method().identity == method(about={"samples": 1000}).identity
     (tmp_path / "mine.json").write_text(method().text)
     assert bife_core.load_method(tmp_path / "mine.json") == method()
     with pytest.raises(RuleError, match="gnn needs more than its name"):
