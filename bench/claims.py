@@ -22,8 +22,8 @@ that strong branching finished.
 
 One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
-instances, proofs, proofs_rpb, share, about}; for each pair of searches {searches, mean_ratios, ranges, counts, p_value}, a
-two-sided permutation test of the difference between their mean log ratios over searches, exact up to 10 seeds each,
+instances, proofs, proofs_rpb, share, about}; for each pair of searches {searches, mean_ratios, ranges, counts,
+p_value}, a two-sided permutation test of the difference between their mean log ratios, exact up to 10 seeds each,
 which speaks of other seeds on these instances, and {ratio, ci_low, ci_high, p_rules} of the first one's costs over the
 second's, both as means over the rules of a search, which speaks of these rules on other instances. `version` is the
 commit, of the store's earlier runs too where it differs. Everything is kept in `--store`, and the same command goes on
