@@ -25,7 +25,7 @@ search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_
 instances, proofs, proofs_rpb, share, about}; for each pair of searches {searches, mean_ratios, ranges, counts,
 p_value}, a two-sided permutation test of the difference between their mean log ratios, exact up to 10 seeds each,
 which speaks of other seeds on these instances, and {ratio, ci_low, ci_high, p_rules} of the first one's costs over the
-second's, both as means over the rules of a search, which speaks of these rules on other instances. `version` is the
+second's, both geometric means over a search's rules, which speaks of these rules on other instances. `version` is the
 commit, of the store's earlier runs too where it differs. Everything is kept in `--store`, and the same command goes on
 where it was stopped; `--only-search` ends after the searches, so that families can be done in pieces.
 """
@@ -111,6 +111,10 @@ def main() -> None:
     )
     with home_of(options.store) as home:
         version = version_of(home)
+        rules = {
+            family: {rule: load_method(rule.replace("{family}", family)) for rule in options.rules}
+            for family in options.families
+        }
         for family in options.families:
             config = configured(family, options)
             found, budget_s = list[Measured](), None
@@ -129,9 +133,9 @@ def main() -> None:
             if budget_s:
                 found.append(Measured("tuned_rpb", tuned(config, budget_s, home)))
             published = [name for name in (BENCHMARK_RULES.get(family),) if name]
-            given = [rule.replace("{family}", family) for rule in options.rules]
-            names = [*given, *published, *OTHERS, *([ORACLE] if options.oracle else [])]
-            found += [Measured(name, load_method(name)) for name in dict.fromkeys([*names, RPB])]
+            names = [*published, *OTHERS, *([ORACLE] if options.oracle else []), RPB]
+            others = rules[family] | {name: load_method(name) for name in names}
+            found += [Measured(name, method) for name, method in others.items()]
             for solver in options.solvers:
                 sized = {"instances.size": options.size} if options.size else {}
                 compared = with_overrides(config, {"solver": solver, **sized})
@@ -267,10 +271,12 @@ def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[
 
 
 def on_instances(summary: EvaluationSummary, one: list[str], other: list[str]) -> dict[str, Any]:
-    """Return the ratio of the costs of some methods to those of others, both as means over them, with its interval."""
+    """Return the ratio of costs of some methods to those of others, both as geometric means, with its interval."""
     frame = branched(summary.frame)
     logs = np.log(METRICS[summary.protocol.metric].of(frame))
     costs = frame.assign(cost=logs).pivot_table("cost", "group", "method")
+    if costs.empty:  # nobody branches
+        return {}
     difference = costs[one].mean(axis="columns") - costs[other].mean(axis="columns")
     found = ratio_interval(difference)
     ends = {name: end and round(end, 3) for name, end in (("ci_low", found.low), ("ci_high", found.high))}

@@ -28,8 +28,8 @@ class BaseScorer(Method):
 
     @property
     def identity(self) -> str:
-        """Hash of all fields but the name and what `about` says of its design, and of a plugin's code."""
-        left_out = {"name", "about"} if self.budget is not None else {"name", "about", "budget"}
+        """Hash of all fields but the name, and of a plugin's code."""
+        left_out = {"name"} if self.budget is not None else {"name", "budget"}
         return digest_of([self.model_dump(mode="json", exclude=left_out), code_revision(type(self))])
 
     @property

@@ -1,4 +1,4 @@
-"""Rival searches of BiFE: EoH, ReEvo, LLM4Branch, Symb4CO and GS4CO, registered by entry points alone."""
+"""Rivals of BiFE, registered by entry points alone: searches, cut selection, and networks as methods."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ samples of each number by the published protocol. One JSON object a training: `a
 samples of which a candidate of the highest strong-branching score is among the k it scores highest; `record_s` are CPU
 seconds of recording what it was trained with, `train_s` seconds of the clock, `us_node` microseconds of a forward pass
 for one node on `device`, with the copies to it and back. What is there already is neither recorded nor trained again,
-and a killed training goes on. ``--jobs`` trainings run at once, and print in the order given.
+and a killed training goes on. ``--jobs`` trainings run at once, and print in the order given; on one GPU they need
+``XLA_PYTHON_CLIENT_PREALLOCATE=false``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.files import write_whole
 from bife_core.places import home
 from bife_core.scip.solver import SolverConfig
+from bife_core.values import digest_of
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
@@ -56,9 +58,11 @@ def trained(point: Point) -> dict[str, Any]:
     for _ in epochs(network, train, valid, point.config, point.folder):
         pass
     last = State.load(point.folder)
-    used = {train.files[number] for number, _ in train.places}
-    cpu_s = sum(json.loads(file.with_suffix("").with_suffix(".json").read_text())["cpu_s"] for file in used)
-    facts = {"samples": len(train), "held_back": len(valid), "record_s": round(cpu_s)}
+    facts: dict[str, int | float] = {
+        "samples": len(train),
+        "held_back": len(valid),
+        "record_s": train.record_s,
+    }
     facts |= measure(network, last.best, valid)
     method = designed(network, point.folder, f"{point.network} of {point.most}", facts)
     write_whole(path := point.folder / method.file_name, method.text)
@@ -82,8 +86,8 @@ def recorded(options: argparse.Namespace) -> tuple[list[Path], int]:
     """Return the files of all samples, and with which of them those that are held back begin."""
     most = max(options.samples)
     config = CollectionConfig(
-        decisions=most + options.held_back,
-        max_instances=most + options.held_back,
+        decisions=(every := most + options.held_back + options.per_instance),
+        max_instances=every,
         decisions_per_instance=options.per_instance,
         share=0.25,
         nodes=True,
@@ -116,16 +120,16 @@ def main() -> None:
     files, first = recorded(options)
     if options.only_record:
         return
+    config = TrainingConfig(steps=options.steps, epochs=options.epochs)
+    what = [config.model_dump(exclude={"epochs"}), [file.name for file in files], first, options.held_back]
     points = [
         Point(
             network,
             count,
             tuple(files),
             (first, options.held_back),
-            TrainingConfig(steps=options.steps, epochs=options.epochs),
-            home()
-            / "rivals"
-            / f"curve-{options.instances}-{options.size}-{options.solver}-{network}-{count}",
+            config,
+            files[0].parents[1] / f"{network}-{count}-{digest_of(what)[:8]}",
         )
         for network, count in product(options.networks, options.samples)
     ]

@@ -81,7 +81,8 @@ class CutRule(Method):
 
 def _as_rule(source: str) -> str:
     """Return a text under the name the language of rules has for its function."""
-    text, count = re.subn(rf"^def\s+{CUT_FUNCTION}\s*\(", f"def {FUNCTION_NAME}(", source, flags=re.MULTILINE)
+    names = rf"^def\s+(?:{CUT_FUNCTION}|{FUNCTION_NAME})\s*\("  # models are asked for the name of every rule
+    text, count = re.subn(names, f"def {FUNCTION_NAME}(", source, flags=re.MULTILINE)
     if count != 1:
         raise ValueError(f"the source must define {CUT_FUNCTION}(cut) once")
     return text

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError
 
+from bife_core.errors import ConfigError
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.methods.loading import code_of, is_json, load_method
 from bife_core.rules.language import FUNCTION_NAME
@@ -43,6 +44,17 @@ _JOINS: Final = ("{} + {}", "{} + {}", "{} - {}", "{} * {}", "{} * {}", "max({},
 
 def _loaded(given: Any) -> Any:
     return load_method(given) if isinstance(given, str) else given
+
+
+THEMES: Final = (
+    "how far the LP solution is from the cut",
+    "how dense the cut is, and what that costs every LP",
+    "the cut's direction beside the objective's",
+    "the sizes of the cut's coefficients",
+    "a threshold below which cuts are left out",
+    "the incumbent, and the way to it",
+)
+"""What first rules are to build on, in turn: a model without memory answers the same prompt with the same rule."""
 
 
 class CutOptions(Value):
@@ -74,6 +86,10 @@ class CutSearch(BaseSearch):
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
+        if any(not is_json(rule) for rule in config.first_rules):
+            raise ConfigError(
+                "cuts begins with cut rules: search.first_rules takes files of kind cut_rule here."
+            )
         self._waiting: tuple[Sample, ...] = ()
 
     def propose(self) -> tuple[Request, ...]:
@@ -85,8 +101,10 @@ class CutSearch(BaseSearch):
             return ()
         self.begin_generation()
         if self.generation == 0:
+            written = self.options.writer == "model"
+            start = HYBRID.replace(CUT_FUNCTION, FUNCTION_NAME) if written else HYBRID
             hybrid = self.sample_request(
-                0, "hybrid", source=_text(HYBRID, self.options.branching.model_dump())
+                0, "hybrid", source=_text(start, self.options.branching.model_dump())
             )
             count = min(self.config.initial, remaining)
             drawn = [self._request(position, "draw") for position in range(1, count + 1)]
@@ -99,8 +117,9 @@ class CutSearch(BaseSearch):
         parents = {"draw": "i1", "cross": "e2", "vary": "m1"}[operator]
         chosen = self.choose_parents(parents)
         if self.options.writer == "model":
+            theme = THEMES[position % len(THEMES)] if operator == "draw" else ""
             return self.sample_request(
-                position, operator, chosen, prompt=prompt(f"cuts_{operator}"), frame=prompt("cuts")
+                position, operator, chosen, (theme,), prompt=prompt(f"cuts_{operator}"), frame=prompt("cuts")
             )
         training = {
             "seed": sample_seed(self.config.drawn, sample_id(self.generation, position)),
@@ -136,9 +155,8 @@ class CutSearch(BaseSearch):
         written = sample.source or ""
         if self.options.writer == "grammar" or is_json(written):
             return sample
-        source = written.replace(FUNCTION_NAME, CUT_FUNCTION)
         try:
-            known = {"source": _text(source, self.options.branching.model_dump())}
+            known = {"source": _text(written, self.options.branching.model_dump())}
         except ValidationError as error:
             known = {"failure": describe(error)}
         self.update(sample := sample.model_copy(update=known))

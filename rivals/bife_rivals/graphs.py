@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -64,6 +65,12 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.places)
+
+    @property
+    def record_s(self) -> int:
+        """CPU seconds of recording their instances."""
+        used = {self.files[number].with_suffix("").with_suffix(".json") for number, _ in self.places}
+        return round(sum(float(json.loads(file.read_text())["cpu_s"]) for file in used))
 
     def __getitem__(self, position: int) -> Sample:
         number, t = self.places[position]

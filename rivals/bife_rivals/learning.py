@@ -212,6 +212,7 @@ def designed(network: Network, folder: Path, name: str, facts: dict[str, Any]) -
     """Return the best network of a training as a method, which says of its design what is known and the facts given."""
     best = State.load(folder).best
     about = {"parameters": sum(array.size for array in trained_part(best).values())}
-    about |= {"train_s": round(_clock(folder)), "device": jax.devices()[0].device_kind}
+    about |= {"train_s": round(clock)} if (clock := _clock(folder)) else {}
+    about |= {"device": jax.devices()[0].device_kind}
     rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in facts.items()}
     return network.method(best, name).model_copy(update={"about": about | rounded})

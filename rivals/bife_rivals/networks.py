@@ -79,7 +79,7 @@ class NetworkMethod(NativeMethod):
     forward: ClassVar[Any]
     """The forward pass in `kernels`."""
 
-    about: dict[str, float | str] = Field(
+    about: dict[str, int | float | str] = Field(
         default_factory=dict, description="What its design took and how well it imitates; changes no solve."
     )
     weights: str = Field(repr=False)
@@ -92,6 +92,11 @@ class NetworkMethod(NativeMethod):
             wrong = sorted({name for name, _ in found.items() ^ cls.shapes.items()})
             raise ValueError(f"the weights of a {cls.__name__} have other arrays: {', '.join(wrong[:3])}")
         return text
+
+    @property
+    def identity(self) -> str:
+        """Hash of all fields but the name and `about`."""
+        return super(NetworkMethod, self.model_copy(update={"about": {}})).identity
 
     @property
     def data(self) -> int:

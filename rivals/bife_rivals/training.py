@@ -114,7 +114,7 @@ def fit(run: TrainingRun, collected: CollectionSummary) -> Path:
     train = Samples.of(collected.nodes[:last], preset.train)
     valid = Samples.of(collected.nodes[last:], preset.valid)  # of other instances
     config = TrainingConfig.model_validate(preset.training | {"seed": run.seed})
-    facts = {"samples": len(train), "held_back": len(valid), "record_s": round(collected.cpu_s)}
+    facts = {"samples": len(train), "held_back": len(valid), "record_s": train.record_s}
     facts |= config.model_dump()
     states = epochs(network, train, valid, config, run.folder)
     return tracked(run, facts, states, lambda state: measure(network, state.best, valid, config.batch))

@@ -19,6 +19,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, SearchConfig
 from bife_core.features import N_FEATURES
 from bife_core.generators import PromptContext
+from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import assemble
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import method_of
@@ -192,11 +193,15 @@ def test_a_model_writes_cut_rules() -> None:
     def prompt(request: SampleRequest) -> str:
         return assemble(request, PromptContext(benchmark="set_covering"))[0].content
 
-    hybrid, good, _ = search.ask()
+    hybrid, good, other = search.ask()
     assert "cut[15] in_pool" in prompt(good)
     assert "$" not in prompt(good)
+    assert prompt(good) != prompt(other)
     code = "def candidate_variable_score(cut):\n    return {}"
-    written = [hybrid.source, code.format("cut[0] * cut[2]"), code.format("cut[16]")]
+    texts = [
+        parse_answer("{A thought}\n" + code.format(what)).source for what in ("cut[0] * cut[2]", "cut[16]")
+    ]
+    written = [hybrid.source, *texts]
     search.tell(
         [Answer(id=request.id, source=text) for request, text in zip(search.ask(), written, strict=True)]
     )
@@ -204,8 +209,9 @@ def test_a_model_writes_cut_rules() -> None:
     assert [request.id for request in search.ask()] == [hybrid.id, good.id]
     rule = method_of(search.ask()[1].sample.source)
     assert isinstance(rule, CutRule)
-    assert rule.source == "def cut_score(cut):\n    return cut[0] * cut[2]"
+    assert rule.source == code.format("cut[0] * cut[2]") + "\n"
     search.tell([Answer(id=request.id, f_hf=-1.0) for request in search.ask()])
     assert [request.operator for request in search.ask()] == ["cross", "vary"]
     for request in search.ask():
-        assert "```python\ndef cut_score(cut):\n    return cut[0]" in prompt(request)
+        assert "def candidate_variable_score(cut):\n    return cut[0]" in prompt(request)
+        assert "cut_score" not in prompt(request)
