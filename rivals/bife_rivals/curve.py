@@ -26,35 +26,31 @@ import numpy as np
 
 from bife_core import WorkerPool, collect_decisions, open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.files import write_whole
 from bife_core.places import home
 from bife_core.scip.solver import SolverConfig
 from bife_core.values import digest_of
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import Network, State, TrainingConfig, designed, epochs, measure
+from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, write_method
 
 NETWORKS: dict[str, type[Network]] = {"gnn": Gnn, "film": Film}
 _TIMED = 200
 
 
 class Point(NamedTuple):
-    """A training: `files` hold its samples, those from `held_back` on of other instances than it is trained with."""
+    """A training; what validates is of other instances than what it is trained with."""
 
     network: str
-    most: int
-    files: tuple[Path, ...]
-    held_back: tuple[int, int]
+    train: Samples
+    valid: Samples
     config: TrainingConfig
     folder: Path
 
 
 def trained(point: Point) -> dict[str, Any]:
     """Train, from where a killed training was, write the method, and measure it."""
-    network = NETWORKS[point.network]()
-    first, most = point.held_back
-    train, valid = Samples.of(point.files[:first], point.most), Samples.of(point.files[first:], most)
+    network, train, valid = NETWORKS[point.network](), point.train, point.valid
     for _ in epochs(network, train, valid, point.config, point.folder):
         pass
     last = State.load(point.folder)
@@ -64,8 +60,8 @@ def trained(point: Point) -> dict[str, Any]:
         "record_s": train.record_s,
     }
     facts |= measure(network, last.best, valid)
-    method = designed(network, point.folder, f"{point.network} of {point.most}", facts)
-    write_whole(path := point.folder / method.file_name, method.text)
+    name = f"{point.network} of {len(train)}"
+    method, path = write_method(network, last, point.folder, name, facts)
     row = {"network": point.network, **method.model_dump()["about"], "epochs": last.epoch, "file": str(path)}
     return row | {"us_node": round(forward_us(network, last, valid))}
 
@@ -121,13 +117,13 @@ def main() -> None:
     if options.only_record:
         return
     config = TrainingConfig(steps=options.steps, epochs=options.epochs)
+    valid = Samples.of(files[first:], options.held_back)
     what = [config.model_dump(exclude={"epochs"}), [file.name for file in files], first, options.held_back]
     points = [
         Point(
             network,
-            count,
-            tuple(files),
-            (first, options.held_back),
+            Samples.of(files[:first], count),
+            valid,
             config,
             files[0].parents[1] / f"{network}-{count}-{digest_of(what)[:8]}",
         )
@@ -141,7 +137,7 @@ def main() -> None:
 
 
 def show(rows: Iterable[dict[str, Any]]) -> None:
-    """Print each as it comes."""
+    """Print each once it is known."""
     for row in rows:
         print(json.dumps(row), flush=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ import numpy.typing as npt
 from bife_core import Decisions
 from bife_core.decisions.nodes import load_nodes
 from bife_core.scip.node import Node
+
+RANKS: Final = (1, 3, 5, 10)
+"""Ranks k of which accuracy is measured."""
 
 _STEP = 1.25
 """Shapes are padded to powers of this, so that few of them are compiled."""
@@ -30,6 +33,17 @@ class Sample(NamedTuple):
     root: Node
     best: npt.NDArray[np.bool_]
     taken: int
+
+
+def hits(scores: npt.NDArray[Any], best: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return for each of `RANKS` whether a best candidate is among as many of the highest scores."""
+    order = np.argsort(-scores, kind="stable")
+    return np.array([best[order[:rank]].any() for rank in RANKS])
+
+
+def accuracies(right: npt.NDArray[np.int64], of: int) -> dict[str, float]:
+    """Return the shares of counts of hits, by name."""
+    return {f"accuracy_{rank}": int(count) / of for rank, count in zip(RANKS, right, strict=True)}
 
 
 @lru_cache(maxsize=2048)

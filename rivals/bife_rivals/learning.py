@@ -24,7 +24,7 @@ from safetensors.numpy import load, save
 from bife_core.files import write_whole
 from bife_core.values import Value
 from bife_rivals.gnn_model import Weights
-from bife_rivals.graphs import Sample, Samples
+from bife_rivals.graphs import RANKS, Sample, Samples, accuracies, hits
 from bife_rivals.networks import NetworkMethod
 
 STATE: Final = "state.safetensors"
@@ -33,7 +33,6 @@ STATE: Final = "state.safetensors"
 CLOCK: Final = "train_s"
 """Seconds of the clock that the epochs of a training took, killed ones left out."""
 
-RANKS: Final = (1, 3, 5, 10)
 _FIT_SHARE: Final = 0.1
 """Share of the samples that normalisations are fitted to."""
 
@@ -134,18 +133,15 @@ def _step(weights: Weights, adam: Any, rate: Any, batch: Any, network: Network) 
 
 def measure(network: Network, weights: Weights, samples: Samples, size: int = 32) -> dict[str, float]:
     """Return loss and accuracy: a prediction is right when one of its k highest candidates is a best one."""
-    loss, right = 0.0, dict.fromkeys(RANKS, 0)
+    loss, right = 0.0, np.zeros(len(RANKS), np.int64)
     for drawn in samples.batches(range(len(samples)), size):
         batch = network.batch(drawn, size)
         mean, scores = _loss(trained_part(weights), weights, batch, network)
         loss += float(mean) * len(drawn)
         ends = np.cumsum([len(sample.best) for sample in drawn])
         for sample, own in zip(drawn, np.split(np.asarray(scores)[: ends[-1]], ends[:-1]), strict=True):
-            order = np.argsort(-own, kind="stable")
-            for rank in RANKS:
-                right[rank] += bool(sample.best[order[:rank]].any())
-    n = len(samples)
-    return {"loss": loss / n} | {f"accuracy_{rank}": count / n for rank, count in right.items()}
+            right += hits(own, sample.best)
+    return {"loss": loss / len(samples)} | accuracies(right, len(samples))
 
 
 def begin(network: Network, train: Samples, config: TrainingConfig) -> State:
@@ -208,11 +204,14 @@ def _clock(folder: Path) -> float:
     return float((folder / CLOCK).read_text()) if (folder / CLOCK).exists() else 0.0
 
 
-def designed(network: Network, folder: Path, name: str, facts: dict[str, Any]) -> NetworkMethod:
-    """Return the best network of a training as a method, which says of its design what is known and the facts given."""
-    best = State.load(folder).best
-    about = {"parameters": sum(array.size for array in trained_part(best).values())}
+def write_method(
+    network: Network, state: State, folder: Path, name: str, facts: dict[str, Any]
+) -> tuple[NetworkMethod, Path]:
+    """Write the best network of a training as a method, which says what its design took and the facts given."""
+    about = {"parameters": sum(array.size for array in trained_part(state.best).values())}
     about |= {"train_s": round(clock)} if (clock := _clock(folder)) else {}
     about |= {"device": jax.devices()[0].device_kind}
     rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in facts.items()}
-    return network.method(best, name).model_copy(update={"about": about | rounded})
+    method = network.method(state.best, name).model_copy(update={"about": about | rounded})
+    write_whole(folder / method.file_name, method.text)
+    return method, folder / method.file_name

@@ -19,11 +19,9 @@ from bife_core import InProcess, Method, collect_decisions, load_method, open_be
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.places import home
 from bife_core.scip.solver import SolverConfig
-from bife_rivals.graphs import Samples
+from bife_rivals.graphs import RANKS, Samples, accuracies, hits
 from bife_rivals.networks import FilmMethod, GnnMethod, NativeMethod
 from bife_rivals.weights import as_text
-
-RANKS = (1, 3, 5, 10)
 
 
 def untrained() -> list[Method]:
@@ -37,17 +35,15 @@ def untrained() -> list[Method]:
 
 def accuracy(method: NativeMethod, samples: Samples) -> dict[str, float]:
     """Return the accuracy at several ranks."""
-    right = dict.fromkeys(RANKS, 0)
+    right = np.zeros(len(RANKS), np.int64)
     for k in range(len(samples)):
         sample = samples[k]
         # The root itself may not have been recorded.
         first = (
             replace(sample.root, first=True) if method.graph == "first" and not sample.node.first else None
         )
-        order = np.argsort(-method.score(sample.node, first), kind="stable")
-        for rank in RANKS:
-            right[rank] += bool(sample.best[order[:rank]].any())
-    return {f"accuracy_{rank}": count / max(1, len(samples)) for rank, count in right.items()}
+        right += hits(method.score(sample.node, first), sample.best)
+    return accuracies(right, max(1, len(samples)))
 
 
 def main() -> None:

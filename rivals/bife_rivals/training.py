@@ -32,7 +32,7 @@ from bife_rivals import tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import Network, State, TrainingConfig, designed, epochs, measure
+from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, write_method
 from bife_rivals.networks import ARRAYS, GnnMethod
 from bife_rivals.weights import of_text
 
@@ -170,9 +170,8 @@ def tracked(
         last = State.load(run.folder)
         found = measured(last)
         known = {name: facts[name] for name in ("samples", "held_back", "record_s") if name in facts}
-        method = designed(NETWORKS[run.network](), run.folder, run.folder.name, known | found)
-        path = run.folder / method.file_name
-        write_whole(path, method.text)
+        network = NETWORKS[run.network]()
+        method, path = write_method(network, last, run.folder, run.folder.name, known | found)
         mlflow.log_metrics({f"best_{name}": value for name, value in found.items()})
         mlflow.log_metric("parameters", float(method.about["parameters"]))
         mlflow.pyfunc.log_model(
