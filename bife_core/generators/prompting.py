@@ -122,7 +122,8 @@ def assemble(
         "first": "First",
         "sentence": "",
     }
-    fitting, kind = facts is not None and facts.fitting, context.benchmark.replace("_", " ")
+    kind = context.benchmark.replace("_", " ")
+    fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     task = _operator(operator, request).substitute(
         count=len(request.parents), parents=parents, hints=hints, standing=_standing(request, facts)

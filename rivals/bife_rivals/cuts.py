@@ -1,7 +1,7 @@
 """A search for rules that score cuts: formulas bred by F_HF alone, since no recorded decision says what a cut is worth.
 
 It begins with the score of SCIP's `hybrid` and with formulas drawn at random, or written by the search's generator. In
-each generation rules are crossed and varied in turn, parents are drawn by rank, every valid rule is evaluated in the
+each generation crossing and variation alternate, parents are drawn by rank, every valid rule is evaluated in the
 solver, and the N best survive. What branches beside is a setting, so that a found branching rule and a cut rule can be
 searched for together.
 """
@@ -54,7 +54,7 @@ THEMES: Final = (
     "a threshold below which cuts are left out",
     "the incumbent, and the way to it",
 )
-"""What first rules are to build on, in turn: a model without memory answers the same prompt with the same rule."""
+"""What first rules are to build on: a model without memory answers the same prompt with the same rule."""
 
 
 class CutOptions(Value):
@@ -117,9 +117,9 @@ class CutSearch(BaseSearch):
         parents = {"draw": "i1", "cross": "e2", "vary": "m1"}[operator]
         chosen = self.choose_parents(parents)
         if self.options.writer == "model":
-            theme = THEMES[position % len(THEMES)] if operator == "draw" else ""
+            theme = (THEMES[position % len(THEMES)],) if operator == "draw" else ()
             return self.sample_request(
-                position, operator, chosen, (theme,), prompt=prompt(f"cuts_{operator}"), frame=prompt("cuts")
+                position, operator, chosen, theme, prompt=prompt(f"cuts_{operator}"), frame=prompt("cuts")
             )
         training = {
             "seed": sample_seed(self.config.drawn, sample_id(self.generation, position)),
