@@ -22,7 +22,7 @@ that strong branching finished.
 
 One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
-instances, proofs, proofs_rpb, share, about}; for each pair of searches {searches, mean_ratios, ranges, counts,
+instances, proofs, proofs_rpb, share, design}; for each pair of searches {searches, mean_ratios, ranges, counts,
 p_value}, a two-sided permutation test of the difference between their mean log ratios, exact up to 10 seeds each,
 which speaks of other seeds on these instances, and {ratio, ci_low, ci_high, p_rules} of the first one's costs over the
 second's, both geometric means over a search's rules, which speaks of these rules on other instances. `version` is the
@@ -63,7 +63,6 @@ from bife_core.generators.offline.operators import sample_rule
 from bife_core.generators.offline.source import write
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method, method_of, with_budget
-from bife_core.methods.scorer import RuleMethod
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
@@ -187,7 +186,7 @@ def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str,
     row = row_of(found) | ({"screened": SymbolicOptions().children * found.cost.samples} if screened else {})
     distinct = {sample.sha: sample for sample in reversed(by_high_fidelity(found.samples))}
     best = list(reversed(distinct.values()))[: config.validation.finalists]
-    few = list[Method](RuleMethod(name=sample.id, source=sample.source or "") for sample in best)
+    few = [method_of(sample.source or "", sample.id) for sample in best]
     if few:
         few += [with_budget(few[0], share) for share in config.validation.budgets]
         instances = open_benchmark(config.instances, home / "instances").instances(
@@ -252,7 +251,7 @@ def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[
     for name, method, seed in measured:
         line: dict[str, Any] = {"method": name} | ({} if seed is None else {"search_seed": seed})
         line |= rows[RPB if method is None else method.identity]
-        line |= {"about": about} if (about := getattr(method, "about", None)) else {}
+        line |= {"design": dict(method.design)} if method is not None and method.design else {}
         if method is None or (method.identity == RPB and name != RPB):
             why = (
                 "found no rule and counts as RPB"

@@ -32,7 +32,7 @@ from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.files import write_whole
 from bife_core.generators import Generator
 from bife_core.methods.base import Method
-from bife_core.methods.scorer import RuleMethod
+from bife_core.methods.loading import method_of
 from bife_core.presets import preset, with_overrides
 from bife_core.sandbox import WorkerPool
 from bife_core.search import SEARCHES, open_search
@@ -73,7 +73,7 @@ def main() -> None:
                 for base in (PAPER, DEFAULT):
                     if base in spent and method != base:
                         emit({"family": family, f"{method}_over_{base}": over(spent[method], spent[base])})
-            rules = [RuleMethod(name=name, source=row["rule"]) for name, row in spent.items() if row["rule"]]
+            rules = [method_of(row["rule"], name) for name, row in spent.items() if row["rule"]]
             if rules:
                 summary = side_by_side(rules, configured(family, PAPER, options), home)
                 found = {summary.methods[one.method].identity: one for one in summary.comparisons}
@@ -142,7 +142,8 @@ def searched(
     with WorkerPool(config.runner.workers) as pool:
         decisions, folder, writing = None, home / "decisions" / benchmark.name, None
         if search.low_fidelity:
-            decisions = collect_decisions(benchmark, config.collection, folder, pool, solver=config.solver)
+            asked = config.collection.model_copy(update={"nodes": search.sees_nodes})
+            decisions = collect_decisions(benchmark, asked, folder, pool, solver=config.solver)
             writing = generator and generator(Decisions.load(decisions.path))
         study = create_study(
             config,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
@@ -54,6 +55,11 @@ class Method(Value):
     def file_name(self) -> str:
         """What a file of its `text` is called."""
         return "method.json"
+
+    @property
+    def design(self) -> Mapping[str, int | float | str]:
+        """What its design took and how well it imitates an expert, by name, for a report's table; {} if unknown."""
+        return {}
 
 
 class ScipMethod(Method):

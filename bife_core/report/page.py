@@ -15,7 +15,7 @@ from bife_core.evaluation.comparing import branched, known_as, log_costs, p_text
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report.data import Report, SearchRecord
-from bife_core.report.tables import CAPTION, report_latex, report_markdown, report_table
+from bife_core.report.tables import CAPTION, design_table, report_latex, report_markdown, report_table
 from bife_core.wording import interval_text, level_text
 
 
@@ -124,6 +124,7 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
         report=report,
         leading=[compared[0] for compared in report.comparisons],
         tables=[report_table(report), report_table(report, every=True)],
+        design=design_table(report),
         caption=CAPTION,
         interval=interval_text,
         words={name: metric.words for name, metric in METRICS.items()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,6 +57,24 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
                 cells += _compared(one) if one is not None else [""] * len(_COMPARED)
             rows.append(Row(tuple(cells), None if every or one is None else one.finding))
     return tuple(heads), tuple(rows)
+
+
+def design_table(report: Report) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """Return heads and rows of the table of what the design of methods took; no row where nothing is known of it."""
+    known: dict[tuple[str, str], Mapping[str, int | float | str]] = {
+        (evaluation.setting, known_as(label)): method.design
+        for evaluation in report.evaluations
+        for label, method in evaluation.methods.items()
+        if method.design
+    }
+    costs = [(search, search.cost) for search in report.searches if search.cost]
+    known |= {
+        (search.name, search.best): {"design_s": round(cost.design_s), "solver_s": round(cost.solver_s)}
+        for search, cost in costs
+    }
+    names = list(dict.fromkeys(name for facts in known.values() for name in facts))
+    rows = (Row((*of, *(str(facts.get(name, "")) for name in names)), None) for of, facts in known.items())
+    return ("Instances", "Method", *(name.replace("_", " ") for name in names)), tuple(rows)
 
 
 def _compared(one: Comparison) -> list[str]:

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from bife_rivals import gnn_model
 from bife_rivals.gnn_model import Weights, layer
-from bife_rivals.graphs import Graph, Sample, join, padded
+from bife_rivals.graphs import Graph, Sample, join, joined
 from bife_rivals.networks import FilmMethod
 from bife_rivals.weights import FILM, HIDDEN, LAYERS, NORMS, SLOPE, as_text, scaled_inputs
 
@@ -50,8 +49,8 @@ class Film:
         """Return samples as one graph of roots, and their candidates' inputs."""
         roots = [replace(sample.root, candidates=sample.node.candidates) for sample in samples]
         root = join(roots, [sample.taken for sample in samples], size)
-        inputs = np.concatenate([scaled_inputs(sample.node) for sample in samples])
-        return FilmBatch(root, padded(inputs, len(root.candidates)), root.graph, root.taken, root.n_graphs)
+        inputs = joined([scaled_inputs(sample.node) for sample in samples], len(root.candidates))
+        return FilmBatch(root, inputs, root.graph, root.taken, root.n_graphs)
 
     @staticmethod
     def scores(weights: Weights, batch: FilmBatch) -> Any:

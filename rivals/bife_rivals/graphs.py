@@ -129,10 +129,13 @@ def room(count: int, step: float = _STEP) -> int:
     return int(np.ceil(step ** np.ceil(np.log(count + 1) / np.log(step))))
 
 
-def padded(array: npt.NDArray[Any], size: int, value: float = 0) -> npt.NDArray[Any]:
-    """Return the array with `size` items along its first axis."""
-    width = [(0, size - len(array))] + [(0, 0)] * (array.ndim - 1)
-    return np.pad(array, width, constant_values=value)
+def joined(parts: Sequence[npt.NDArray[Any]], size: int, value: float = 0) -> npt.NDArray[Any]:
+    """Return arrays one after the other, in single precision, with `size` items along the first axis."""
+    array = np.full(
+        (size, *parts[0].shape[1:]), value, np.float32 if parts[0].dtype.kind == "f" else np.int32
+    )
+    np.concatenate(parts, out=array[: sum(map(len, parts))], casting="same_kind")
+    return array
 
 
 def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int, step: float = _STEP) -> Graph:
@@ -159,12 +162,8 @@ def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int, step: float =
         ):
             parts.setdefault(name, []).append(array)
         v, r, c = v + len(node.variables), r + len(node.rows), c + len(node.candidates)
-    arrays = {
-        name: np.concatenate(list_).astype(np.float32 if list_[0].dtype.kind == "f" else np.int32)
-        for name, list_ in parts.items()
-    }
     counts = {"variables": v, "rows": r, "candidates": c, "graphs": len(nodes)}
-    counts |= {"edges": len(arrays["edge_rows"]), "near": len(arrays["near_rows"])}
+    counts |= {"edges": sum(map(len, parts["edge_values"])), "near": sum(map(len, parts["near_values"]))}
     size = {name: room(count, step) for name, count in counts.items()} | {"graphs": graphs}
     # What each array has an item for, and what its padding holds.
     layout = {
@@ -181,6 +180,6 @@ def join(nodes: Sequence[Node], taken: Sequence[int], graphs: int, step: float =
         "taken": ("graphs", 0),
     }
     return Graph(
-        **{name: padded(arrays[name], size[of], value) for name, (of, value) in layout.items()},
+        **{name: joined(parts[name], size[of], value) for name, (of, value) in layout.items()},
         **{f"n_{name}": np.int32(count) for name, count in counts.items()},
     )

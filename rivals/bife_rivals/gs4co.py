@@ -24,8 +24,8 @@ class Gs4CoOptions(Symb4CoOptions):
         **{"entropy": 0.2, "entropy_decay": 0.95, "soft_length": 32, "depth": 25},
     }
     quick: ClassVar[dict[str, Any]] = {
-        **{"batch": 128, "kept": 24, "steps": 100, "patience": 100, "epochs": 5, "rate": 1e-3},
-        **{"soft_length": 12, "most_length": 32},
+        **{"batch": 256, "kept": 12, "steps": 150, "patience": 100, "epochs": 5, "rate": 2e-3},
+        **{"entropy": 0.02, "least_length": 8, "soft_length": 16, "most_length": 32},
     }
 
     hidden: int = Field(32, ge=4, multiple_of=4, description="Units of each layer, of four heads.")

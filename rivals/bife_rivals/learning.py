@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +37,9 @@ CLOCK: Final = "train_s"
 
 _FIT_SHARE: Final = 0.1
 """Share of the samples that normalisations are fitted to."""
+
+_AHEAD: Final = 3
+"""Batches that are prepared before they are needed."""
 
 _adam = optax.scale_by_adam()
 
@@ -131,11 +136,25 @@ def _step(weights: Weights, adam: Any, rate: Any, batch: Any, network: Network) 
     return weights | {name: trained[name] - rate * updates[name] for name in trained}, adam, loss
 
 
+def batches(
+    network: Network, samples: Samples, order: Iterable[int], size: int
+) -> Iterator[tuple[list[Sample], Any]]:
+    """Yield samples in an order of positions with their batch; the next is prepared while one is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque[tuple[list[Sample], Future[Any]]]()
+        for part in samples.batches(order, size):
+            waiting.append((part, pool.submit(network.batch, part, size)))
+            if len(waiting) > _AHEAD:
+                drawn, batch = waiting.popleft()
+                yield drawn, batch.result()
+        for drawn, batch in waiting:
+            yield drawn, batch.result()
+
+
 def measure(network: Network, weights: Weights, samples: Samples, size: int = 32) -> dict[str, float]:
     """Return loss and accuracy: a prediction is right when one of its k highest candidates is a best one."""
     loss, right = 0.0, np.zeros(len(RANKS), np.int64)
-    for drawn in samples.batches(range(len(samples)), size):
-        batch = network.batch(drawn, size)
+    for drawn, batch in batches(network, samples, range(len(samples)), size):
         mean, scores = _loss(trained_part(weights), weights, batch, network)
         loss += float(mean) * len(drawn)
         ends = np.cumsum([len(sample.best) for sample in drawn])
@@ -149,8 +168,7 @@ def begin(network: Network, train: Samples, config: TrainingConfig) -> State:
     weights = network.initial(config.seed)
     count = max(1, int(_FIT_SHARE * len(train)))
     drawn = np.random.default_rng([config.seed, 0]).choice(len(train), count, replace=False)
-    batches = [network.batch(part, config.batch) for part in train.batches(drawn, config.batch)]
-    weights = network.fitted(weights, batches)
+    weights = network.fitted(weights, [one for _, one in batches(network, train, drawn, config.batch)])
     return State(weights, weights, _adam.init(trained_part(weights)), rate=config.rate)
 
 
@@ -165,8 +183,7 @@ def next_epoch(
     n = len(train)
     order = rng.permutation(n) if config.steps is None else rng.integers(n, size=config.steps * config.batch)
     weights, adam, losses = state.weights, state.adam, []
-    for drawn in train.batches(order, config.batch):
-        batch = network.batch(drawn, config.batch)
+    for _, batch in batches(network, train, order, config.batch):
         weights, adam, loss = _step(weights, adam, state.rate, batch, network)
         losses.append(float(loss))
     found = measure(network, weights, valid, config.batch)

@@ -99,6 +99,12 @@ class NetworkMethod(NativeMethod):
         return super(NetworkMethod, self.model_copy(update={"about": {}})).identity
 
     @property
+    def design(self) -> dict[str, int | float | str]:
+        """What `about` holds, and the seconds of recording and training together."""
+        spent = [float(self.about[name]) for name in ("record_s", "train_s") if name in self.about]
+        return self.about | ({"design_s": round(sum(spent))} if spent else {})
+
+    @property
     def data(self) -> int:
         """Address of the weights as machine code reads them."""
         return int(_block(type(self), self.weights).ctypes.data)

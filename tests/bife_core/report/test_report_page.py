@@ -13,6 +13,7 @@ from bife_core.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.loading import load_method
 from bife_core.report import Report, SearchRecord, Story, render_page, report_figures
+from bife_core.report.tables import design_table
 from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.stats import confidence_of
@@ -118,6 +119,13 @@ def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(
         "<td>Solves ran under SCIP default settings.</td>",
     ):
         assert text in page
+
+
+def test_the_design_of_methods_is_a_table_of_what_is_known(summary: EvaluationSummary, story: Story) -> None:
+    heads, (row,) = design_table(Report(evaluations=(summary,), stories=(story,)))
+    assert heads == ("Instances", "Method", "design s", "solver s")
+    assert row.cells == ("bife", "g01-c00", "4", "4")
+    assert design_table(Report(evaluations=(summary,)))[1] == ()
 
 
 def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
