@@ -21,7 +21,7 @@ help:
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=\"...\": these)"
 	@echo "make lint    check style and types"
-	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
+	@echo "make bench   measure features, low fidelity, branching's share, and reference rules against SCIP's default"
 	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
 	@echo "make postgres  run three evolutions at once with both servers on PostgreSQL (adds the extra postgres)"
 	@echo "make chaos   kill pipelines at 25 random moments and count records that were lost or calls billed twice"
@@ -81,7 +81,7 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m bench.features
 	$(BIN)/python -m bench.low_fidelity
-	$(BIN)/python -m bench.overhead
+	$(BIN)/python -m bench.hardness --families combinatorial_auction --methods relpscost paper_ca
 	$(BIN)/python -m bench.claims --searches --instances 20
 
 STORE ?= results

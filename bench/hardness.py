@@ -4,7 +4,8 @@
 
 Held-out models under SCIP's settings `--solver`, one after the other. One JSON object a line: {instance, rows, columns,
 integers, method, status, cpu_s, nodes, gap, integral, share}, where share is the part of the time spent in branching:
-of RPB's it is the most that a rule can save which decides as well.
+of RPB's it is the most that a rule can save which decides as well. For a rule also {overhead, us_features, us_rule,
+candidates}: the part of the time that features, rule and callback take, CPU microseconds and candidates of a branching.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ def main() -> None:
                 line = {"instance": instance.name} | counts | {"method": method, "status": result.status}
                 line |= {"cpu_s": round(result.cpu_s, 1), "nodes": result.nodes, "gap": round(result.gap, 5)}
                 spent = result.branching_s and round(result.branching_s / result.cpu_s, 2)
-                emit(line | {"integral": round(result.primal_dual_integral), "share": spent})
+                line |= {"integral": round(result.primal_dual_integral), "share": spent}
+                if calls := result.calls:
+                    line["overhead"] = round(result.callback_s / result.cpu_s, 4)
+                    line["us_features"] = round(1e6 * result.feature_s / calls, 1)
+                    line["us_rule"] = round(1e6 * result.rule_s / calls, 1)
+                    line["candidates"] = round(result.candidates / calls)
+                emit(line)
 
 
 if __name__ == "__main__":

@@ -78,11 +78,10 @@ def forward_us(network: Network, state: State, samples: Samples) -> float:
     return 1e6 * float(np.median(times))
 
 
-def recorded(options: argparse.Namespace) -> tuple[list[Path], int]:
-    """Return the files of all samples, and with which of them those that are held back begin."""
-    most = max(options.samples)
+def recorded(options: argparse.Namespace) -> tuple[Path, ...]:
+    """Return the files of all samples."""
     config = CollectionConfig(
-        decisions=(every := most + options.held_back + options.per_instance),
+        decisions=(every := max(options.samples) + options.held_back + options.per_instance),
         max_instances=every,
         decisions_per_instance=options.per_instance,
         share=0.25,
@@ -93,8 +92,7 @@ def recorded(options: argparse.Namespace) -> tuple[list[Path], int]:
     solver = SolverConfig.model_validate(options.solver)
     folder = home() / "rivals" / f"samples-{instances.label}-{solver.label}"
     with WorkerPool(options.workers) as pool:
-        files = collect_decisions(benchmark, config, folder, pool, solver=solver).nodes
-    return list(files), 1 + Samples.of(files, most).places[-1][0]
+        return collect_decisions(benchmark, config, folder, pool, solver=solver).nodes
 
 
 def main() -> None:
@@ -113,16 +111,17 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
     parser.add_argument("--only-record", action="store_true")
     options = parser.parse_args()
-    files, first = recorded(options)
+    files = recorded(options)
     if options.only_record:
         return
     config = TrainingConfig(steps=options.steps, epochs=options.epochs)
-    valid = Samples.of(files[first:], options.held_back)
-    what = [config.model_dump(exclude={"epochs"}), [file.name for file in files], first, options.held_back]
+    train, valid = Samples.split(files, max(options.samples), options.held_back)
+    names = [[file.name for file in some.files] for some in (train, valid)]
+    what = [config.model_dump(exclude={"epochs"}), names, options.held_back]
     points = [
         Point(
             network,
-            Samples.of(files[:first], count),
+            Samples.of(train.files, count),
             valid,
             config,
             files[0].parents[1] / f"{network}-{count}-{digest_of(what)[:8]}",

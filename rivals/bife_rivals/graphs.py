@@ -77,6 +77,12 @@ class Samples:
                 break
         return cls(tuple(files), tuple(places[:most]))
 
+    @classmethod
+    def split(cls, files: Sequence[Path], train: int, valid: int) -> tuple[Samples, Samples]:
+        """Return samples to train with, and what is held back, of other instances."""
+        first = min(1 + cls.of(files, train).places[-1][0], len(files) - 1)
+        return cls.of(files[:first], train), cls.of(files[first:], valid)
+
     def __len__(self) -> int:
         return len(self.places)
 

@@ -87,7 +87,7 @@ PRESETS: Final[Mapping[str, dict[str, Any]]] = {
         **{"train": 2, "valid": 1, "valid_seeds": 1, "validate_every": 1},
     },
     "quick": {
-        **{"rate": 1e-4, "share": 0.5, "epochs": 20, "steps": 1000, "time_limit_s": 60.0},
+        **{"rate": 1e-3, "share": 0.5, "epochs": 20, "steps": 1000, "time_limit_s": 60.0},
         **{"train": 100, "valid": 5, "valid_seeds": 2, "validate_every": 5},
     },
     "paper": {},

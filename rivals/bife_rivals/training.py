@@ -97,7 +97,9 @@ class TmdpRun(TrainingRun):
 def record(run: TrainingRun, workers: int | None) -> CollectionSummary:
     """Record what the run needs of samples; what is there already is not recorded again."""
     preset, log = PRESETS[run.preset], get_run_logger()
-    n, progress = preset.train + preset.valid, partial(log.info, "%d of %d samples")
+    progress = partial(log.info, "%d of %d samples")
+    # What is held back is of other instances than the last sample that is trained with.
+    n = preset.train + preset.valid + preset.collection["decisions_per_instance"]
     collection = CollectionConfig(decisions=n, max_instances=n, nodes=True, **preset.collection)
     benchmark = open_benchmark(run.instances, home() / "instances")
     with WorkerPool(workers) as pool:
@@ -109,10 +111,7 @@ def fit(run: TrainingRun, collected: CollectionSummary) -> Path:
     """Train epoch by epoch, from where a killed run was, and write the method of the best epoch."""
     preset = PRESETS[run.preset]
     network = NETWORKS[run.network]()
-    every = Samples.of(collected.nodes, collected.decisions)
-    last = max(1, min(every.places[min(preset.train, len(every) - 1)][0], len(collected.nodes) - 1))
-    train = Samples.of(collected.nodes[:last], preset.train)
-    valid = Samples.of(collected.nodes[last:], preset.valid)  # of other instances
+    train, valid = Samples.split(collected.nodes, preset.train, preset.valid)
     config = TrainingConfig.model_validate(preset.training | {"seed": run.seed})
     facts = {"samples": len(train), "held_back": len(valid), "record_s": train.record_s}
     facts |= config.model_dump()

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from bife_core import InProcess, load_method
 from bife_core.config import SearchConfig
+from bife_core.decisions.collecting import CollectionSummary
+from bife_core.decisions.recorded import Decisions
 from bife_core.errors import ConfigError
+from bife_core.fidelity.config import LowFidelityConfig
+from bife_core.fidelity.low import score_low
 from bife_core.search import Answer, ReflectionRequest, Request, SampleRequest, SolveRequest, open_search
 from bife_core.testing import World, check_search, drive
 from tests.support.searching import ids
+
+PUBLISHED = Path(__file__).parents[1] / "published"
 
 
 def config(method: str, **fields: Any) -> SearchConfig:
@@ -23,6 +32,15 @@ def scored(name: str, f_lf: float) -> Answer:
 
 def operators(requests: tuple[Request, ...]) -> list[str]:
     return [r.operator for r in requests if isinstance(r, SampleRequest | ReflectionRequest)]
+
+
+@pytest.mark.parametrize("file", sorted(PUBLISHED.glob("*.json")), ids=lambda file: file.stem)
+def test_a_published_rule_imitates_more_than_chance(file: Path, recorded: CollectionSummary) -> None:
+    rule, samples = load_method(file), Decisions.load(recorded.path)
+    chance = float(np.mean([best.mean() for best in np.split(samples.best, samples.offsets[1:-1])]))
+    found = score_low(rule.text, recorded.path, LowFidelityConfig(), InProcess()).f_lf
+    assert found is not None
+    assert found > (2 * chance if file.name.startswith("combinatorial_auction") else 0)
 
 
 def test_eoh_lets_its_operators_take_turns_and_never_solves() -> None:
