@@ -32,7 +32,7 @@ from bife_core.values import digest_of
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, write_method
+from bife_rivals.learning import Network, State, TrainingConfig, clocked, epochs, measure, write_method
 
 NETWORKS: dict[str, type[Network]] = {"gnn": Gnn, "film": Film}
 _TIMED = 200
@@ -51,7 +51,7 @@ class Point(NamedTuple):
 def trained(point: Point) -> dict[str, Any]:
     """Train, from where a killed training was, write the method, and measure it."""
     network, train, valid = NETWORKS[point.network](), point.train, point.valid
-    for _ in epochs(network, train, valid, point.config, point.folder):
+    for _ in clocked(point.folder, epochs(network, train, valid, point.config, point.folder)):
         pass
     last = State.load(point.folder)
     facts: dict[str, int | float] = {

@@ -105,6 +105,10 @@ class State:
         return cls(weights=parts["weights"], best=parts["best"], adam=adam, **about)
 
 
+Epoch = tuple[State, dict[str, float]]
+"""The state after an epoch, and what was measured."""
+
+
 def trained_part(weights: Weights) -> Weights:
     """Return the weights that are trained."""
     return {name: array for name, array in weights.items() if not name.startswith("norm.")}
@@ -174,7 +178,7 @@ def begin(network: Network, train: Samples, config: TrainingConfig) -> State:
 
 def next_epoch(
     network: Network, state: State, train: Samples, valid: Samples, config: TrainingConfig
-) -> tuple[State, dict[str, float]]:
+) -> Epoch:
     """Return the state after one more epoch, and what was measured.
 
     What is drawn depends on seed and number of the epoch alone, so a training that was killed goes on as it would have.
@@ -205,16 +209,22 @@ def next_epoch(
 
 def epochs(
     network: Network, train: Samples, valid: Samples, config: TrainingConfig, folder: Path
-) -> Iterator[tuple[State, dict[str, float]]]:
+) -> Iterator[Epoch]:
     """Train until early stopping or the last epoch, from where the state in `folder` is; yield after every epoch."""
     folder.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter() - _clock(folder)
     state = State.load(folder) if (folder / STATE).exists() else begin(network, train, config)
     while state.epoch < config.epochs and state.idle < config.stop:
         state, metrics = next_epoch(network, state, train, valid, config)
         state.save(folder)
-        write_whole(folder / CLOCK, str(time.perf_counter() - began))
         yield state, metrics
+
+
+def clocked(folder: Path, states: Iterator[Epoch]) -> Iterator[Epoch]:
+    """Go through a training, and keep the seconds of the clock it took so far; killed epochs are left out."""
+    began = time.perf_counter() - _clock(folder)
+    for one in states:
+        write_whole(folder / CLOCK, str(time.perf_counter() - began))
+        yield one
 
 
 def _clock(folder: Path) -> float:

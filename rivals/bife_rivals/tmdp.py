@@ -39,7 +39,7 @@ from bife_rivals import gnn_model
 from bife_rivals.gnn import Gnn
 from bife_rivals.gnn_model import Weights
 from bife_rivals.graphs import Graph, join
-from bife_rivals.learning import STATE, State, log_softmax, trained_part
+from bife_rivals.learning import STATE, Epoch, State, log_softmax, trained_part
 from bife_rivals.tmdp_policy import Credit, Episode, SamplingPolicy, returns
 from bife_rivals.weights import as_text
 
@@ -241,7 +241,7 @@ def _begin(world: World, start: Weights | None) -> State:
     return State(weights, weights, _adam.init(trained_part(weights)), rate=world.config.rate, best_loss=nodes)
 
 
-def epochs(world: World, start: Weights | None = None) -> Iterator[tuple[State, dict[str, float]]]:
+def epochs(world: World, start: Weights | None = None) -> Iterator[Epoch]:
     """Train from where the state in the folder is; yield after every epoch, and before the first of a new training."""
     config = world.config
     if (world.folder / STATE).exists():

@@ -32,7 +32,7 @@ from bife_rivals import tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import Network, State, TrainingConfig, epochs, measure, write_method
+from bife_rivals.learning import Epoch, Network, State, TrainingConfig, clocked, epochs, measure, write_method
 from bife_rivals.networks import ARRAYS, GnnMethod
 from bife_rivals.weights import of_text
 
@@ -147,7 +147,7 @@ def reinforce(run: TmdpRun, workers: int | None) -> Path:
 def tracked(
     run: TrainingRun,
     facts: dict[str, Any],
-    states: Iterator[tuple[State, dict[str, float]]],
+    states: Iterator[Epoch],
     measured: Callable[[State], dict[str, float]],
 ) -> Path:
     """Go through a training with its metrics in MLflow, and write the method of the best epoch."""
@@ -162,7 +162,7 @@ def tracked(
         what = {"network": run.network, "instances": run.instances.label, "solver": run.solver.label}
         mlflow.log_params(facts | what)
         began = time.process_time()
-        for state, metrics in states:
+        for state, metrics in clocked(run.folder, states):
             metrics["cpu_s"] = time.process_time() - began
             mlflow.log_metrics(metrics, step=state.epoch)
             log.info("epoch %d: %s", state.epoch, ", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
