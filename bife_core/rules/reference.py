@@ -74,24 +74,6 @@ def hybrid(variable_features) -> float:
     return squash(gain) + 1e-2 * cutoffs
 
 
-def khalil_weighted(variable_features) -> float:
-    """Linear score over a handful of squashed features.
-
-    Origin: the form is that of the linear rankings of Khalil et al., "Learning to branch in mixed integer
-    programming" (2016), which weight these very features; the weights here are ours, chosen by hand, and no
-    instance is learned from.
-    """
-    f = variable_features
-    tight_share = f[TIGHT_ROWS] / max(f[ROWS], 1.0)
-    return (
-        1.00 * math.log1p(max(f[PRODUCT], 0.0))
-        + 0.50 * math.log1p(max(f[SHARE_BY_DUAL], 0.0))
-        + 0.25 * f[SLACK]
-        + 0.10 * f[RATIO]
-        + 0.10 * tight_share
-    )
-
-
 def largest_degree(variable_features) -> float:
     """Mean length of the rows the variable appears in, times their number.
 

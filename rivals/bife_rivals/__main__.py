@@ -6,9 +6,8 @@ import argparse
 import os
 from pathlib import Path
 
-from bife_core.config import InstancesConfig
+from bife_core.errors import ConfigError
 from bife_core.places import home
-from bife_core.scip.solver import SolverConfig
 
 
 def main() -> None:
@@ -20,7 +19,9 @@ def main() -> None:
     parser.add_argument("--solver", default="paper", help="'paper', 'default' or a settings file of SCIP")
     parser.add_argument("--preset", default="quick", choices=["smoke", "quick", "paper"])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--mode", default="dfs", choices=["dfs", "objective_limit", "mdp"], help="of tmdp")
+    parser.add_argument("--samples", type=int, help="gnn, film: samples to train with, not the preset's")
+    parser.add_argument("--held-back", type=int, help="gnn, film: samples that training stops by")
+    parser.add_argument("--mode", choices=["dfs", "objective_limit", "mdp"], help="tmdp: dfs by default")
     parser.add_argument("--start", type=Path, help="tmdp: file of the gnn it begins with; by default fresh")
     parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
     options = parser.parse_args()
@@ -35,15 +36,18 @@ def main() -> None:
         raise SystemExit(
             f"Training needs {error.name}: pip install 'bife-rivals[learned]' brings it."
         ) from error
-    own = {"mode": options.mode, "start": options.start} if options.network == "tmdp" else {}
-    run = (training.TmdpRun if own else training.TrainingRun)(
-        network=options.network,
-        instances=InstancesConfig(benchmark=options.instances, size=options.size),
-        solver=SolverConfig.model_validate(options.solver),
-        preset=options.preset,
-        seed=options.seed,
-        **own,
-    )
+    given = {name: getattr(options, name) for name in ("samples", "held_back", "mode", "start")}
+    fields = {name: value for name, value in given.items() if value is not None} | {
+        "network": options.network,
+        "instances": {"benchmark": options.instances, "size": options.size},
+        "solver": options.solver,
+        "preset": options.preset,
+        "seed": options.seed,
+    }
+    try:
+        run = (training.TmdpRun if options.network == "tmdp" else training.ImitationRun).checked(fields)
+    except ConfigError as error:
+        parser.error(str(error))
     print(training.training(run, workers=options.workers))
 
 

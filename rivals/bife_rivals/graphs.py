@@ -79,9 +79,9 @@ class Samples:
 
     @classmethod
     def split(cls, files: Sequence[Path], train: int, valid: int) -> tuple[Samples, Samples]:
-        """Return samples to train with, and what is held back, of other instances."""
-        first = min(1 + cls.of(files, train).places[-1][0], len(files) - 1)
-        return cls.of(files[:first], train), cls.of(files[first:], valid)
+        """Return samples to train with, and what is held back: the first ones, of other instances."""
+        held_back = cls.of(files[:-1], valid)
+        return cls.of(files[1 + held_back.places[-1][0] :], train), held_back
 
     def __len__(self) -> int:
         return len(self.places)

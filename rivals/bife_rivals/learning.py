@@ -41,6 +41,9 @@ _FIT_SHARE: Final = 0.1
 _AHEAD: Final = 3
 """Batches that are prepared before they are needed."""
 
+_TIMED: Final = 200
+"""Forward passes of one node that are timed."""
+
 _adam = optax.scale_by_adam()
 
 
@@ -165,6 +168,16 @@ def measure(network: Network, weights: Weights, samples: Samples, size: int = 32
         for sample, own in zip(drawn, np.split(np.asarray(scores)[: ends[-1]], ends[:-1]), strict=True):
             right += hits(own, sample.best)
     return {"loss": loss / len(samples)} | accuracies(right, len(samples))
+
+
+def forward_us(network: Network, weights: Weights, sample: Sample) -> int:
+    """Return the median microseconds of scoring a node on the device, with the copies to it and back."""
+    batch, scores, times = network.batch([sample], 1), jax.jit(network.scores), []
+    for _ in range(_TIMED):
+        began = time.perf_counter()
+        np.asarray(scores(weights, batch))
+        times.append(time.perf_counter() - began)
+    return round(1e6 * float(np.median(times)))
 
 
 def begin(network: Network, train: Samples, config: TrainingConfig) -> State:

@@ -17,6 +17,7 @@ import mlflow
 import numpy as np
 from mlflow.models import infer_signature
 from prefect import flow, get_run_logger, task
+from pydantic import Field
 
 from bife_core import WorkerPool, collect_decisions, load_method, open_benchmark
 from bife_core.benchmarks.base import digest_of_file
@@ -32,7 +33,17 @@ from bife_rivals import tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import Epoch, Network, State, TrainingConfig, clocked, epochs, measure, write_method
+from bife_rivals.learning import (
+    Epoch,
+    Network,
+    State,
+    TrainingConfig,
+    clocked,
+    epochs,
+    forward_us,
+    measure,
+    write_method,
+)
 from bife_rivals.networks import ARRAYS, GnnMethod
 from bife_rivals.weights import of_text
 
@@ -68,7 +79,7 @@ PRESETS: Final = {
 class TrainingRun(Value):
     """What is trained: it names the folder that a run which was killed goes on in."""
 
-    network: Literal["gnn", "film", "tmdp"] = "gnn"
+    network: str
     instances: InstancesConfig = InstancesConfig()
     solver: SolverConfig = SolverConfig.model_validate("paper")
     preset: str = "quick"
@@ -78,6 +89,22 @@ class TrainingRun(Value):
     def folder(self) -> Path:
         """Where samples, state and method are."""
         return home() / "rivals" / f"{self.network}-{self.instances.label}-{self.fingerprint()[:8]}"
+
+
+class ImitationRun(TrainingRun):
+    """A network trained from expert samples; of runs that differ in `samples`, what is held back is the same."""
+
+    network: Literal["gnn", "film"] = "gnn"
+    samples: int | None = Field(None, ge=1, description="Samples to train with; by default the preset's.")
+    held_back: int | None = Field(
+        None, ge=1, description="Samples of other instances that training stops by."
+    )
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many samples it is trained with, and how many are held back."""
+        preset = PRESETS[self.preset]
+        return self.samples or preset.train, self.held_back or preset.valid
 
 
 class TmdpRun(TrainingRun):
@@ -94,29 +121,35 @@ class TmdpRun(TrainingRun):
 
 
 @task
-def record(run: TrainingRun, workers: int | None) -> CollectionSummary:
-    """Record what the run needs of samples; what is there already is not recorded again."""
-    preset, log = PRESETS[run.preset], get_run_logger()
+def record(run: ImitationRun, workers: int | None) -> CollectionSummary:
+    """Record what the run needs of samples; what is there already, of any run, is not recorded again."""
+    collection, log = PRESETS[run.preset].collection, get_run_logger()
     progress = partial(log.info, "%d of %d samples")
-    # What is held back is of other instances than the last sample that is trained with.
-    n = preset.train + preset.valid + preset.collection["decisions_per_instance"]
-    collection = CollectionConfig(decisions=n, max_instances=n, nodes=True, **preset.collection)
+    # What is trained with is of other instances than the last sample that is held back.
+    n = sum(run.sizes) + collection["decisions_per_instance"]
+    config = CollectionConfig(decisions=n, max_instances=n, nodes=True, **collection)
     benchmark = open_benchmark(run.instances, home() / "instances")
+    folder = home() / "rivals" / f"samples-{run.instances.label}-{run.solver.label}"
     with WorkerPool(workers) as pool:
-        return collect_decisions(benchmark, collection, run.folder, pool, progress, log.info, run.solver)
+        return collect_decisions(benchmark, config, folder, pool, progress, log.info, run.solver)
 
 
 @task
-def fit(run: TrainingRun, collected: CollectionSummary) -> Path:
+def fit(run: ImitationRun, collected: CollectionSummary) -> Path:
     """Train epoch by epoch, from where a killed run was, and write the method of the best epoch."""
     preset = PRESETS[run.preset]
     network = NETWORKS[run.network]()
-    train, valid = Samples.split(collected.nodes, preset.train, preset.valid)
+    train, valid = Samples.split(collected.nodes, *run.sizes)
     config = TrainingConfig.model_validate(preset.training | {"seed": run.seed})
     facts = {"samples": len(train), "held_back": len(valid), "record_s": train.record_s}
     facts |= config.model_dump()
     states = epochs(network, train, valid, config, run.folder)
-    return tracked(run, facts, states, lambda state: measure(network, state.best, valid, config.batch))
+
+    def measured(state: State) -> dict[str, float]:
+        found = measure(network, state.best, valid, config.batch)
+        return found | {"us_node": forward_us(network, state.best, valid[0])}
+
+    return tracked(run, facts, states, measured)
 
 
 @task
@@ -185,7 +218,7 @@ def tracked(
 
 
 @flow(name="training")
-def training(run: TrainingRun | TmdpRun, workers: int | None = None) -> Path:
+def training(run: ImitationRun | TmdpRun, workers: int | None = None) -> Path:
     """Train a network, from samples that are recorded or by its own trees; return the file of the method."""
     run.folder.mkdir(parents=True, exist_ok=True)
     return reinforce(run, workers) if isinstance(run, TmdpRun) else fit(run, record(run, workers))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -14,12 +12,11 @@ import pytest
 pytest.importorskip("jax", reason="training needs the extra `learned` of bife-rivals")
 
 import mlflow
-from bife_rivals import curve, gnn_model, learning
+from bife_rivals import accuracy, gnn_model, learning
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples, join
 from bife_rivals.learning import STATE, State, TrainingConfig, begin, epochs, measure
-from bife_rivals.networks import GnnMethod
 
 from bife_core import load_method
 from bife_core.decisions.collecting import CollectionSummary
@@ -72,14 +69,11 @@ def test_a_killed_training_ends_with_the_same_weights(train: Samples, valid: Sam
     method = Gnn.method(state.best, "mine")
     found = measure(Gnn(), state.best, valid, CONFIG.batch)
     assert found["loss"] == pytest.approx(state.best_loss, rel=1e-5)
-    right = 0
-    for k in range(len(valid)):
+    for k in range(2):  # each shape is compiled
         node = valid[k].node
-        if k < 2:  # each shape is compiled
-            scores = np.asarray(gnn_model.scores(state.best, join([node], [0], 1)))[: len(node.candidates)]
-            np.testing.assert_allclose(method.score(node), scores, rtol=0, atol=1e-5 * np.abs(scores).max())
-        right += bool(valid[k].best[np.argmax(method.score(node))])
-    assert found["accuracy_1"] == pytest.approx(right / len(valid))
+        scores = np.asarray(gnn_model.scores(state.best, join([node], [0], 1)))[: len(node.candidates)]
+        np.testing.assert_allclose(method.score(node), scores, rtol=0, atol=1e-5 * np.abs(scores).max())
+    assert accuracy.accuracy(method, valid) == pytest.approx({k: v for k, v in found.items() if k != "loss"})
     assert found["accuracy_1"] <= found["accuracy_3"] <= found["accuracy_10"] <= 1
 
 
@@ -106,20 +100,18 @@ def test_it_stops_early_and_lowers_its_rate(
     assert states[-1].best_loss == 1.0
 
 
-def test_a_learning_curve_counts_held_back_samples_of_other_instances(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_is_held_back_is_of_other_instances_and_the_same_for_every_number(
+    recorded: CollectionSummary,
 ) -> None:
-    asked = "--size tiny --samples 8 16 --held-back 8 --per-instance 8 --steps 1 --epochs 1 --workers 1"
-    monkeypatch.setattr(sys, "argv", ["curve", *asked.split()])
-    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
-    curve.main()
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["samples"], row["held_back"]) for row in rows] == [(8, 8), (16, 8)]
-    assert rows[0]["record_s"] <= rows[1]["record_s"]
-    for row in rows:
-        method = load_method(Path(row["file"]))
-        assert isinstance(method, GnnMethod)
-        assert 0 <= row["accuracy_1"] <= row["accuracy_10"] <= 1
+    (few, held_back), (many, same) = (Samples.split(recorded.nodes, number, 8) for number in (8, 16))
+    assert (len(few), len(many), len(held_back)) == (8, 16, 8)
+    assert held_back == same
+    used = {held_back.files[number] for number, _ in held_back.places}
+    assert used.isdisjoint(many.files)
+    assert few.record_s <= many.record_s
+    assert {node.tobytes() for node in (few[k].node.variables for k in range(8))} <= {
+        node.tobytes() for node in (many[k].node.variables for k in range(16))
+    }
 
 
 @pytest.mark.long

@@ -1,0 +1,70 @@
+"""Measure how well rules imitate: ``python -m bife_rivals.accuracy --instances set_covering --rule gnn.json paper_sc``.
+
+One JSON object a rule or network. `accuracy_k` is the share of fresh expert samples, of instances drawn by another seed
+than those trained with, of which a candidate of the highest strong-branching score is among the k it scores highest.
+What a node costs in the solver is printed by ``python -m bench.hardness``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+
+import numpy as np
+
+from bife_core import Method, Scorer, WorkerPool, collect_decisions, load_method, open_benchmark
+from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.errors import RuleError
+from bife_core.places import home
+from bife_core.scip.solver import SolverConfig
+from bife_rivals.graphs import Sample, Samples, accuracies, hits
+from bife_rivals.networks import NativeMethod
+
+
+def scores_of(method: Method, sample: Sample) -> np.ndarray:
+    """Return the scores of a sample's candidates; a network that must see the root has seen the first one recorded."""
+    if isinstance(method, Scorer):
+        return method.score(sample.node.features)
+    if not isinstance(method, NativeMethod):
+        raise RuleError(f"Rules and networks score candidates; {method.name} is of kind {method.kind}.")
+    seen_before = method.graph == "first" and not sample.node.first
+    return method.score(sample.node, replace(sample.root, first=True) if seen_before else None)
+
+
+def accuracy(method: Method, samples: Samples) -> dict[str, float]:
+    """Return the accuracy at several ranks."""
+    right = sum(
+        hits(scores_of(method, sample), sample.best)
+        for sample in map(samples.__getitem__, range(len(samples)))
+    )
+    return accuracies(np.asarray(right), len(samples))
+
+
+def main() -> None:
+    """Read the options, measure, and print."""
+    parser = argparse.ArgumentParser(prog="python -m bife_rivals.accuracy", description=__doc__)
+    parser.add_argument("--instances", default="combinatorial_auction", help="a family of instances")
+    parser.add_argument("--size", default="test")
+    parser.add_argument("--rule", nargs="+", required=True, help="files, or names of reference rules")
+    parser.add_argument("--samples", type=int, default=300, help="fresh expert samples")
+    parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
+    options = parser.parse_args()
+    try:
+        methods = [load_method(rule) for rule in options.rule]
+    except RuleError as error:
+        parser.error(str(error))
+    fresh = InstancesConfig(benchmark=options.instances, size=options.size, seed=1)
+    benchmark, solver = open_benchmark(fresh, home() / "instances"), SolverConfig.model_validate("paper")
+    config = CollectionConfig(decisions=options.samples, decisions_per_instance=10, share=0.25, nodes=True)
+    folder = home() / "rivals" / f"fresh-{options.instances}-{options.size}"
+    with WorkerPool(options.workers) as pool:
+        files = collect_decisions(benchmark, config, folder, pool, solver=solver).nodes
+    samples = Samples.of(files, options.samples)
+    for method in methods:
+        facts = {"rule": method.name, "kind": method.kind, "samples": len(samples)}
+        print(json.dumps(facts | accuracy(method, samples)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
