@@ -168,15 +168,6 @@ def pseudocost_product(variable_features) -> float:
     return max(variable_features[UP], 1e-6) * max(variable_features[DOWN], 1e-6)
 
 
-def pseudocost_sum(variable_features) -> float:
-    """Sum of the two pseudocost gains.
-
-    Origin: a score as old as pseudocosts themselves (Benichou et al., "Experiments in mixed-integer linear
-    programming", 1971); Linderoth and Savelsbergh (1999) compare it with others.
-    """
-    return variable_features[SUM]
-
-
 def pseudocost_weighted(variable_features) -> float:
     """Five sixths of the smaller pseudocost gain plus one sixth of the larger.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -95,12 +95,6 @@ class Samples:
     def __getitem__(self, position: int) -> Sample:
         number, t = self.places[position]
         return _samples_of(self.files[number])[t]
-
-    def batches(self, order: Iterable[int], size: int) -> Iterable[list[Sample]]:
-        """Yield samples in an order of positions, `size` at a time."""
-        order = list(order)
-        for begin in range(0, len(order), size):
-            yield [self[position] for position in order[begin : begin + size]]
 
 
 class Graph(NamedTuple):

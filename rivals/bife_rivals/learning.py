@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 import optax
 from pydantic import Field
 from safetensors.numpy import load, save
@@ -144,12 +145,13 @@ def _step(weights: Weights, adam: Any, rate: Any, batch: Any, network: Network) 
 
 
 def batches(
-    network: Network, samples: Samples, order: Iterable[int], size: int
+    network: Network, samples: Samples, order: Sequence[int] | npt.NDArray[np.int64], size: int
 ) -> Iterator[tuple[list[Sample], Any]]:
     """Yield samples in an order of positions with their batch; the next is prepared while one is worked on."""
     with ThreadPoolExecutor(1) as pool:
         waiting = deque[tuple[list[Sample], Future[Any]]]()
-        for part in samples.batches(order, size):
+        for begin in range(0, len(order), size):
+            part = [samples[position] for position in order[begin : begin + size]]
             waiting.append((part, pool.submit(network.batch, part, size)))
             if len(waiting) > _AHEAD:
                 drawn, batch = waiting.popleft()

@@ -6,7 +6,6 @@ reads differs: a feature's distance from its least value at the node, over that 
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
@@ -102,39 +101,25 @@ def _program(source: str) -> Program:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> Any:
-    """Return a C function that finds each feature's range at the node, and scores candidate by candidate."""
+    """Return a C function that scales what the rule reads among the candidates, and has the rule score that."""
     import numba  # here, for methods are loaded where nothing is compiled
-    from numba.types import CPointer, float64, int64
+    from numba.types import int64
 
-    program = _program(source)
-    njit = numba.njit(error_model="numpy")
-    read = sorted(program.features)
-    ranges = [f"    low{i} = high{i} = X[0, {i}]" for i in read]
-    widen = [f"        low{i}, high{i} = min(low{i}, X[r, {i}]), max(high{i}, X[r, {i}])" for i in read]
-    spreads = [f"    w{i} = high{i} - low{i} if high{i} - low{i} > {LEAST_SPREAD} else 1.0" for i in read]
-    arguments = ", ".join(f"(X[r, {i}] - low{i}) / w{i}" for i in read)
-    loop = "\n".join(
-        [
-            "def score_node(matrix, n, out):",
-            f"    X, scores = carray(matrix, (n, {N_FEATURES})), carray(out, (n,))",
-            "    if n == 0:",
-            "        return 0",
-            *ranges,
-            "    for r in range(n):",
-            *(widen or ["        pass"]),
-            *spreads,
-            "    for r in range(n):",
-            f"        scores[r] = rule({arguments})",
-            "    return 0",
-        ]
-    )
-    scope: dict[str, Any] = {"np": np, "math": math, "carray": numba.carray, "__builtins__": __builtins__}
-    given = len(scope)
-    # The program knows numbers only, whatever the text of the rule says: see `bife_core.rules.lowering`.
-    exec(compile(program.text, "<rule>", "exec"), scope)
-    for name in list(scope)[given:]:
-        scope[name] = scope["rule"] = njit(scope[name])
-    exec(compile(loop, "<node>", "exec"), scope)
-    return numba.cfunc(int64(CPointer(float64), int64, CPointer(float64)), error_model="numpy")(
-        scope["score_node"]
-    )
+    from bife_core.scip.compiled.memory import call_scorer, float64_view
+
+    rule = recompiled(source, "").address
+    read = np.array(sorted(_program(source).features), dtype=np.int64)
+
+    def score_node(matrix: int, n: int, out: int) -> Any:
+        X = float64_view(matrix, n * N_FEATURES).reshape((n, N_FEATURES))
+        own = np.zeros((n, N_FEATURES))
+        for i in read:
+            low, high = np.inf, -np.inf
+            for r in range(n):
+                low, high = min(low, X[r, i]), max(high, X[r, i])
+            spread = high - low if high - low > LEAST_SPREAD else 1.0
+            for r in range(n):
+                own[r, i] = (X[r, i] - low) / spread
+        return call_scorer(rule, own.ctypes.data, n, out)
+
+    return numba.cfunc(int64(int64, int64, int64), error_model="numpy")(score_node)

@@ -7,7 +7,6 @@ and when it ends. A checkpoint holds all there is to know: a run that was killed
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -20,6 +19,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError
@@ -196,12 +196,7 @@ class Training:
         content = io.BytesIO()
         np.savez(content, about=np.array(json.dumps(about)), **arrays)
         write_whole(path, content.getvalue())
-        table = io.StringIO()
-        if self.history:
-            writer = csv.DictWriter(table, list(self.history[0]))
-            writer.writeheader()
-            writer.writerows(self.history)
-        write_whole(path.with_suffix(".csv"), table.getvalue())
+        write_whole(path.with_suffix(".csv"), pd.DataFrame(self.history).to_csv(index=False))
 
     def load(self, path: Path) -> None:
         """Go on from a checkpoint."""

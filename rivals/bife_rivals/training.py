@@ -29,25 +29,14 @@ from bife_core.places import home
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 from bife_core.values import Value, digest_of
-from bife_rivals import tmdp
+from bife_rivals import learning, tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples
-from bife_rivals.learning import (
-    Epoch,
-    Network,
-    State,
-    TrainingConfig,
-    clocked,
-    epochs,
-    forward_us,
-    measure,
-    write_method,
-)
 from bife_rivals.networks import ARRAYS, GnnMethod
 from bife_rivals.weights import of_text
 
-NETWORKS: Final[dict[str, type[Network]]] = {"gnn": Gnn, "film": Film, "tmdp": Gnn}
+NETWORKS: Final[dict[str, type[learning.Network]]] = {"gnn": Gnn, "film": Film, "tmdp": Gnn}
 SIGNATURE: Final = infer_signature(ARRAYS, np.empty(1))
 """A node in, as `Node` has it, and a score per candidate out."""
 
@@ -140,14 +129,14 @@ def fit(run: ImitationRun, collected: CollectionSummary) -> Path:
     preset = PRESETS[run.preset]
     network = NETWORKS[run.network]()
     train, valid = Samples.split(collected.nodes, *run.sizes)
-    config = TrainingConfig.model_validate(preset.training | {"seed": run.seed})
+    config = learning.TrainingConfig.model_validate(preset.training | {"seed": run.seed})
     facts = {"samples": len(train), "held_back": len(valid), "record_s": train.record_s}
     facts |= config.model_dump()
-    states = epochs(network, train, valid, config, run.folder)
+    states = learning.epochs(network, train, valid, config, run.folder)
 
-    def measured(state: State) -> dict[str, float]:
-        found = measure(network, state.best, valid, config.batch)
-        return found | {"us_node": forward_us(network, state.best, valid[0])}
+    def measured(state: learning.State) -> dict[str, float]:
+        found = learning.measure(network, state.best, valid, config.batch)
+        return found | {"us_node": learning.forward_us(network, state.best, valid[0])}
 
     return tracked(run, facts, states, measured)
 
@@ -180,8 +169,8 @@ def reinforce(run: TmdpRun, workers: int | None) -> Path:
 def tracked(
     run: TrainingRun,
     facts: dict[str, Any],
-    states: Iterator[Epoch],
-    measured: Callable[[State], dict[str, float]],
+    states: Iterator[learning.Epoch],
+    measured: Callable[[learning.State], dict[str, float]],
 ) -> Path:
     """Go through a training with its metrics in MLflow, and write the method of the best epoch."""
     log = get_run_logger()
@@ -195,15 +184,15 @@ def tracked(
         what = {"network": run.network, "instances": run.instances.label, "solver": run.solver.label}
         mlflow.log_params(facts | what)
         began = time.process_time()
-        for state, metrics in clocked(run.folder, states):
+        for state, metrics in learning.clocked(run.folder, states):
             metrics["cpu_s"] = time.process_time() - began
             mlflow.log_metrics(metrics, step=state.epoch)
             log.info("epoch %d: %s", state.epoch, ", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
-        last = State.load(run.folder)
+        last = learning.State.load(run.folder)
         found = measured(last)
         known = {name: facts[name] for name in ("samples", "held_back", "record_s") if name in facts}
         network = NETWORKS[run.network]()
-        method, path = write_method(network, last, run.folder, run.folder.name, known | found)
+        method, path = learning.write_method(network, last, run.folder, run.folder.name, known | found)
         mlflow.log_metrics({f"best_{name}": value for name, value in found.items()})
         mlflow.log_metric("parameters", float(method.about["parameters"]))
         mlflow.pyfunc.log_model(

@@ -111,7 +111,7 @@ def test_a_second_rule_on_a_model_is_refused() -> None:
     model = pyscipopt.Model()
     attach(model, load_rule("pseudocost_product"))
     with pytest.raises(SolverError, match="already has a BiFE rule"):
-        attach(model, load_rule("pseudocost_sum"))
+        attach(model, load_rule("pseudocost_min"))
 
 
 @pytest.mark.parametrize(
