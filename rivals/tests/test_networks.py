@@ -169,10 +169,8 @@ def test_it_is_a_value_and_a_file(tmp_path: Path) -> None:
             bife_core.load_method(tmp_path / "wrong.json")
 
 
-@pytest.mark.parametrize("family", ["combinatorial_auction", "set_covering"])
-@pytest.mark.parametrize("kind", ["gnn", "film"])
-def test_the_trained_networks_score(family: str, kind: str, nodes: tuple[Node, ...]) -> None:
-    path = NETWORKS / f"{family}-{kind}.json"
+@pytest.mark.parametrize("path", sorted(NETWORKS.glob("*.json")), ids=lambda path: path.stem)
+def test_the_trained_networks_score(path: Path, nodes: tuple[Node, ...]) -> None:
     network = bife_core.load_method(path)
     assert isinstance(network, NodeMethod)
     assert network.text == path.read_text()
