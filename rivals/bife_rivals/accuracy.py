@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bife_core import Method, Scorer, WorkerPool, collect_decisions, load_method, open_benchmark
+from bife_core import Scorer, WorkerPool, collect_decisions, load_method, open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.places import home
@@ -22,17 +22,15 @@ from bife_rivals.graphs import Sample, Samples, accuracies, hits
 from bife_rivals.networks import NativeMethod
 
 
-def scores_of(method: Method, sample: Sample) -> np.ndarray:
+def scores_of(method: Scorer | NativeMethod, sample: Sample) -> np.ndarray:
     """Return the scores of a sample's candidates; a network that must see the root has seen the first one recorded."""
     if isinstance(method, Scorer):
         return method.score(sample.node.features)
-    if not isinstance(method, NativeMethod):
-        raise RuleError(f"Rules and networks score candidates; {method.name} is of kind {method.kind}.")
     seen_before = method.graph == "first" and not sample.node.first
     return method.score(sample.node, replace(sample.root, first=True) if seen_before else None)
 
 
-def accuracy(method: Method, samples: Samples) -> dict[str, float]:
+def accuracy(method: Scorer | NativeMethod, samples: Samples) -> dict[str, float]:
     """Return the accuracy at several ranks."""
     right = sum(
         hits(scores_of(method, sample), sample.best)
@@ -62,6 +60,8 @@ def main() -> None:
         files = collect_decisions(benchmark, config, folder, pool, solver=solver).nodes
     samples = Samples.of(files, options.samples)
     for method in methods:
+        if not isinstance(method, Scorer | NativeMethod):
+            parser.error(f"rules and networks score candidates, and {method.name} is neither")
         facts = {"rule": method.name, "kind": method.kind, "samples": len(samples)}
         print(json.dumps(facts | accuracy(method, samples)), flush=True)
 

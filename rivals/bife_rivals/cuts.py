@@ -1,9 +1,8 @@
 """A search for rules that score cuts: formulas bred by F_HF alone, since no recorded decision says what a cut is worth.
 
-It begins with the score of SCIP's `hybrid` and with formulas drawn at random, or written by the search's generator. In
-each generation crossing and variation alternate, parents are drawn by rank, every valid rule is evaluated in the
-solver, and the N best survive. What branches beside is a setting, so that a found branching rule and a cut rule can be
-searched for together.
+It is BiFE's search without F_LF. It begins with formulas drawn at random, or written by the search's generator, and
+with the score of SCIP's `hybrid`; in each generation crossing and variation alternate. What branches beside is a
+setting, so that a found branching rule and a cut rule can be searched for together.
 """
 
 from __future__ import annotations
@@ -19,19 +18,9 @@ from bife_core.errors import ConfigError
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.methods.loading import code_of, is_json, load_method
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.search import (
-    Answered,
-    BaseSearch,
-    Request,
-    Sample,
-    SampleRequest,
-    SolveRequest,
-    sample_id,
-    sample_seed,
-    solved_sample,
-)
+from bife_core.search import Answered, Sample, SampleRequest, sample_id, sample_seed
+from bife_core.search.bife import HighOnlySearch
 from bife_core.search.config import SearchConfig
-from bife_core.search.population import by_high_fidelity
 from bife_core.values import Value, describe
 from bife_rivals import prompt
 from bife_rivals.cut_rule import CUT_FEATURES, CUT_FUNCTION, HYBRID, CutRule
@@ -70,17 +59,17 @@ class CutOptions(Value):
     )
 
 
-class CutSearch(BaseSearch):
-    """Cut rules behind `ask` and `tell`.
+class CutSearch(HighOnlySearch):
+    """Cut rules behind `ask` and `tell`: BiFE's search without F_LF, with other requests.
 
     Examples
     --------
     >>> search = CutSearch(SearchConfig(method="cuts", samples=4, initial=2))
     >>> [(request.operator, request.source is None) for request in search.ask()]
-    [('hybrid', False), ('draw', True), ('draw', True)]
+    [('i1', True), ('i1', True), ('hybrid', False)]
     """
 
-    low_fidelity: ClassVar[bool] = False
+    operators: tuple[str, ...] = ("e2", "m1", "e2", "m1")
     Options: ClassVar[type[Value]] = CutOptions
     options: CutOptions
 
@@ -90,70 +79,46 @@ class CutSearch(BaseSearch):
             raise ConfigError(
                 "cuts begins with cut rules: search.first_rules takes files of kind cut_rule here."
             )
-        self._waiting: tuple[Sample, ...] = ()
 
-    def propose(self) -> tuple[Request, ...]:
-        """Return what to ask next."""
-        if self._waiting:
-            return tuple(SolveRequest(id=sample.id, sample=sample) for sample in self._waiting)
-        remaining = self.remaining()
-        if remaining <= 0:
+    def first_rules(self, position: int, operator: str) -> tuple[SampleRequest, ...]:
+        """Return SCIP's own score, and the rules the search is to begin with."""
+        if self.generation > 0:
             return ()
-        self.begin_generation()
-        if self.generation == 0:
-            written = self.options.writer == "model"
-            start = HYBRID.replace(CUT_FUNCTION, FUNCTION_NAME) if written else HYBRID
-            hybrid = self.sample_request(
-                0, "hybrid", source=_text(start, self.options.branching.model_dump())
-            )
-            count = min(self.config.initial, remaining)
-            drawn = [self._request(position, "draw") for position in range(1, count + 1)]
-            return (hybrid, *drawn, *self.first_rules(count + 1, "draw"))
-        taken = ("cross", "vary") if self.alive else ("draw", "draw")
-        operators = [taken[place % 2] for place in range(min(self.config.population, remaining))]
-        return tuple(self._request(place, operator) for place, operator in enumerate(operators))
+        named = HYBRID.replace(CUT_FUNCTION, FUNCTION_NAME) if self.options.writer == "model" else HYBRID
+        source = _text(named, self.options.branching.model_dump())
+        hybrid = self.sample_request(position, "hybrid", source=source)
+        return (hybrid, *super().first_rules(position + 1, operator))
 
-    def _request(self, position: int, operator: str) -> SampleRequest:
-        parents = {"draw": "i1", "cross": "e2", "vary": "m1"}[operator]
-        chosen = self.choose_parents(parents)
-        if self.options.writer == "model":
-            theme = (THEMES[position % len(THEMES)],) if operator == "draw" else ()
-            return self.sample_request(
-                position, operator, chosen, theme, prompt=prompt(f"cuts_{operator}"), frame=prompt("cuts")
-            )
-        training = {
-            "seed": sample_seed(self.config.drawn, sample_id(self.generation, position)),
-            "parents": [code_of(parent.source or "") for parent in chosen],
-            "branching": self.options.branching.model_dump(mode="json"),
-        }
-        return self.sample_request(position, operator, chosen, training=training)
+    def sample_request(
+        self, position: int, operator: str, parents: tuple[Sample, ...] = (), *args: Any, **fields: Any
+    ) -> SampleRequest:
+        """Return the request for a sample: for a formula of its parents, or with the prompt of an operator."""
+        if "source" not in fields and self.options.writer == "model":
+            theme = (THEMES[position % len(THEMES)],) if operator == "i1" else ()
+            fields |= {"hints": theme, "prompt": prompt(f"cuts_{operator}"), "frame": prompt("cuts")}
+        elif "source" not in fields:
+            fields["training"] = {
+                "seed": sample_seed(self.config.drawn, sample_id(self.generation, position)),
+                "parents": [code_of(parent.source or "") for parent in parents],
+                "branching": self.options.branching.model_dump(mode="json"),
+            }
+        return super().sample_request(position, operator, parents, *args, **fields)
 
     @staticmethod
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Draw a formula, or make one of its parents'."""
         rng = np.random.Generator(np.random.PCG64(training["seed"]))
-        parents = training["parents"]
-        formula = bred(rng, parents)
+        formula = bred(rng, training["parents"])
         source, branching = f"def {CUT_FUNCTION}(cut):\n    return {formula}\n", training["branching"]
         return {"source": _text(source, branching), "thought": f"Scores a cut by {words(formula)}."}
 
-    def learn(self, answered: Answered) -> None:
-        """Take the answers to what `propose` returned."""
-        if self._waiting:
-            for sample, (_, answer) in zip(self._waiting, answered, strict=True):
-                self.update(solved_sample(sample, answer))
-            self._waiting = ()
-        else:
-            entered = [self._as_method(sample) for sample in self.admit(answered) if sample.valid]
-            self._waiting = tuple(sample for sample in entered if sample.valid)
-        if not self._waiting:
-            self.alive = by_high_fidelity(self.samples)[: self.config.population]
-            self.end_generation()
+    def admit(self, answered: Answered) -> list[Sample]:
+        """Enter the samples; what a model wrote becomes the method it is to be, or says why it cannot be one."""
+        return [self._as_method(sample) for sample in super().admit(answered)]
 
     def _as_method(self, sample: Sample) -> Sample:
-        """Return a rule as a model wrote it as the method it is to be, or with the reason why it cannot be one."""
         written = sample.source or ""
-        if self.options.writer == "grammar" or is_json(written):
+        if not sample.valid or self.options.writer == "grammar" or is_json(written):
             return sample
         try:
             known = {"source": _text(written, self.options.branching.model_dump())}

@@ -247,13 +247,13 @@ def _clock(folder: Path) -> float:
 
 
 def write_method(
-    network: Network, state: State, folder: Path, name: str, facts: dict[str, Any]
+    network: Network, state: State, folder: Path, facts: dict[str, Any]
 ) -> tuple[NetworkMethod, Path]:
     """Write the best network of a training as a method, which says what its design took and the facts given."""
     about = {"parameters": sum(array.size for array in trained_part(state.best).values())}
     about |= {"train_s": round(clock)} if (clock := _clock(folder)) else {}
     about |= {"device": jax.devices()[0].device_kind}
     rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in facts.items()}
-    method = network.method(state.best, name).model_copy(update={"about": about | rounded})
+    method = network.method(state.best, folder.name).model_copy(update={"about": about | rounded})
     write_whole(folder / method.file_name, method.text)
     return method, folder / method.file_name

@@ -14,18 +14,8 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from bife_core.decisions.recorded import Decisions
-from bife_core.search import (
-    Answered,
-    BaseSearch,
-    Request,
-    Sample,
-    SampleRequest,
-    SolveRequest,
-    sample_seed,
-    solved_sample,
-)
-from bife_core.search.config import SearchConfig
-from bife_core.search.population import by_high_fidelity
+from bife_core.search import Request, SampleRequest, sample_seed
+from bife_core.search.bife import HighOnlySearch
 from bife_core.values import Value
 from bife_rivals.scaled_rule import Depth
 
@@ -93,37 +83,34 @@ class Symb4CoOptions(TrainingOptions):
         return cls.paper | (cls.quick if given.get("preset") == "quick" else {}) | given
 
 
-class Symb4CoSearch(BaseSearch):
+class Symb4CoSearch(HighOnlySearch):
     """Symb4CO behind `ask` and `tell`.
 
     Examples
     --------
+    >>> from bife_core.search.config import SearchConfig
     >>> search = Symb4CoSearch(SearchConfig(method="symb4co", samples=30))
     >>> [(request.id, request.training["run"], request.training["rank"]) for request in search.ask()]
     [('g00-c00', 0, 0), ('g00-c01', 1, 0), ('g00-c02', 2, 0)]
     """
 
+    low_fidelity: ClassVar[bool] = True
     Options: ClassVar[type[Value]] = Symb4CoOptions
     options: Symb4CoOptions
 
-    def __init__(self, config: SearchConfig) -> None:
-        super().__init__(config)
-        self._group = 0
-        self._first = True  # whether what each run of the group returns first is asked for next
-        self._waiting: tuple[Sample, ...] = ()
-        self._solving = False
-
     def propose(self) -> tuple[Request, ...]:
         """Return what to ask next."""
-        if self._solving:
-            return tuple(SolveRequest(id=sample.id, sample=sample) for sample in self._waiting)
+        if self._to_solve:
+            return super().propose()
         options, remaining = self.options, self.remaining()
         if remaining <= 0:
             return ()
         self.begin_generation()
-        group = self._group * options.runs
-        ranks = range(1) if self._first else range(1, options.rules)
-        wanted = [(group + run, rank) for rank in ranks for run in range(options.runs)][:remaining]
+        # What each run returns first is asked for alone: other workers then find the run trained.
+        group, others = divmod(self.generation, 2) if options.rules > 1 else (self.generation, 0)
+        ranks = range(1, options.rules) if others else range(1)
+        runs = range(group * options.runs, (group + 1) * options.runs)
+        wanted = [(run, rank) for rank in ranks for run in runs][:remaining]
         asked = [self._request(position, run, rank) for position, (run, rank) in enumerate(wanted)]
         return (*asked, *self.first_rules(len(asked), _OPERATOR))
 
@@ -143,19 +130,3 @@ class Symb4CoSearch(BaseSearch):
         assert decisions is not None
         run = Training(Run.of(training), Decisions.load(decisions))
         return rule_of(trained(run, folder), training["rank"], training["depth"])
-
-    def learn(self, answered: Answered) -> None:
-        """Take the answers to what `propose` returned."""
-        if self._solving:
-            for sample, (_, answer) in zip(self._waiting, answered, strict=True):
-                self.update(solved_sample(sample, answer))
-            self._waiting, self._solving = (), False
-        else:
-            self._waiting += tuple(sample for sample in self.admit(answered) if sample.valid)
-            more = self._first and self.options.rules > 1 and self.remaining() > 0
-            self._first = not more
-            self._group += not more
-            self._solving = not more and bool(self._waiting)
-        if not self._solving:
-            self.alive = by_high_fidelity(self.samples)
-            self.end_generation()

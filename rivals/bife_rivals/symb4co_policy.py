@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from bife_rivals.symb4co_grammar import Floats, Grammar, Integers, Truths, Walk
 
@@ -177,9 +178,9 @@ class Policy:
             if layer:
                 fed = below @ own[f"input{layer}"]
             z: Floats = fed + output @ own[f"recurrent{layer}"] + own[f"bias{layer}"]
-            z[:, : 2 * size] = _sigmoid(z[:, : 2 * size])
+            z[:, : 2 * size] = expit(z[:, : 2 * size])
             z[:, 2 * size : 3 * size] = np.tanh(z[:, 2 * size : 3 * size])
-            z[:, 3 * size :] = _sigmoid(z[:, 3 * size :])
+            z[:, 3 * size :] = expit(z[:, 3 * size :])
             into, kept, new, shown = (z[:, part * size : (part + 1) * size] for part in range(4))
             next_cell = kept * cell + into * new
             squashed = np.tanh(next_cell)
@@ -229,8 +230,3 @@ def _distribution(logits: Floats, prior: Floats, allowed: Truths) -> tuple[Float
 
 def _finite(logs: Floats) -> Floats:
     return np.where(np.isfinite(logs), logs, 0.0)
-
-
-def _sigmoid(values: Floats) -> Floats:
-    result: Floats = 1.0 / (1.0 + np.exp(-values))
-    return result

@@ -126,10 +126,9 @@ def record(run: ImitationRun, workers: int | None) -> CollectionSummary:
 @task
 def fit(run: ImitationRun, collected: CollectionSummary) -> Path:
     """Train epoch by epoch, from where a killed run was, and write the method of the best epoch."""
-    preset = PRESETS[run.preset]
     network = NETWORKS[run.network]()
     train, valid = Samples.split(collected.nodes, *run.sizes)
-    config = learning.TrainingConfig.model_validate(preset.training | {"seed": run.seed})
+    config = learning.TrainingConfig.model_validate(PRESETS[run.preset].training | {"seed": run.seed})
     facts = {"samples": len(train), "held_back": len(valid), "record_s": train.record_s}
     facts |= config.model_dump()
     states = learning.epochs(network, train, valid, config, run.folder)
@@ -191,8 +190,7 @@ def tracked(
         last = learning.State.load(run.folder)
         found = measured(last)
         known = {name: facts[name] for name in ("samples", "held_back", "record_s") if name in facts}
-        network = NETWORKS[run.network]()
-        method, path = learning.write_method(network, last, run.folder, run.folder.name, known | found)
+        method, path = learning.write_method(NETWORKS[run.network](), last, run.folder, known | found)
         mlflow.log_metrics({f"best_{name}": value for name, value in found.items()})
         mlflow.log_metric("parameters", float(method.about["parameters"]))
         mlflow.pyfunc.log_model(

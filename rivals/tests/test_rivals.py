@@ -163,7 +163,7 @@ SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tunin
     [
         *(("eoh", {}), ("reevo", {}), ("llm4branch", SMALL | {"migration_interval": 2})),
         *(("symb4co", options) for options in ({}, {"rules": 1}, {"runs": 1, "rules": 6})),
-        ("gs4co", {"runs": 2, "rules": 3}),
+        *(("gs4co", {"runs": 2, "rules": 3}), ("cuts", {})),
     ],
 )
 def test_it_keeps_to_the_contract(method: str, options: dict[str, Any]) -> None:
