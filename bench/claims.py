@@ -12,8 +12,8 @@ at equal cost instead: when their solves, expert samples included, have taken as
 did in the median over its seeds; a generation that is under way is completed. Of the best that a search found
 validation chooses one, as in `bife run`.
 
-All final rules are evaluated in one interleaved run with RPB, tuned RPB, pscost, the family's published rule,
-`general` without and with its budget, and `--rules` (names or files, in which `{family}` is the family), on
+All final rules are evaluated in one interleaved run with RPB, tuned RPB, the family's published rule, `--others` (by
+default pscost and `general` without and with its budget), and `--rules` (names or files, `{family}` is the family), on
 `--instances` held-out instances drawn by `--instances-seed` with each of the SCIP seeds `--seeds`, by the preset's
 limit and metric, at its size or at `--size`, under each of `--solvers`. A search that found no rule counts with RPB's
 costs, ratio 1, and its line says so. With `--oracle` SCIP's full strong branching solves too: a method's `share` is the
@@ -75,7 +75,7 @@ from bife_core.symbolic.fitting import Columns
 from bife_core.tuning import tune_rpb
 from tasks.collection import GENERAL
 
-OTHERS: Final = ("general", GENERAL, "pscost")
+OTHERS: Final = ["general", GENERAL, "pscost"]
 ORACLE: Final = "vanillafullstrong"
 SCREENED: Final = "screened"
 MOST_SAMPLES: Final = 100_000
@@ -99,6 +99,7 @@ def main() -> None:
         searches=["symbolic", "bife", "random", SCREENED],
         search_seeds=10,
         rules=[],
+        others=OTHERS,
         solvers=["default"],
         size="",
         instances_seed=0,
@@ -132,7 +133,7 @@ def main() -> None:
             if budget_s:
                 found.append(Measured("tuned_rpb", tuned(config, budget_s, home)))
             published = [name for name in (BENCHMARK_RULES.get(family),) if name]
-            names = [*published, *OTHERS, *([ORACLE] if options.oracle else []), RPB]
+            names = [*published, *options.others, *([ORACLE] if options.oracle else []), RPB]
             others = rules[family] | {name: load_method(name) for name in names}
             found += [Measured(name, method) for name, method in others.items()]
             for solver in options.solvers:

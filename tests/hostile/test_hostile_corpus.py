@@ -46,7 +46,7 @@ def test_every_static_rejection_is_one_sentence_of_the_expected_kind():
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory):
-    with closing(Arena(tmp_path_factory.mktemp("arena"), limit_s=3.0)) as arena:
+    with closing(Arena(tmp_path_factory.mktemp("arena"), limit_s=20.0)) as arena:
         yield arena
 
 
