@@ -27,6 +27,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.start and not options.start.is_file():
         parser.error(f"--start takes the file of a network; there is none at {options.start}.")
+    home().mkdir(parents=True, exist_ok=True)  # Prefect makes its own folder only
     os.environ.setdefault("PREFECT_HOME", str(home() / "prefect"))
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "300")

@@ -24,6 +24,7 @@ import optax
 from pydantic import Field
 from safetensors.numpy import load, save
 
+from bife_core import load_method
 from bife_core.files import write_whole
 from bife_core.values import Value
 from bife_rivals.gnn_model import Weights
@@ -249,11 +250,18 @@ def _clock(folder: Path) -> float:
 def write_method(
     network: Network, state: State, folder: Path, facts: dict[str, Any]
 ) -> tuple[NetworkMethod, Path]:
-    """Write the best network of a training as a method, which says what its design took and the facts given."""
+    """Write the best network of a training as a method, which says what its design took and the facts given.
+
+    One that is there of the same epochs stays, since what is timed again differs.
+    """
     about = {"parameters": sum(array.size for array in trained_part(state.best).values())}
     about |= {"train_s": round(clock)} if (clock := _clock(folder)) else {}
     about |= {"device": jax.devices()[0].device_kind}
     rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in facts.items()}
     method = network.method(state.best, folder.name).model_copy(update={"about": about | rounded})
-    write_whole(folder / method.file_name, method.text)
-    return method, folder / method.file_name
+    file = folder / method.file_name
+    known = load_method(file) if file.exists() else None
+    if isinstance(known, NetworkMethod) and known.weights == method.weights:
+        method = known if known.about.get(CLOCK) == about.get(CLOCK) else method
+    write_whole(file, method.text)
+    return method, file

@@ -116,7 +116,8 @@ def test_the_flow_writes_a_method_and_shows_it(train_by_command: Callable[..., P
     methods = [load_method(train_by_command()) for _ in range(2)]  # the second time nothing is left to do
     assert methods[0] == methods[1]
     assert methods[0].kind == "gnn"
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}")
+    (store,) = tmp_path.glob("**/mlflow.db")
+    mlflow.set_tracking_uri(f"sqlite:///{store}")
     client = mlflow.MlflowClient()
     experiments = [client.get_experiment_by_name("rivals").experiment_id]
     (run,) = client.search_runs(experiments)
