@@ -32,10 +32,8 @@ def scores_of(method: Scorer | NativeMethod, sample: Sample) -> np.ndarray:
 
 def accuracy(method: Scorer | NativeMethod, samples: Samples) -> dict[str, float]:
     """Return the accuracy at several ranks."""
-    right = sum(
-        hits(scores_of(method, sample), sample.best)
-        for sample in map(samples.__getitem__, range(len(samples)))
-    )
+    every = map(samples.__getitem__, range(len(samples)))
+    right = sum(hits(scores_of(method, sample), sample.best) for sample in every)
     return accuracies(np.asarray(right), len(samples))
 
 

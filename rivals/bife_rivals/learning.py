@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import timeit
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,12 +40,6 @@ CLOCK: Final = "train_s"
 
 _FIT_SHARE: Final = 0.1
 """Share of the samples that normalisations are fitted to."""
-
-_AHEAD: Final = 3
-"""Batches that are prepared before they are needed."""
-
-_TIMED: Final = 200
-"""Forward passes of one node that are timed."""
 
 _adam = optax.scale_by_adam()
 
@@ -110,8 +105,7 @@ class State:
         return cls(weights=parts["weights"], best=parts["best"], adam=adam, **about)
 
 
-Epoch = tuple[State, dict[str, float]]
-"""The state after an epoch, and what was measured."""
+Epoch = tuple[State, dict[str, float]]  # and what was measured
 
 
 def trained_part(weights: Weights) -> Weights:
@@ -154,7 +148,7 @@ def batches(
         for begin in range(0, len(order), size):
             part = [samples[position] for position in order[begin : begin + size]]
             waiting.append((part, pool.submit(network.batch, part, size)))
-            if len(waiting) > _AHEAD:
+            if len(waiting) > 3:  # batches prepared before they are needed
                 drawn, batch = waiting.popleft()
                 yield drawn, batch.result()
         for drawn, batch in waiting:
@@ -175,11 +169,8 @@ def measure(network: Network, weights: Weights, samples: Samples, size: int = 32
 
 def forward_us(network: Network, weights: Weights, sample: Sample) -> int:
     """Return the median microseconds of scoring a node on the device, with the copies to it and back."""
-    batch, scores, times = network.batch([sample], 1), jax.jit(network.scores), []
-    for _ in range(_TIMED):
-        began = time.perf_counter()
-        np.asarray(scores(weights, batch))
-        times.append(time.perf_counter() - began)
+    batch, scores = network.batch([sample], 1), jax.jit(network.scores)
+    times = timeit.repeat(lambda: np.asarray(scores(weights, batch)), number=1, repeat=200)
     return round(1e6 * float(np.median(times)))
 
 
