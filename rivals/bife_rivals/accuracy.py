@@ -42,6 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bife_rivals.accuracy", description=__doc__)
     parser.add_argument("--instances", default="combinatorial_auction", help="a family of instances")
     parser.add_argument("--size", default="test")
+    parser.add_argument("--solver", default="paper", help="'paper', 'default' or a settings file of SCIP")
     parser.add_argument("--rule", nargs="+", required=True, help="files, or names of reference rules")
     parser.add_argument("--samples", type=int, default=300, help="fresh expert samples")
     parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
@@ -51,9 +52,12 @@ def main() -> None:
     except RuleError as error:
         parser.error(str(error))
     fresh = InstancesConfig(benchmark=options.instances, size=options.size, seed=1)
-    benchmark, solver = open_benchmark(fresh, home() / "instances"), SolverConfig.model_validate("paper")
+    benchmark, solver = (
+        open_benchmark(fresh, home() / "instances"),
+        SolverConfig.model_validate(options.solver),
+    )
     config = CollectionConfig(decisions=options.samples, decisions_per_instance=10, share=0.25, nodes=True)
-    folder = home() / "rivals" / f"fresh-{options.instances}-{options.size}"
+    folder = home() / "rivals" / f"fresh-{options.instances}-{options.size}-{solver.label}"
     with WorkerPool(options.workers) as pool:
         files = collect_decisions(benchmark, config, folder, pool, solver=solver).nodes
     samples = Samples.of(files, options.samples)

@@ -10,12 +10,10 @@ operator i1, then generations of N samples for which the other operators take tu
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from bife_core.search import Answered, BaseSearch, Request, Sample
 from bife_core.search.population import by_low_fidelity
-
-_DECIMALS: Final = 5
 
 
 class EohSearch(BaseSearch):
@@ -48,6 +46,6 @@ class EohSearch(BaseSearch):
         distinct: dict[float, Sample] = {}
         for sample in by_low_fidelity((*self.alive, *newcomers)):
             assert sample.f_lf is not None
-            distinct.setdefault(round(sample.f_lf, _DECIMALS), sample)
+            distinct.setdefault(round(sample.f_lf, 5), sample)
         self.alive = tuple(distinct.values())[: self.config.population]
         self.end_generation()

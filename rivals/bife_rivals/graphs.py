@@ -24,7 +24,7 @@ _STEP = 1.25
 
 
 class Sample(NamedTuple):
-    """A node, the first one recorded of its solve, and which of its candidates strong branching scores highest.
+    """A node, the first one recorded of its problem, and which of its candidates strong branching scores highest.
 
     `best` marks all of them, `taken` is the position of the one branched on.
     """
@@ -53,8 +53,9 @@ def _samples_of(nodes: Path) -> tuple[Sample, ...]:
     best = np.split(decisions.best, decisions.offsets[1:-1])
     scores = np.split(decisions.scores, decisions.offsets[1:-1])
     loaded = list(load_nodes(nodes, decisions))
+    roots = {len(node.variables): node for node in reversed(loaded)}  # a restart fixes some
     return tuple(
-        Sample(node, loaded[0], right, int(np.argmax(score)))
+        Sample(node, roots[len(node.variables)], right, int(np.argmax(score)))
         for node, right, score in zip(loaded, best, scores, strict=True)
     )
 

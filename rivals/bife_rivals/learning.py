@@ -38,9 +38,6 @@ STATE: Final = "state.safetensors"
 CLOCK: Final = "train_s"
 """Seconds of the clock that the epochs of a training took, killed ones left out."""
 
-_FIT_SHARE: Final = 0.1
-"""Share of the samples that normalisations are fitted to."""
-
 _adam = optax.scale_by_adam()
 
 
@@ -177,7 +174,7 @@ def forward_us(network: Network, weights: Weights, sample: Sample) -> int:
 def begin(network: Network, train: Samples, config: TrainingConfig) -> State:
     """Return the state before the first epoch: random weights, and normalisations fitted to samples."""
     weights = network.initial(config.seed)
-    count = max(1, int(_FIT_SHARE * len(train)))
+    count = max(1, len(train) // 10)  # as published
     drawn = np.random.default_rng([config.seed, 0]).choice(len(train), count, replace=False)
     weights = network.fitted(weights, [one for _, one in batches(network, train, drawn, config.batch)])
     return State(weights, weights, _adam.init(trained_part(weights)), rate=config.rate)

@@ -37,8 +37,7 @@ def train_by_command(tmp_path: Path) -> Callable[..., Path]:
     """Train a network by the command, in a home of the test's own; returns the file of the method."""
 
     def trained(*options: str) -> Path:
-        home = str(tmp_path / "new" / "home")
-        environment = os.environ | {"BIFE_HOME": home, "PREFECT_LOGGING_LEVEL": "WARNING"}
+        environment = os.environ | {"BIFE_HOME": str(tmp_path / "new"), "PREFECT_LOGGING_LEVEL": "WARNING"}
         environment.pop("MLFLOW_TRACKING_URI", None)
         command = [sys.executable, "-m", "bife_rivals", "--size", "tiny", *options]
         command += ["--preset", "smoke", "--workers", "1"]

@@ -100,9 +100,7 @@ def test_it_stops_early_and_lowers_its_rate(
     assert states[-1].best_loss == 1.0
 
 
-def test_what_is_held_back_is_of_other_instances_and_the_same_for_every_number(
-    recorded: CollectionSummary,
-) -> None:
+def test_held_back_samples_are_of_other_instances_and_the_same(recorded: CollectionSummary) -> None:
     (few, held_back), (many, same) = (Samples.split(recorded.nodes, number, 8) for number in (8, 16))
     assert (len(few), len(many), len(held_back)) == (8, 16, 8)
     assert held_back == same

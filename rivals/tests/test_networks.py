@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
+from bife_rivals.graphs import Samples
 from bife_rivals.networks import FilmMethod, GnnMethod
 from bife_rivals.weights import FILM, GNN, NORMS, Shapes, as_text
 
 import bife_core
 from bife_core import NodeMethod
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.decisions.expert import record_decisions
+from bife_core.decisions.nodes import load_nodes, save_nodes
+from bife_core.decisions.recorded import Decisions
 from bife_core.errors import RuleError
 from bife_core.scip.node import Node
 from bife_core.scip.solving import SolveSettings
@@ -30,6 +35,17 @@ def some_weights(shapes: Shapes, seed: int = 0) -> Weights:
     for name, shape in NORMS.items():
         weights[name] = rng.uniform(0.1, 0.5, shape) if name.endswith("scale") else rng.normal(size=shape)
     return {name: array.astype(np.float32).astype(float) for name, array in weights.items()}
+
+
+def test_the_root_of_a_sample_has_its_variables(recorded: CollectionSummary, tmp_path: Path) -> None:
+    file = recorded.nodes[0]
+    decisions = Decisions.load(file.with_suffix("").with_suffix(".npz"))
+    before, *after = load_nodes(file, decisions)
+    decisions.save(tmp_path / "some.npz")
+    save_nodes(tmp_path / "some.nodes.npz", [before, *(replace(x, variables=x.variables[1:]) for x in after)])
+    samples = Samples.of([tmp_path / "some.nodes.npz"], 5)
+    sizes = [len(samples[k].root.variables) for k in range(3)]
+    assert sizes == [len(before.variables), *[len(before.variables) - 1] * 2], "a restart fixed a variable"
 
 
 def relu(x: Any) -> Any:

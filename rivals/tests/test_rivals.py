@@ -1,4 +1,4 @@
-"""Searches keep to the contract; EoH, ReEvo and BiFE without F_LF are worked by hand, step by step as described."""
+"""Searches keep to the contract; EoH and ReEvo are worked by hand, step by step as described."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import ConfigError
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.low import score_low
-from bife_core.search import Answer, ReflectionRequest, Request, SampleRequest, SolveRequest, open_search
+from bife_core.search import Answer, ReflectionRequest, Request, SampleRequest, open_search
 from bife_core.testing import World, check_search, drive
 from tests.support.searching import ids
 
@@ -62,19 +62,6 @@ def test_eoh_keeps_the_best_rules_of_different_f_lf() -> None:
     search.tell(tuple(scored(f"g01-c0{k}", value) for k, value in enumerate((0.7, 0.1, 0.9, 0.800001))))
     assert ids(search.population) == ["g01-c02", "g01-c03", "g00-c01", "g00-c03"]
     assert search.best.id == "g01-c02"
-
-
-def test_without_f_lf_every_valid_rule_is_solved_with() -> None:
-    search: Any = open_search(config("bife_without_f_lf", samples=8))
-    asked = drive(search, World(seed=2, failing=0.3))
-    valid = [r.id for requests in asked for r in requests if isinstance(r, SolveRequest)]
-    sampled = [c for c in search.samples if c.failure is None or "F_HF" in c.failure]
-    assert valid == ids(tuple(sampled))
-    assert [operators(requests) for requests in asked if requests[0].kind == "sample"] == [
-        ["i1"] * 4,
-        ["e1", "e2", "m1", "m2"],
-    ]
-    assert [c.f_hf for c in search.population] == sorted((c.f_hf for c in search.population), reverse=True)
 
 
 def reevo(low: tuple[float, ...] = (0.3, 0.1, 0.2, 0.4, 0.5), **fields: Any) -> Any:

@@ -18,6 +18,7 @@ from bife_core.search import (
     sample_seed,
 )
 from bife_core.search.base import CROSSOVER_PARENTS
+from bife_core.search.bife import HighOnlySearch
 from bife_core.testing import World, drive
 from tests.support.searching import answered, ids, sample, solve, table, wishes
 
@@ -275,3 +276,14 @@ def test_another_seed_gives_another_run() -> None:
         for run in (one, other)
     ]
     assert parents[0] != parents[1]
+
+
+def test_without_f_lf_every_valid_rule_is_solved_with() -> None:
+    search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=8, initial=4, population=4))
+    asked = [request for requests in drive(search, World(seed=2, failing=0.3)) for request in requests]
+    valid = [request.id for request in asked if isinstance(request, SolveRequest)]
+    sampled = [c for c in search.samples if c.failure is None or "F_HF" in c.failure]
+    assert valid == ids(tuple(sampled))
+    written = [request.operator for request in asked if isinstance(request, SampleRequest)]
+    assert written == ["i1"] * 4 + ["e1", "e2", "m1", "m2"]
+    assert [c.f_hf for c in search.population] == sorted((c.f_hf for c in search.population), reverse=True)
