@@ -62,7 +62,7 @@ from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.operators import sample_rule
 from bife_core.generators.offline.source import write
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import load_method, method_of, with_budget
+from bife_core.methods.loading import budgeted, load_method, method_of
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
@@ -189,7 +189,7 @@ def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str,
     best = list(reversed(distinct.values()))[: config.validation.finalists]
     few = [method_of(sample.source or "", sample.id) for sample in best]
     if few:
-        few += [with_budget(few[0], share) for share in config.validation.budgets]
+        few += budgeted(few[0], config.validation.budgets)
         instances = open_benchmark(config.instances, home / "instances").instances(
             "validation", config.validation.instances
         )

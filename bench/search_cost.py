@@ -120,7 +120,8 @@ Search = Callable[[str, PipelineConfig, Path], dict[str, Any]]
 
 def once(name: str, config: PipelineConfig, home: Path, search: Search) -> dict[str, Any]:
     """Return what an earlier run wrote down of a search, or run it and write that down."""
-    known = home / "searches" / f"{name.partition(',')[0]}-{config.fingerprint()}-{VERSION}.json"
+    identity = f"{VERSION}{SEARCHES.revision(config.search.method)}"
+    known = home / "searches" / f"{name.partition(',')[0]}-{config.fingerprint()}-{identity}.json"
     if not known.exists():
         write_whole(known, json.dumps(search(name, config, home)))
     row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
-from bife_core.methods.loading import method_of, with_budget
+from bife_core.methods.loading import budgeted, method_of
 from bife_core.search import Sample
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances
@@ -31,7 +31,7 @@ def choose_final(
     ]
     (sample, method), choice = methods[0], None
     if best.f_hf is not None:
-        methods += [(sample, with_budget(method, share)) for share in config.validation.budgets]
+        methods += [(sample, one) for one in budgeted(method, config.validation.budgets)]
     if len(methods) > 1:
         instances = prepare_instances(config.instances, "validation", config.validation.instances)
         design = prepare_instances(config.instances, "design", config.high.instances)

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -110,6 +110,11 @@ def load_method(reference: AnyReference) -> Method:
     except RuleError as error:
         raise RuleError(f"{reference} is not a usable rule: {error}") from error
     return method
+
+
+def budgeted(method: Method, budgets: Iterable[float | str]) -> list[Method]:
+    """Return a rule or scorer with each of some budgets, see `with_budget`; nothing if the method takes none."""
+    return [with_budget(method, one) for one in budgets] if isinstance(method, BaseScorer) else []
 
 
 def with_budget(method: Method, budget: Budget | float | str) -> Method:

@@ -164,6 +164,7 @@ class HighOnlySearch(BifeSearch):
     """
 
     low_fidelity: ClassVar[bool] = False
+    crosses_niches: ClassVar[bool] = False  # only decisions say what a rule does
 
     @property
     def _ancestors(self) -> tuple[Sample, ...]:

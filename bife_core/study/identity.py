@@ -12,7 +12,7 @@ from bife_core.generators import GENERATORS
 from bife_core.search import SEARCHES
 from bife_core.values import digest_of
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Raise this when the same configuration would no longer give the same search."""
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from bife_core import open_benchmark
 from bife_core.errors import ConfigError
 from bife_core.places import home
 
@@ -47,6 +48,7 @@ def main() -> None:
     }
     try:
         run = (training.TmdpRun if options.network == "tmdp" else training.ImitationRun).checked(fields)
+        open_benchmark(run.instances, home() / "instances")  # says what is wrong before a server starts
     except ConfigError as error:
         parser.error(str(error))
     print(training.training(run, workers=options.workers))

@@ -15,7 +15,7 @@ import numpy as np
 
 from bife_core import Scorer, WorkerPool, collect_decisions, load_method, open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.errors import RuleError
+from bife_core.errors import BifeError
 from bife_core.places import home
 from bife_core.scip.solver import SolverConfig
 from bife_rivals.graphs import Sample, Samples, accuracies, hits
@@ -47,23 +47,23 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=300, help="fresh expert samples")
     parser.add_argument("--workers", type=int, help="processes that record; by default one per core")
     options = parser.parse_args()
+    fresh = {"benchmark": options.instances, "size": options.size, "seed": 1}
+    n, recorded = options.samples, {"decisions_per_instance": 10, "share": 0.25, "nodes": True}
     try:
         methods = [load_method(rule) for rule in options.rule]
-    except RuleError as error:
+        benchmark = open_benchmark(InstancesConfig.checked(fresh), home() / "instances")
+        solver = SolverConfig.model_validate(options.solver)
+        config = CollectionConfig.checked({"decisions": n, "max_instances": n, **recorded})
+    except BifeError as error:
         parser.error(str(error))
-    fresh = InstancesConfig(benchmark=options.instances, size=options.size, seed=1)
-    benchmark, solver = (
-        open_benchmark(fresh, home() / "instances"),
-        SolverConfig.model_validate(options.solver),
-    )
-    config = CollectionConfig(decisions=options.samples, decisions_per_instance=10, share=0.25, nodes=True)
+    scorers = [method for method in methods if isinstance(method, Scorer | NativeMethod)]
+    if len(scorers) < len(methods):
+        parser.error("--rule takes rules and networks: what scores candidates.")
     folder = home() / "rivals" / f"fresh-{options.instances}-{options.size}-{solver.label}"
     with WorkerPool(options.workers) as pool:
         files = collect_decisions(benchmark, config, folder, pool, solver=solver).nodes
     samples = Samples.of(files, options.samples)
-    for method in methods:
-        if not isinstance(method, Scorer | NativeMethod):
-            parser.error(f"rules and networks score candidates, and {method.name} is neither")
+    for method in scorers:
         facts = {"rule": method.name, "kind": method.kind, "samples": len(samples)}
         print(json.dumps(facts | accuracy(method, samples)), flush=True)
 

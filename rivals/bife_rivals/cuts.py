@@ -79,6 +79,11 @@ class CutSearch(HighOnlySearch):
             raise ConfigError(
                 "cuts begins with cut rules: search.first_rules takes files of kind cut_rule here."
             )
+        try:  # a formula of the grammar has no names but these
+            for rule in config.first_rules if self.options.writer == "grammar" else ():
+                _written(ast.unparse(_tree(code_of(rule))), {"kind": "scip", "name": RPB})
+        except ValidationError as error:
+            raise ConfigError("cuts varies first rules that return one expression of `cut`.") from error
 
     def first_rules(self, position: int, operator: str) -> tuple[SampleRequest, ...]:
         """Return SCIP's own score, and the rules the search is to begin with."""
@@ -109,8 +114,8 @@ class CutSearch(HighOnlySearch):
         """Draw a formula, or make one of its parents'."""
         rng = np.random.Generator(np.random.PCG64(training["seed"]))
         formula = bred(rng, training["parents"])
-        source, branching = f"def {CUT_FUNCTION}(cut):\n    return {formula}\n", training["branching"]
-        return {"source": _text(source, branching), "thought": f"Scores a cut by {words(formula)}."}
+        source = _written(formula, training["branching"])
+        return {"source": source, "thought": f"Scores a cut by {words(formula)}."}
 
     def admit(self, answered: Answered) -> list[Sample]:
         """Enter the samples; what a model wrote becomes the method it is to be, or says why it cannot be one."""
@@ -164,6 +169,10 @@ def _drawn(rng: np.random.Generator, depth: int) -> str:
         return f"cut[{int(rng.integers(len(CUT_FEATURES)))}]"
     left, right = (_drawn(rng, depth - 1) for _ in range(2))
     return f"({_JOINS[int(rng.integers(len(_JOINS)))].format(left, right)})"
+
+
+def _written(formula: str, branching: dict[str, Any]) -> str:
+    return _text(f"def {CUT_FUNCTION}(cut):\n    return {formula}\n", branching)
 
 
 def _text(source: str, branching: dict[str, Any]) -> str:

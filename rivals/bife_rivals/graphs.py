@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from bife_core import Decisions
 from bife_core.decisions.nodes import load_nodes
+from bife_core.errors import DecisionsError
 from bife_core.scip.node import Node
 
 RANKS: Final = (1, 3, 5, 10)
@@ -81,6 +82,8 @@ class Samples:
     @classmethod
     def split(cls, files: Sequence[Path], train: int, valid: int) -> tuple[Samples, Samples]:
         """Return samples to train with, and what is held back: the first ones, of other instances."""
+        if len(files) < 2:
+            raise DecisionsError("Training needs decisions of two instances at least; one is held back.")
         held_back = cls.of(files[:-1], valid)
         return cls.of(files[1 + held_back.places[-1][0] :], train), held_back
 

@@ -76,7 +76,7 @@ class TrainingRun(Value):
 
     @property
     def folder(self) -> Path:
-        """Where samples, state and method are."""
+        """Where state and method are."""
         return home() / "rivals" / f"{self.network}-{self.instances.label}-{self.fingerprint()[:8]}"
 
 

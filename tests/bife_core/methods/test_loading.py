@@ -18,7 +18,7 @@ from bife_core.export import export_c
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import low_fidelity
 from bife_core.methods.base import METHODS
-from bife_core.methods.loading import load_method, load_rule
+from bife_core.methods.loading import budgeted, load_method, load_rule
 from bife_core.methods.using import attach, solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
@@ -143,6 +143,14 @@ def test_wrong_arguments_give_one_sentence(call, said):
     with pytest.raises(BifeError, match=said) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_what_takes_no_budget_has_no_rules_with_one():
+    assert [method.name for method in budgeted(load_method("general"), (0.5, 0.7))] == [
+        "general,budget=0.5",
+        "general,budget=0.7",
+    ]
+    assert budgeted(load_method("relpscost"), (0.5,)) == []
 
 
 def test_without_mlflow_the_extra_is_named(monkeypatch):
