@@ -57,8 +57,8 @@ def main() -> None:
     except BifeError as error:
         parser.error(str(error))
     scorers = [method for method in methods if isinstance(method, Scorer | NativeMethod)]
-    if len(scorers) < len(methods):
-        parser.error("--rule takes rules and networks: what scores candidates.")
+    if others := [method.name for method in methods if method not in scorers]:
+        parser.error(f"rules and networks score candidates, and {others[0]} is neither")
     folder = home() / "rivals" / f"fresh-{options.instances}-{options.size}-{solver.label}"
     with WorkerPool(options.workers) as pool:
         files = collect_decisions(benchmark, config, folder, pool, solver=solver).nodes

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from bife_core.errors import ConfigError
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.methods.loading import code_of, is_json, load_method
+from bife_core.methods.loading import code_of, is_json, load_method, method_of
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.search import Answered, Sample, SampleRequest, sample_id, sample_seed
 from bife_core.search.bife import HighOnlySearch
@@ -75,7 +75,7 @@ class CutSearch(HighOnlySearch):
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        if any(not is_json(rule) for rule in config.first_rules):
+        if not all(is_json(rule) and isinstance(method_of(rule), CutRule) for rule in config.first_rules):
             raise ConfigError(
                 "cuts begins with cut rules: search.first_rules takes files of kind cut_rule here."
             )

@@ -174,6 +174,7 @@ def test_reflections_may_use_up_budget() -> None:
         ("llm4branch", {"options": {"exploitation": 0.9, "exploration": 0.2}}, "cannot exceed 1"),
         ("reevo", {"options": {"mutation": 1}}, "mutation"),
         ("cuts", {"first_rules": (CUT_RULE,)}, "one expression of `cut`"),
+        ("cuts", {"first_rules": ('{"kind": "graph_rule", "formula": "v.fraction"}',)}, "kind cut_rule"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_sentence(method: str, fields: dict[str, Any], why: str) -> None:

@@ -280,10 +280,10 @@ def test_another_seed_gives_another_run() -> None:
 
 def test_without_f_lf_every_valid_rule_is_solved_with() -> None:
     search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=8, initial=4, population=4))
-    asked = [request for requests in drive(search, World(seed=2, failing=0.3)) for request in requests]
-    valid = [request.id for request in asked if isinstance(request, SolveRequest)]
+    asked = drive(search, World(seed=2, failing=0.3))
+    valid = [one.id for requests in asked for one in requests if isinstance(one, SolveRequest)]
     sampled = [c for c in search.samples if c.failure is None or "F_HF" in c.failure]
     assert valid == ids(tuple(sampled))
-    written = [request.operator for request in asked if isinstance(request, SampleRequest)]
-    assert written == ["i1"] * 4 + ["e1", "e2", "m1", "m2"]
+    written = [[one.operator for one in some if isinstance(one, SampleRequest)] for some in asked]
+    assert [some for some in written if some] == [["i1"] * 4, ["e1", "e2", "m1", "m2"]]
     assert [c.f_hf for c in search.population] == sorted((c.f_hf for c in search.population), reverse=True)
