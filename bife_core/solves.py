@@ -46,13 +46,14 @@ class SolveJob(Value):
 
     @property
     def key(self) -> str:
-        """Hash of all a result depends on but the machine: instance, method, settings, SCIP, code of features."""
+        """Hash of all a result depends on but the machine, its own fields included: a stored one has them all."""
         facts = {
             "digest": self.instance.digest,
             "method": self.method.identity,
             "settings": self.settings.model_dump(mode="json"),
             "scope": self.scope,
             "scip": versions()["scip"],
+            "result": SolveResult.form(),
             "code": "" if isinstance(self.method, ScipMethod | TunedRpb) else code_digest(),
         }
         return digest_of(facts)
@@ -65,7 +66,7 @@ class SolveJob(Value):
 
 @dataclass(frozen=True)
 class Solved:
-    """What became of a solve: its result, or why there is none.
+    """What became of a solve: its result, by the names of instance and method in the job, or why there is none.
 
     `cause` is what the failure is known to be, an error of the rule or possibly one of the machine; `reused` says that
     it was found in the store. `rpb_failure` is why RPB has no result on the instance either, None where it has one or
@@ -78,6 +79,13 @@ class Solved:
     cause: Cause | None = None
     reused: bool = False
     rpb_failure: str | None = None
+
+    def __post_init__(self) -> None:
+        """Name the result: a stored one may go by other names of its instance and method."""
+        if self.result is not None:
+            instance = self.job.instance
+            names = {"instance": instance.name, "digest": instance.digest, "method": self.method}
+            object.__setattr__(self, "result", self.result.model_copy(update=names))
 
     @property
     def method(self) -> str:
@@ -240,13 +248,13 @@ class _Batch:
         return [place for place in missing if names[place] not in taken and place not in self.solved]
 
     def _find(self, places: Sequence[int]) -> None:
-        """Look up solves; a stored one may go by other names of its instance and method."""
+        """Look up solves."""
         keys = {place: self._key(place) for place in places}
         stored = self.store.get_solve(set(keys.values()))
         for place, key in keys.items():
             if key in stored:
                 result = SolveResult.model_validate(stored[key])
-                self.solved[place] = Solved(self.jobs[place], self._named(result, place), reused=True)
+                self.solved[place] = Solved(self.jobs[place], result, reused=True)
 
     def _submit(self, places: Sequence[int]) -> None:
         jobs = [self.jobs[place] for place in places]
@@ -278,7 +286,7 @@ class _Batch:
         if error is None:
             result = SolveResult.model_validate(future.result())
             self.store.put_solve(self._key(place, result.machine), result.model_dump(mode="json"))
-            self.solved[place] = Solved(job, self._named(result, place))
+            self.solved[place] = Solved(job, result)
         elif not isinstance(error, WorkerFailure) or error.kind == "closed":
             raise error
         elif error.kind == "died" and place not in self.repeated:
@@ -294,10 +302,6 @@ class _Batch:
         name = f"solve {self._key(place)}"
         self.claimed.discard(name)  # another thread may claim it again
         self.store.claims.release([name])
-
-    def _named(self, result: SolveResult, place: int) -> SolveResult:
-        job = self.jobs[place]
-        return result.model_copy(update={"instance": job.instance.name, "method": job.method.name})
 
     def _key(self, place: int, machine: str = "") -> str:
         """Return the key of a solve on a machine, by default on ours."""

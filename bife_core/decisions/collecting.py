@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import Counter, deque
@@ -56,25 +55,34 @@ class CollectionSummary(Value):
     nodes: tuple[Path, ...] = ()
 
 
+class _End(Value):
+    """How the solve of an instance ended, and what it cost."""
+
+    status: str
+    unscored: int
+    cpu_s: float
+
+    @property
+    def why_nothing(self) -> str:
+        """In a few words why it gave no decision."""
+        if self.unscored and self.status == "timelimit":
+            return "reached the time limit in LPs of strong branching"
+        if self.unscored:
+            return "LPs of strong branching could not be solved"
+        return f"{self.status} without a choice between two candidates"
+
+
 class _Part(NamedTuple):
-    """The decisions of an instance, how its solve ended, and what that cost."""
+    """The decisions of an instance, and the end of its solve."""
 
     decisions: Decisions
-    end: dict[str, Any]
+    end: _End
 
     @classmethod
     def load(cls, path: Path) -> _Part:
         """Read a part and what lies beside it."""
-        return cls(Decisions.load(path), json.loads(path.with_suffix(".json").read_text()))
-
-    @property
-    def why_nothing(self) -> str:
-        """In a few words why the solve gave no decision."""
-        if self.end["unscored"] and self.end["status"] == "timelimit":
-            return "reached the time limit in LPs of strong branching"
-        if self.end["unscored"]:
-            return "LPs of strong branching could not be solved"
-        return f"{self.end['status']} without a choice between two candidates"
+        end = _End.model_validate_json(path.with_suffix(".json").read_bytes())
+        return cls(Decisions.load(path), end)
 
 
 def collect_decisions(
@@ -152,7 +160,7 @@ def collect_decisions(
     for _, _, solve in running:
         if solve is not None:
             solve.cancel()
-    reasons = Counter(part.why_nothing for part in parts if len(part.decisions) == 0)
+    reasons = Counter(part.end.why_nothing for part in parts if len(part.decisions) == 0)
     counted = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
     notes = (f"{reasons.total()} instances gave no decision ({counted}).",) if reasons else ()
     if total == 0:
@@ -178,7 +186,7 @@ def collect_decisions(
         instances=tuple(one.name for one in solved),
         failures=tuple(failures),
         digests=tuple(one.digest for one in solved),
-        cpu_s=math.fsum(part.end["cpu_s"] for part in parts),
+        cpu_s=math.fsum(part.end.cpu_s for part in parts),
         notes=notes,
         nodes=tuple(nodes),
     )
@@ -266,10 +274,9 @@ def work(path: str, instance: str, part: str, config: dict[str, Any], solver: di
         share=options.share,
         observe=options.nodes,
     )
-    seconds = time.process_time() - began
-    end = {"status": recording.status, "unscored": recording.unscored, "cpu_s": seconds}
+    end = _End(status=recording.status, unscored=recording.unscored, cpu_s=time.process_time() - began)
     # Before the part itself: where there is a part, there is how it came about.
-    write_whole(Path(part).with_suffix(".json"), json.dumps(end))
+    write_whole(Path(part).with_suffix(".json"), end.model_dump_json())
     if recording.nodes:
         save_nodes(nodes_beside(Path(part)), recording.nodes)
     recording.decisions.save(Path(part))

@@ -13,7 +13,7 @@ from bife_core.errors import InstanceError, SolverError
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard
 from bife_core.scip.cost import relative_gap
-from bife_core.scip.libscip import saved_nodes, total
+from bife_core.scip.libscip import lp_iterations, saved_nodes, total
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
@@ -129,6 +129,7 @@ def solve(
         cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
         status, nodes = model.getStatus(), model.getNTotalNodes()
+        iterations, strong = lp_iterations(model)
         others_s = total(model, "SCIPbranchruleGetTime", ctypes.c_double, besides=PLUGIN_NAME)
         primal, dual = (
             None if model.isInfinity(abs(bound)) else float(bound)
@@ -141,7 +142,8 @@ def solve(
             seed=settings.seed,
             status=status,
             nodes=nodes,
-            lp_iterations=model.getNLPIterations(),
+            lp_iterations=iterations,
+            strong_branching_iterations=strong,
             cpu_s=cpu,
             root_s=root.root_s,
             wall_s=wall,

@@ -68,6 +68,16 @@ def check(code: int, doing: str) -> None:
         raise SolverError(f"SCIP refused to {doing} (return code {code}).")
 
 
+def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
+    """Return all LP iterations of a solve, and those of them in strong branching.
+
+    SCIP's own total leaves strong branching out, with propagation or without, and has those of diving and probing.
+    """
+    scip = ctypes.c_void_p(scip_address(model))
+    strong = _function("SCIPgetNStrongbranchLPIterations", ctypes.c_longlong)(scip)
+    return model.getNLPIterations() + strong, strong
+
+
 def saved_nodes(model: pyscipopt.Model) -> int:
     """Return the nodes that side effects of branching saved, as Gamrath and Schubert's fair node number adds them.
 

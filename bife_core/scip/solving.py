@@ -77,6 +77,8 @@ class SolveResult(Value):
 
     Attributes
     ----------
+    instance, digest : str
+        What the instance is called, and the digest of its content, by which it is known; empty where it was not taken.
     status : str
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
@@ -88,6 +90,9 @@ class SolveResult(Value):
         Between the bounds at the end, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
         None while infinite.
+    lp_iterations, strong_branching_iterations : int
+        Simplex iterations at nodes and in diving, probing and strong branching, and those of strong branching alone.
+        SCIP reports none of conflict analysis, of the sub-MIPs of heuristics and of idempotent strong branching.
     primal_dual_integral : float
         SCIP's integral of the gap in percent over the seconds of its clock.
     fair_nodes : int or None
@@ -101,12 +106,14 @@ class SolveResult(Value):
     """
 
     instance: str
+    digest: str = ""
     method: str
     rule_sha: str | None = None
     seed: int
     status: str
     nodes: int
     lp_iterations: int
+    strong_branching_iterations: int = 0
     cpu_s: float
     root_s: float | None = None
     wall_s: float
@@ -168,7 +175,7 @@ def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
         if sentence is not None:
-            found.setdefault(result.instance, sentence)
+            found.setdefault(_instance(result), sentence)
     return tuple(found.values())
 
 
@@ -180,13 +187,17 @@ def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> l
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
         if certain and result is not None and result.proven:
-            proven.setdefault(result.instance, result)
+            proven.setdefault(_instance(result), result)
     return [
         _sentence(first, result)
-        if result and (first := proven.get(result.instance)) and disagree(first, result)
+        if result and (first := proven.get(_instance(result))) and disagree(first, result)
         else None
         for result in results
     ]
+
+
+def _instance(result: SolveResult) -> str:
+    return result.digest or result.instance
 
 
 def _sentence(a: SolveResult, b: SolveResult) -> str:

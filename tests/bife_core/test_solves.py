@@ -44,6 +44,25 @@ def stored(store: Store) -> list[SolveResult]:
         ]
 
 
+def test_a_stored_solve_is_not_found_by_a_version_that_would_miss_some_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Wider(SolveResult):
+        """What one solve gave, and one more number."""
+
+        cuts: int = 0
+
+    class Explained(SolveResult):
+        """The same in other words."""
+
+    ((job,),) = jobs([Instance("a", Path("a.mps"), "0" * 16)], ScipMethod(name="pscost"))
+    keys = []
+    for form in (SolveResult, Explained, Wider):
+        monkeypatch.setattr("bife_core.solves.SolveResult", form)
+        keys.append(job.key)
+    assert keys[0] == keys[1] != keys[2]
+
+
 def test_a_stored_solve_is_found_under_new_names_and_on_the_same_machine_only(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,9 +14,12 @@ from bife_core import Budget, attach, load_method, load_rule, solve
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.export import export_c
+from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.fidelity.solving import cost_of
 from bife_core.methods.loading import method_of
 from bife_core.methods.scorer import RuleMethod, Scorer
-from bife_core.scip.solving import SolveResult
+from bife_core.scip.reading import read_model
+from bife_core.scip.solving import SolveResult, SolveSettings, apply
 from tests.bife_core.scip.test_branching import paper_model
 from tests.support.exported import branchings, exported
 
@@ -65,6 +68,28 @@ def test_rpb_does_not_begin_before_its_first_node_fits_into_the_budget(tiny_auct
     alone, budgeted = solve(path, "paper_ca"), solve(path, "paper_ca,budget=0.3")
     assert counts(budgeted) == counts(alone)
     assert solve(path, "paper_ca,budget=0.5").within_budget > 0
+
+
+@pytest.mark.parametrize("method", ["relpscost", "vanillafullstrong", "paper_ca,budget=0.8", "paper_ca"])
+def test_lp_iterations_are_those_of_strong_branching_too(
+    method: str, tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    path, table = tiny_auctions[1].path, tmp_path / "statistics"
+    model = read_model(path)
+    apply(SolveSettings(), model)
+    attach(model, method)
+    model.optimize()
+    model.writeStatistics(table)
+    rows = {
+        line.partition(":")[0].strip(): line.partition(":")[2].split()
+        for line in table.read_text().splitlines()
+    }
+    kinds = ("primal LP", "dual LP", "diving/probing LP", "strong branching")
+    every, strong = sum(int(rows[kind][2]) for kind in kinds), int(rows["strong branching"][2])
+    found = solve(path, method)
+    assert (found.lp_iterations, found.strong_branching_iterations) == (every, strong)
+    assert (strong > 0) == (method != "paper_ca")
+    assert cost_of(found, HighFidelityConfig(cost="lp_iterations")) == every
 
 
 def test_a_scorer_in_python_branches_as_the_native_rule_does(tiny_auctions: list[Instance]) -> None:
