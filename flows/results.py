@@ -87,10 +87,10 @@ class EvaluationResult(Value):
 
     @property
     def endings(self) -> dict[tuple[str, int], dict[str, dict[str, Any]]]:
-        """Solves of each instance and seed, by method: what baseline and rule ended with."""
+        """Solves of each instance, by its digest, and seed, by method: what baseline and rule ended with."""
         pairs = defaultdict[tuple[str, int], dict[str, dict[str, Any]]](dict)
         for row in self.summary.rows:
-            pairs[row["instance"], row["seed"]][row["method"]] = row
+            pairs[row["digest"], row["seed"]][row["method"]] = row
         return dict(pairs)
 
 

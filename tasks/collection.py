@@ -180,6 +180,7 @@ def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
         note=observer().note,
         machine_may_fail=True,
     )
-    found = {(one.method, one.job.instance.name): one.result for one in solved}
-    pairs = {one.name: (found[general.name, one.name], found[RPB, one.name]) for one in instances}
-    return Precheck.of([rpb for _, rpb in pairs.values()]), gain(general.name, pairs, _LOOK_S)
+    found = {(one.method, one.job.instance.digest): one.result for one in solved}
+    of_rpb, own = ([found[name, one.digest] for one in instances] for name in (RPB, general.name))
+    names = [one.name for one in instances]
+    return Precheck.of(of_rpb), gain(general.name, list(zip(names, own, of_rpb, strict=True)), _LOOK_S)

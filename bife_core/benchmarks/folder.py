@@ -110,7 +110,7 @@ def open_folder(
     """
     group_of = _matcher(groups)
     folder = folder.absolute()
-    files = _instance_files(folder)
+    files = instance_files(folder)
     kept = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
     usable: dict[str, Instance] = {}
     left_out: list[str] = []
@@ -165,7 +165,7 @@ def fewest_usable(tests: int) -> int:
     return next(n for n, share in shares if _filled(share, [0] * len(share), n)[-1] >= tests)
 
 
-def _instance_files(folder: Path) -> list[Path]:
+def instance_files(folder: Path) -> list[Path]:
     """Return the files below a folder that are instances by their names, sorted."""
     if not folder.is_dir():
         raise InstanceError(f"{folder} is no folder of instances.")

@@ -63,16 +63,18 @@ def choose(
         methods, instances, EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s), solving.solver
     )
     measured = run_solves(groups, solving.solves, solving.pool, progress=progress, note=note)
-    aside = {one.job.instance.name: one.rpb_failure for one in measured if one.rpb_failure is not None}
-    for instance, why in aside.items():
+    failed_by_rpb = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
+    for instance, why in failed_by_rpb.items():
         if note is not None:
-            note(f"{instance} is set aside in validation, because RPB fails on it too: {why}")
+            note(f"{instance.name} is set aside in validation, because RPB fails on it too: {why}")
+    aside = {instance.digest for instance in failed_by_rpb}
     if len(aside) == len(instances):
-        raise SolverError(f"RPB fails on all validation instances. {' '.join(dict.fromkeys(aside.values()))}")
+        reasons = " ".join(dict.fromkeys(failed_by_rpb.values()))
+        raise SolverError(f"RPB fails on all validation instances. {reasons}")
     scores: dict[str, float | None] = {}
     faults: list[str] = []
     for label in methods:
-        solved = [one for one in measured if one.method == label and one.job.instance.name not in aside]
+        solved = [one for one in measured if one.method == label and one.job.instance.digest not in aside]
         results = [one.result for one in solved if one.result is not None]
         failed = (f"{label} on {one.job.instance.name}: {one.failure}" for one in solved if one.failure)
         fault = next(failed, None) or misbehaviour(map(dict, results), label)

@@ -379,14 +379,10 @@ def ratio_figure(comparisons: Sequence[Comparison]) -> Figure:
     from bife_core import plots
 
     several = len({comparison.setting for comparison in comparisons}) > 1
-    intervals = {
-        f"{c.setting}, {known_as(c.method)}" if several else known_as(c.method): (
-            c.ratio,
-            c.ci_low,
-            c.ci_high,
-        )
-        for c in comparisons
-    }
+    intervals = [
+        (f"{c.setting}, {name}" if several else name, c.ratio, c.ci_low, c.ci_high)
+        for c, name in ((one, known_as(one.method)) for one in comparisons)
+    ]
     metrics = dict.fromkeys(METRICS[comparison.metric].words for comparison in comparisons)
     baselines = dict.fromkeys(known_as(comparison.baseline) for comparison in comparisons)
     return plots.ratios(intervals, f"{' or '.join(metrics)}, ratio to {' or '.join(baselines)}")

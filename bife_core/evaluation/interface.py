@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from bife_core.benchmarks.base import Instance, digest_of_file
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
+from bife_core.benchmarks.folder import instance_files
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.errors import ConfigError, InstanceError, RuleError
 from bife_core.evaluation.config import EvaluationConfig
@@ -110,7 +113,11 @@ def compare(
 
 
 def given_instances(given: object) -> tuple[Instance, ...]:
-    """Return files, folders, instances and benchmark families as instances, each content once."""
+    """Return files, folders, instances and benchmark families as instances, each content once, by names of their own.
+
+    A file of a folder is called by its path below it, any other by its file name; where names are equal, by as much of
+    the paths as distinguishes them.
+    """
     if isinstance(given, str | Path | Instance):
         given = [given]
     if not isinstance(given, Iterable):
@@ -120,10 +127,21 @@ def given_instances(given: object) -> tuple[Instance, ...]:
     every = (
         instance for one in given for instance in ([one] if isinstance(one, Instance) else _of_path(one))
     )
-    found = {instance.digest: instance for instance in every}
-    if not found:
+    unlike: dict[str, Instance] = {}
+    for instance in every:
+        unlike.setdefault(instance.digest, instance)
+    if not unlike:
         raise InstanceError("At least one instance was expected, and none was given.")
-    return tuple(found.values())
+    found = tuple(unlike.values())
+    while len(names := Counter(one.name for one in found)) < len(found):
+        found = tuple(_by_longer_name(one) if names[one.name] > 1 else one for one in found)
+    return found
+
+
+def _by_longer_name(instance: Instance) -> Instance:
+    longer = "/".join(instance.path.parts[-instance.name.count("/") - 2 :])
+    # One file that has changed meanwhile is two instances by all of its path.
+    return replace(instance, name=f"{instance.digest} {longer}" if longer == instance.name else longer)
 
 
 def _of_path(given: object) -> list[Instance]:
@@ -133,15 +151,17 @@ def _of_path(given: object) -> list[Instance]:
     if isinstance(given, str) and given in FAMILIES and not path.exists():
         benchmark = open_benchmark(InstancesConfig(benchmark=given), home() / "instances")
         return benchmark.instances("test", EvaluationConfig().instances)
-    files = [path]
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if model_format(file) is not None)
-    if not files or model_format(files[0]) is None:
+    if not path.is_dir() and model_format(path) is None:
         raise InstanceError(
             f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or a benchmark family: "
             f"{', '.join(FAMILIES)}."
         )
+    files = (
+        {file.relative_to(path).as_posix(): file for file in instance_files(path)} if path.is_dir() else {}
+    )
     try:
-        return [Instance(file.name, file, digest_of_file(file)) for file in files]
+        return [
+            Instance(name, file, digest_of_file(file)) for name, file in (files or {path.name: path}).items()
+        ]
     except (OSError, EOFError) as error:
         raise InstanceError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
@@ -73,14 +73,14 @@ class Precheck(Value):
 
 
 def gain(
-    method: str, pairs: Mapping[str, tuple[SolveResult | None, SolveResult | None]], limit_s: float
+    method: str, solves: Sequence[tuple[str, SolveResult | None, SolveResult | None]], limit_s: float
 ) -> str:
-    """Return in a sentence which part of RPB's CPU time a method takes, by instance: its solve and RPB's.
+    """Return in a sentence which part of RPB's CPU time a method takes, by instance: its name, its solve and RPB's.
 
     A solve without a proof counts with the limit. Where neither has one, or neither branches, there is no ratio.
     """
     ratios, listed = [], []
-    for name, (own, rpb) in pairs.items():
+    for name, own, rpb in solves:
         if own is None or rpb is None:
             listed.append(f"{name}: no result of {method if own is None else 'RPB'}")
         elif not own.finished and not rpb.finished:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -15,11 +15,11 @@ _NAMED_INSTANCES: Final = 60
 """Above this many instances their names would overlap."""
 
 
-def ratios(intervals: Mapping[str, tuple[float, float | None, float | None]], label: str) -> Figure:
-    """Draw ratios to a baseline with the ends of their intervals, by name; below 1 a method is better."""
+def ratios(intervals: Sequence[tuple[str, float, float | None, float | None]], label: str) -> Figure:
+    """Draw names, ratios to a baseline and the ends of their intervals; below 1 a method is better."""
     figure = new_figure(6.5, 0.42 * len(intervals) + 1.4)
     axes = figure.subplots()
-    for row, (ratio, low, high) in enumerate(intervals.values()):
+    for row, (_, ratio, low, high) in enumerate(intervals):
         colour = GREEN if high is not None and high < 1 else ORANGE if low is not None and low > 1 else GREY
         axes.plot([low or ratio, high or ratio], [row, row], color=colour, linewidth=2.4)
         axes.plot(ratio, row, color=colour, marker="o", markersize=7)
@@ -29,7 +29,7 @@ def ratios(intervals: Mapping[str, tuple[float, float | None, float | None]], la
     axes.axvline(1.0, color=GREY, linestyle="--", linewidth=1.0)
     axes.margins(x=0.15, y=0.25)
     readable_log(axes)
-    axes.set_yticks(range(len(intervals)), list(intervals))
+    axes.set_yticks(range(len(intervals)), [name for name, *_ in intervals])
     axes.invert_yaxis()
     axes.set_xlabel(label)
     tidy(axes, grid="x")
@@ -37,11 +37,12 @@ def ratios(intervals: Mapping[str, tuple[float, float | None, float | None]], la
 
 
 def instance_costs(
-    costs: Mapping[str, tuple[float, float]], *, rule_label: str, baseline_label: str, unit: str
+    costs: Sequence[tuple[str, float, float]], *, rule_label: str, baseline_label: str, unit: str
 ) -> Figure:
-    """Draw what each instance cost with the rule and with the baseline, both positive, the greatest saving on top."""
-    names = sorted(sorted(costs), key=lambda name: costs[name][1] / costs[name][0])
-    ours, theirs = np.array([costs[name] for name in names]).T
+    """Draw what each instance cost with the rule and the baseline, both positive, the greatest saving on top."""
+    ordered = sorted(costs, key=lambda cost: (cost[2] / cost[1], cost[0]))
+    names = [name for name, *_ in ordered]
+    ours, theirs = np.array([cost for _, *cost in ordered]).T
     rows, few = np.arange(len(names)), len(names) <= _NAMED_INSTANCES
     figure = new_figure(7.0, max(2.4, 0.24 * len(names) + 1.2) if few else 7.0)
     axes = figure.subplots()

@@ -103,12 +103,12 @@ def show_optima(console: Console, compared: EvaluationResult | None, design: Seq
     rows = []
     if compared is not None:
         methods = (compared.summary.baseline, compared.summary.rule)
-        for (instance, seed), solves in compared.endings.items():
+        for (_, seed), solves in compared.endings.items():
             both = [solves[method] for method in methods]
             status = " / ".join(dict.fromkeys(str(one["status"]) for one in both))
             shown = {"primal_bound": 10, "cpu_s": 4, "nodes": 10}
             cells = [number(one[what], digits) for what, digits in shown.items() for one in both]
-            rows.append((instance, "test", str(seed), status, *cells))
+            rows.append((both[0]["instance"], "test", str(seed), status, *cells))
     for solve in design:
         objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
         cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]

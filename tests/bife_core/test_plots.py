@@ -102,7 +102,7 @@ def test_lineage_shows_ancestors_only_and_each_arrow_once() -> None:
 
 
 def test_instance_costs_are_ordered_by_their_ratio() -> None:
-    costs = {"a": (2.0, 1.0), "b": (2.0, 8.0), "c": (1.0, 2.0)}
+    costs = [("a", 2.0, 1.0), ("b", 2.0, 8.0), ("c", 1.0, 2.0)]
     figure = plots.instance_costs(costs, rule_label="mine", baseline_label="RPB", unit="nodes")
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "c", "b"], "greatest saving on top"
@@ -143,7 +143,7 @@ def test_the_correlation_and_the_drop_are_those_of_the_ranks() -> None:
 
 
 def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path: Path) -> None:
-    figure = plots.ratios({"rule <1>": (0.5, 0.4, 0.6), "other": (1.2, None, None)}, "CPU time, ratio to RPB")
+    figure = plots.ratios([("rule <1>", 0.5, 0.4, 0.6), ("other", 1.2, None, None)], "CPU time, ratio to RPB")
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.5", "1.2"]
     svg = plots.inline_svg(figure, "one", 'Half of "it" <b>')
     assert svg.startswith("<svg ")

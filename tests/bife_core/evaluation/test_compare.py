@@ -37,23 +37,28 @@ ENDATA
 
 
 def test_methods_are_compared_on_files_and_instances(tiny_auctions: list[Instance], tmp_path: Path) -> None:
-    trivial = tmp_path / "root.mps"
-    trivial.write_text(AT_ROOT)
+    trivial, other = (tmp_path / day / "root.mps" for day in ("monday", "tuesday"))
+    for file, limit in ((trivial, "3.5"), (other, "5.5")):
+        file.parent.mkdir()
+        file.write_text(AT_ROOT.replace("3.5", limit))
 
     result = bife_core.compare(
         ["pscost", bife_core.load_rule("paper_ca")],
-        [*tiny_auctions[:2], trivial, str(trivial)],
+        [*tiny_auctions[:2], trivial, str(trivial), other],
         settings="paper",
         metric="nodes",
         time_limit_s=30,
         workers=1,
         store=tmp_path / "store",
     )
-    assert len(result.frame) == 3 * 3
+    assert len(result.frame) == 4 * 3
+    optima = result.frame[result.frame["method"] == "pscost"].set_index("instance")["primal_bound"]
+    assert optima[["monday/root.mps", "tuesday/root.mps"]].tolist() == [3.0, 5.0]
+    assert (result.mismatches, result.failures) == ((), ()), "what is called alike is not the same"
     assert set(result.frame["method"]) == {"pscost", "paper_ca", "relpscost"}
     assert [c.method for c in result.comparisons] == ["pscost", "paper_ca"]
-    assert {(c.instances, c.unbranched) for c in result.comparisons} == {(2, 1)}
-    assert result.conclusion.count("1 left out because no method branches on it") == 2
+    assert {(c.instances, c.unbranched) for c in result.comparisons} == {(2, 2)}
+    assert result.conclusion.count("2 left out because no method branches on them") == 2
     assert repr(result).startswith("EvaluationSummary(nodes over RPB's: pscost ")
     assert len(repr(result)) < 200
     assert isinstance(result.plot(), Figure)
@@ -89,6 +94,31 @@ def test_a_name_of_a_family_stands_for_its_first_test_instances(
     (tmp_path / "set_covering").mkdir()
     (tmp_path / "set_covering" / "root.mps").write_text(AT_ROOT)
     assert [instance.name for instance in given_instances("set_covering")] == ["root.mps"]
+
+
+def test_instances_have_names_of_their_own_wherever_they_lie(tmp_path: Path) -> None:
+    def file(path: str, limit: int) -> Path:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(AT_ROOT.replace("3.5", f"{limit}.5"))
+        return tmp_path / path
+
+    def names(*given: Path | Instance) -> list[str]:
+        return [one.name for one in given_instances(given)]
+
+    one, two = file("x/day0/m.mps", 1), file("x/day1/m.mps", 2)
+    three, same, alone = file("y/day0/m.mps", 3), file("y/copy.mps", 1), file("n.mps", 4)
+    assert names(tmp_path / "x") == ["day0/m.mps", "day1/m.mps"]
+    assert names(one, two, alone) == ["day0/m.mps", "day1/m.mps", "n.mps"]
+    assert names(one, three, alone) == ["x/day0/m.mps", "y/day0/m.mps", "n.mps"]
+    assert names(tmp_path / "x", tmp_path / "y") == ["x/day0/m.mps", "day1/m.mps", "y/day0/m.mps"]
+    assert (
+        names(same, one, tmp_path)
+        == names(same, tmp_path)
+        == ["copy.mps", "n.mps", "x/day1/m.mps", "y/day0/m.mps"]
+    )
+    made = [Instance("mine", path, digest) for path, digest in ((one, "1"), (two, "2"), (two, "3"))]
+    assert names(*made[:2]) == ["day0/m.mps", "day1/m.mps"]
+    assert len({*names(*made)}) == 3, "a file that has changed meanwhile"
 
 
 def test_a_missing_solve_is_no_solve_without_branching() -> None:

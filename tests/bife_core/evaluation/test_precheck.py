@@ -41,16 +41,16 @@ def test_without_a_result_nothing_is_promised() -> None:
 
 def test_what_a_method_takes_of_rpbs_time_is_a_mean_over_instances_that_tell() -> None:
     limit = result(14.0, 1.0, 500, "timelimit", 0.071)
-    pairs = {
-        "a": (result(1.0, 0.1, 90), result(4.0, 2.0, 40)),
-        "b": (limit, result(5.0, 2.0, 40)),
-        "c": (result(5.0, 0.0, 40), limit),
-        "root": (result(9.0, 0.0, 1), result(1.0, 0.0, 1)),
-        "both": (limit, result(15.2, 0.0, 1, "timelimit", 1.0)),
-        "lost": (None, result(1.0, 0.1, 7)),
-        "none": (None, None),
-    }
-    assert gain("mine", pairs, 15.0) == (
+    solves = [
+        ("a", result(1.0, 0.1, 90), result(4.0, 2.0, 40)),
+        ("b", limit, result(5.0, 2.0, 40)),
+        ("c", result(5.0, 0.0, 40), limit),
+        ("root", result(9.0, 0.0, 1), result(1.0, 0.0, 1)),
+        ("both", limit, result(15.2, 0.0, 1, "timelimit", 1.0)),
+        ("lost", None, result(1.0, 0.1, 7)),
+        ("none", None, None),
+    ]
+    assert gain("mine", solves, 15.0) == (
         "Without a search, mine takes 0.63 of RPB's CPU time (a: 0.25; b: 3.00 or more; c: 0.33 or less; "
         "root: no branching; both: neither ends within 15 s, its gap is 7.1 % and RPB's 100 %; "
         "lost: no result of mine; none: no result of mine)."
@@ -58,5 +58,5 @@ def test_what_a_method_takes_of_rpbs_time_is_a_mean_over_instances_that_tell() -
 
 
 def test_without_an_instance_that_tells_there_is_no_mean() -> None:
-    found = gain("mine", {"m": (result(1.0, None, 5), None)}, 15.0)
+    found = gain("mine", [("m", result(1.0, None, 5), None)], 15.0)
     assert found == "Without a search, mine has no ratio to RPB's CPU time (m: no result of RPB)."
