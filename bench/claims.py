@@ -309,8 +309,10 @@ def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
     frame = summary.frame
     of_oracle = frame["method"] == ORACLE
     # What an oracle stopped at a limit would have needed is not known.
-    cost = (frame["cpu_s"] - frame["branching_s"].where(of_oracle, 0.0)).where(~of_oracle | frame["solved"])
-    costs = frame.assign(cost=cost).pivot_table("cost", ["group", "instance", "seed"], "method").dropna()
+    cost = (frame["cost_time"] - frame["branching_s"].where(of_oracle, 0.0)).where(
+        ~of_oracle | frame["solved"]
+    )
+    costs = frame.assign(cost=cost).pivot_table("cost", ["group", "digest", "seed"], "method").dropna()
     if ORACLE not in costs or costs.empty:
         return {}
     logs = costs.map(math.log).groupby("group").mean()

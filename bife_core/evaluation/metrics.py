@@ -37,13 +37,18 @@ class Metric:
     worst_per_s: float = 0.0
     work: bool = False
 
+    @property
+    def cost(self) -> str:
+        """Column of a `solve_frame` with what every solve is charged."""
+        return f"cost_{self.name}"
+
     def of(self, frame: pd.DataFrame) -> pd.Series[float]:
-        """Return the metric of every solve of a frame, at least `least`; unknown values are NaN."""
-        return pd.to_numeric(frame[self.column], errors="coerce").clip(lower=self.least)
+        """Return what every solve of a `solve_frame` is charged, at least `least`; unknown values are NaN."""
+        return frame[self.cost].clip(lower=self.least)
 
     def charged(self, frame: pd.DataFrame, time_limit_s: float) -> pd.Series[float]:
         """Return the column of a frame, with `missing` and `solved`, with what solves that are missing cost."""
-        values = pd.to_numeric(frame[self.column], errors="coerce").mask(frame["missing"])
+        values = frame[self.column].mask(frame["missing"])
         floor = self.worst + self.worst_per_s * time_limit_s
         if self.worst_per_s:  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
@@ -91,15 +96,18 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
     """Return the rows of an `EvaluationSummary` as a frame in which every solve has its cost.
 
     One with a `failure` is `missing`: the solve gave no result, or a wrong one. `solved` is whether it ended with a
-    proof, or at the gap asked for. The column of each metric has what a missing solve costs; one without a proof costs
-    `time_limit_s` at least. An instance without a `group` is one of its own.
+    proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was. Those
+    that begin with `cost_`, one for each metric (`cost_time`, `cost_nodes`, ...), are what a solve is charged: a
+    missing one has a cost too, and one without a proof costs `time_limit_s` at least. An instance without a `group` is
+    one of its own.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["group"] = frame.get("group", frame["digest"])
     frame["missing"] = frame["failure"].notna() if "failure" in frame else False
     frame["solved"] = frame["status"].isin(DONE) & ~frame["missing"]
     for metric in METRICS.values():
-        frame[metric.column] = metric.charged(frame, time_limit_s)
+        frame[metric.column] = pd.to_numeric(frame[metric.column], errors="coerce")
+        frame[metric.cost] = metric.charged(frame, time_limit_s)
     return frame
 
 

@@ -153,7 +153,11 @@ class EvaluationSummary(Value):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...; see `solve_frame`."""
+        """All solves as measured, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...
+
+        `cost_time`, `cost_nodes`, ... are what they are charged, missing ones and those without a proof too; see
+        `solve_frame`.
+        """
         return solve_frame(self.rows, self.protocol.time_limit_s)
 
     def plot(self) -> Figure:
