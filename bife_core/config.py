@@ -24,7 +24,7 @@ from bife_core.fidelity.config import (
 )
 from bife_core.generators.config import BudgetConfig as BudgetConfig, GeneratorConfig as GeneratorConfig
 from bife_core.scip.solver import SolverConfig, SolverSetting
-from bife_core.search.config import SearchConfig as SearchConfig
+from bife_core.search.config import SEARCHES, SearchConfig as SearchConfig
 from bife_core.values import Value
 
 
@@ -62,16 +62,18 @@ class PipelineConfig(Value):
 
     @model_validator(mode="after")
     def _rules_are_asked_for(self) -> PipelineConfig:
-        if self.search.method == "symbolic" and self.generator.kind != "offline":
+        if self.generator.kind != "offline" and self._found_by_search:
             raise ValueError(
-                "the search 'symbolic' fits rules and asks no generator to write any: with the generator "
-                f"{self.generator.kind!r} choose the search 'bife' or another"
+                f"the search {self.search.method!r} fits rules and asks no generator to write any: with the "
+                f"generator {self.generator.kind!r} choose the search 'bife' or another"
             )
         return self
 
     @property
     def origin_of_rules(self) -> str:
         """Where the rules of a search come from, as a few words for a run's name."""
-        if self.search.method == "symbolic":
-            return "fitted"
-        return self.generator.kind
+        return self._found_by_search or self.generator.kind
+
+    @property
+    def _found_by_search(self) -> str:
+        return getattr(SEARCHES.find(self.search.method), "origin", "")

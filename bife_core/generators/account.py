@@ -30,12 +30,14 @@ _INTERRUPTED: Final = "The process ended before the answer came; whether it was 
 class Call(Attempt):
     """One request as it went out and what came back.
 
-    `key` is that of the request and `number` says which call for it this was, from 1; `parents` are ids. The prompt's
-    digest is a hash of `messages`, its version one of the prompt files. `tokens_estimated` says that the server
-    reported none, and `response` has the whole reply, as JSON where it was JSON.
+    `generator` is the name of what makes it. `key` is that of the request and `number` says which call for it this was,
+    from 1; `parents` are ids. The prompt's digest is a hash of `messages`, its version one of the prompt files.
+    `tokens_estimated` says that the server reported none, and `response` has the whole reply, as JSON where it was
+    JSON.
     """
 
     schema_version: Literal[1] = 1
+    generator: str = ""
     key: str
     number: int = Field(1, ge=1)
     kind: Literal["sample", "reflection"] = "sample"

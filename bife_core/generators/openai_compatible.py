@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
@@ -88,6 +89,7 @@ class OpenAIGenerator:
         if recorded is not None:
             return read_answer(request, self.name, recorded, recorded=True)
         call = Call(
+            generator=self.name,
             key=request.id,
             kind=request.kind,
             operator=request.operator,
@@ -263,7 +265,12 @@ def _bill(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    """Return a number of tokens, which some send as 12.0 or as text; None if it is none."""
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError):
+            number = float(value)
+            return int(number) if number >= 0 and number.is_integer() else None
+    return None
 
 
 def _guessed(text: str) -> int:

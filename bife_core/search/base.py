@@ -66,6 +66,9 @@ class BaseSearch(ABC):
     high_fidelity: ClassVar[bool] = True
     """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
 
+    origin: ClassVar[str] = ""
+    """Where its rules come from if it finds them itself, in a word such as "fitted"; empty if a generator is asked."""
+
     sees_nodes: ClassVar[bool] = False
     """Whether it needs the nodes of the decisions too, which a flow then records."""
 

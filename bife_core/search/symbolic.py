@@ -43,6 +43,7 @@ class SymbolicSearch(BifeSearch):
     """Fitted and bred rules behind `ask` and `tell`."""
 
     operators: tuple[Operator, ...] = ("fit",) * len(OPERATORS)
+    origin: ClassVar[str] = "fitted"
     crosses_niches: ClassVar[bool] = False  # it has niches of its own
     Options: ClassVar[type[Value]] = SymbolicOptions
     options: SymbolicOptions

@@ -16,10 +16,9 @@ SAMPLES: Final = "samples.json"
 BEST_RULE: Final = "best_rule.py"
 COST: Final = "search_cost.json"
 
-_COLUMNS: Final = (
-    *("id", "f_hf", "f_lf", "operator", "generation", "parents"),
-    *("niche", "duplicate_of", "failure", "thought", "sha", "source"),
-)
+_FIRST: Final = ("id", "f_hf", "f_lf", "operator", "generation", "parents")
+_LONG: Final = ("behaviour", "source")
+_COLUMNS: Final = (*_FIRST, *(name for name in Sample.model_fields if name not in _FIRST + _LONG), *_LONG)
 
 
 def sample_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:

@@ -316,11 +316,11 @@ class Journal:
         for key, calls in groupby(Account(self.store, self.key).calls(), key=attrgetter("key")):
             made = list(calls)
             if len(made) > reported.get(key, 0) and made[-1].operator:
-                self.add(_unanswered(made, samples))
+                self.add(_unanswered(made, samples, self.stored(Opened).origin))
         self.add(Stopped(reason=reason, by_person=by_person))
 
 
-def _unanswered(calls: Sequence[Call], samples: Mapping[str, Sample]) -> Unanswered:
+def _unanswered(calls: Sequence[Call], samples: Mapping[str, Sample], origin: str) -> Unanswered:
     """Return the event of a request whose process ended before it read the answer."""
     last = calls[-1]
     kind = ReflectionRequest if last.kind == "reflection" else SampleRequest
@@ -334,7 +334,7 @@ def _unanswered(calls: Sequence[Call], samples: Mapping[str, Sample]) -> Unanswe
         ),
         draft=Draft(
             key=last.key,
-            generator="openai",
+            generator=last.generator or origin,
             model=last.model,
             messages=last.messages,
             attempts=tuple(call.attempt(recorded=False) for call in calls),

@@ -301,7 +301,7 @@ def create_study(
         if store is None or store.folder is None:
             raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
         folder = store.folder / "runs" / key
-    origin = config.origin_of_rules if generator is None else generator.name
+    origin = own.origin or (config.generator.kind if generator is None else generator.name)
     opened = Opened(key=key, name=f"{benchmark} {config.search.method}", origin=origin)
     journal = Journal(Path(folder), opened, store=store)
     if isinstance(decisions, CollectionSummary):

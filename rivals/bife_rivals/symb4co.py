@@ -95,6 +95,7 @@ class Symb4CoSearch(HighOnlySearch):
     """
 
     low_fidelity: ClassVar[bool] = True
+    origin: ClassVar[str] = "trained"
     Options: ClassVar[type[Value]] = Symb4CoOptions
     options: Symb4CoOptions
 

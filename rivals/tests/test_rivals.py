@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bife_core import InProcess, load_method
-from bife_core.config import SearchConfig
+from bife_core.config import PipelineConfig, SearchConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import ConfigError
@@ -156,6 +156,8 @@ SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tunin
 )
 def test_it_keeps_to_the_contract(method: str, options: dict[str, Any]) -> None:
     check_search(method, options=options)
+    config = PipelineConfig(search=SearchConfig(method=method, options=options))
+    assert config.origin_of_rules == ("trained" if method in ("symb4co", "gs4co") else "offline")
 
 
 def test_reflections_may_use_up_budget() -> None:

@@ -220,6 +220,20 @@ def test_cached_tokens_are_counted_and_cost_their_own_price(make: Make, usage: d
     assert full.cost_usd == (1000 * Decimal("0.15") + 200 * Decimal("0.6")) / 1_000_000
 
 
+@pytest.mark.parametrize(
+    ("tokens", "counted"), [(12.0, 12), ("12", 12), (0, 0), (12.5, None), (True, None), (-1, None)]
+)
+def test_a_number_of_tokens_is_taken_in_any_form(make: Make, tokens: object, counted: int | None) -> None:
+    body = completion(f"```python\n{rule_source(0)}```")
+    body["usage"] = {"prompt_tokens": tokens, "completion_tokens": 5.0}
+    with ModelApi(then=Said(200, body)) as api:
+        generator = make(api)
+        (made,) = ask(generator).attempts
+    assert made.completion_tokens == 5
+    assert generator.account.spending().estimated == (counted is None), "a guess is recorded as one"
+    assert made.prompt_tokens == counted if counted is not None else made.prompt_tokens > 2000
+
+
 def test_each_of_several_models_is_asked_in_turn_and_has_its_price(make: Make) -> None:
     with ModelApi(then="good") as api:
         generator = make(api, model="small, large", price_in="1,10", price_out="0")

@@ -15,6 +15,10 @@ FOUND = [
     sample("c1", f_lf=0.9, f_hf=-3.0),
     sample("c2", failure="Line 1: it is no Python.", sha=None),
     sample("c3", f_lf=0.5, f_hf=-2.0, generation=1, operator="e1", parents=("c1", "c1", "c0")),
+    sample(
+        "c4", f_lf=0.1, niche=2, behaviour="abAc", eliminated="it took 4 times as much", thought="Few rows."
+    ),
+    sample("c5", f_lf=0.05, duplicate_of="c4"),
 ]
 SUMMARIES = [
     GenerationSummary(generation=0, samples=3, failures=1, solved=1, samples_total=3, failures_total=1),
@@ -23,10 +27,12 @@ SUMMARIES = [
 
 
 def test_samples_are_ranked_by_high_then_low_fidelity():
-    assert [row["id"] for row in files.sample_rows(FOUND)] == ["c3", "c1", "c0", "c2"]
+    assert [row["id"] for row in files.sample_rows(FOUND)] == ["c3", "c1", "c0", "c4", "c5", "c2"]
 
 
 def test_samples_are_read_as_they_were_written(tmp_path):
+    used = {name for one in FOUND for name, value in one if value}
+    assert used == Sample.model_fields.keys(), "none is lost"
     files.write_samples(tmp_path / "new", FOUND)
     assert files.read_samples(tmp_path / "new") == tuple(ranked(FOUND))
     assert files.read_samples(tmp_path) is None

@@ -95,7 +95,7 @@ def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> No
 def killed(tmp_path: Path) -> Path:
     """The folder of a search that has read one of its four calls."""
     folder = tmp_path / "killed"
-    made = journals.opened("killed", folder, store=Store(folder))
+    made = journals.opened("killed", folder, store=Store(folder), origin="of_a_plugin")
     journals.add_sample(made, "g00-c00", attempts=(journals.attempt(answer="a rule"),), f_lf=0.5)
     calls = Account(made.store, "killed")
     parents = ("g00-c00", "g00-c07")
@@ -103,7 +103,7 @@ def killed(tmp_path: Path) -> Path:
         ("g00-c00", "ok", {"operator": "i1", "answer": "a rule"}),
         ("g01-c00", "error", {"operator": "m1", "parents": parents, "error": "HTTP 500"}),
         ("g01-c00", "ok", {"operator": "m1", "parents": parents, "answer": "a rule"}),
-        ("g01-r00", "sent", {"operator": "short_term_reflection", "kind": "reflection"}),
+        ("g01-r00", "sent", {"operator": "short", "kind": "reflection", "generator": "its_class"}),
     ):
         call = calls.begin(journals.call(key, generation=int(key[1:3]), **known))
         calls.finish(call.model_copy(update={"status": status}))
@@ -121,6 +121,7 @@ def test_calls_that_no_event_reports_are_reported_before_the_stop(killed: Path) 
     assert isinstance(second, Unanswered)
     assert first.draft is not None
     assert second.draft is not None
+    assert [one.draft and one.draft.generator for one in (first, second)] == ["of_a_plugin", "its_class"]
     assert (first.request.id, first.request.operator, first.request.generation) == ("g01-c00", "m1", 1)
     assert [parent.id for parent in first.request.parents] == ["g00-c00"]
     assert [(one.status, one.answer) for one in first.draft.attempts] == [("error", None), ("ok", "a rule")]
