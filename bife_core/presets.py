@@ -31,16 +31,17 @@ def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
     name : str
         The budget.
     benchmark : str, optional
-        A family whose own costs, limits and sizes are put into the budget; see `Family.settings`.
+        A family whose own costs, limits and sizes are put into the budget, see `Family.settings`; ``"folder"``, of
+        which none are known, changes nothing.
 
     Raises
     ------
     ConfigError
-        If no preset has that name.
+        If no preset or no family has that name.
     """
-    family = FAMILIES.get(benchmark) if benchmark is not None else None
-    if family is None:
+    if benchmark in (None, "folder"):
         return _budget(name)
+    family = FAMILIES.find(benchmark)
     own = {"instances.benchmark": family.name, **family.settings.get(name, {})}
     return with_overrides(_budget(name), own)
 
