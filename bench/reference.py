@@ -14,7 +14,8 @@ PAGE: Final = Path(__file__).parents[1] / "docs" / "api.md"
 _HEAD: Final = """# API reference
 
 The names of `bife_core`, written from their docstrings by `python -m bench.reference`. What other modules hold is not
-public and may change; what a package of your own may rely on besides is in [extending.md](extending.md).
+public and may change; what a package of your own may rely on besides is in [extending.md](extending.md). All functions
+raise a `ConfigError`, a `BifeError` like all others, for an argument of another type than they take.
 """
 
 

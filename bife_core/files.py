@@ -1,7 +1,8 @@
-"""Files that are either whole or absent, whatever happens while they are written."""
+"""Files that are either whole or absent, whatever happens while they are written, and names that none can have."""
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from pathlib import Path
@@ -27,3 +28,20 @@ def write_whole(path: Path, content: bytes | str) -> None:
         if error.filename is None:  # a full disk names no file
             error.filename = str(path)
         raise
+
+
+def can_be_path(path: str | Path) -> bool:
+    r"""Whether a file may have this path, be there one or not: some are too long, or hold what no name does.
+
+    Examples
+    --------
+    >>> can_be_path("no such file"), can_be_path("a\0b"), can_be_path("a" * 5000)
+    (True, False, False)
+    """
+    try:
+        Path(path).lstat()
+    except OSError as error:
+        return error.errno != errno.ENAMETOOLONG
+    except ValueError:
+        return False
+    return True

@@ -91,7 +91,7 @@ class Plugins(MutableMapping[str, Plugin]):
         del self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._loaded or name in self._entries()
+        return isinstance(name, str) and (name in self._loaded or name in self._entries())
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._entries(), **self._loaded})

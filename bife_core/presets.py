@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+from bife_core.arguments import checked
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import (
     CollectionConfig,
@@ -83,6 +84,7 @@ def _budget(name: PresetName) -> PipelineConfig:
     raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
 
 
+@checked
 def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> PipelineConfig:
     """Return `config` with dotted keys replaced, such as ``{"search.samples": 20}``.
 
@@ -96,7 +98,7 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
         named = SolverConfig.model_validate(overrides["solver"]).model_dump()
         overrides = {"solver": named} | {name: given for name, given in overrides.items() if name != "solver"}
     for dotted, value in overrides.items():
-        *path, last = dotted.split(".")
+        *path, last = str(dotted).split(".")
         node: Any = data
         for key in path:
             node = node.get(key) if isinstance(node, dict) else None

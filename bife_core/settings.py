@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError
+from bife_core.files import can_be_path
 from bife_core.presets import PresetName, preset, with_overrides
 
 NAMES: Final = {
@@ -85,7 +86,7 @@ def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
 def _instances(named: str) -> dict[str, Any]:
     if named in FAMILIES:
         return {"instances.benchmark": named}
-    if not Path(named).is_dir():
+    if not can_be_path(named) or not Path(named).is_dir():
         families = ", ".join(FAMILIES)
         raise ConfigError(f"instances: {named} is no folder, and no family; families are {families}.")
     return {"instances.benchmark": "folder", "instances.folder": named}

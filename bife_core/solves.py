@@ -29,6 +29,9 @@ from bife_core.values import Value, digest_of
 
 Cause = Literal["rule", "machine"]
 
+MISSING: Final = "missing"
+"""Status of a solve without a result."""
+
 _GRACE_S = 30.0
 """Wall seconds beyond twice the CPU limit a worker may take: reading the instance, presolving, a shared core."""
 
@@ -91,6 +94,16 @@ class Solved:
     def method(self) -> str:
         """What the method is called."""
         return self.job.method.name
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What is known of the solve, by field; one without a result has the same fields, empty."""
+        known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
+        if self.result is not None:
+            known = self.result.model_dump(mode="json")
+        one = self.job.instance
+        named = {"instance": one.name, "digest": one.digest, "group": one.group, "method": self.method}
+        return known | named | {"seed": self.job.settings.seed, "failure": self.failure}
 
     @property
     def rules_fault(self) -> str | None:

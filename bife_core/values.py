@@ -6,7 +6,6 @@ import hashlib
 import json
 import reprlib
 from collections.abc import Mapping
-from functools import cache
 from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -27,12 +26,12 @@ class Value(BaseModel):
         return digest_of(self.model_dump(mode="json"))[:16]
 
     @classmethod
-    def form(cls) -> str:
-        """Return a hash of the fields and their types, for the key that a value is stored under and found again by.
+    def form(cls) -> dict[str, str]:
+        """Return the types of the fields, to be in the key that a value is stored under and found again by.
 
         What was stored before there was a field would come back with its default.
         """
-        return _form(cls)
+        return {name: str(field.annotation) for name, field in cls.model_fields.items()}
 
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> Self:
@@ -41,20 +40,6 @@ class Value(BaseModel):
             return cls.model_validate(fields)
         except ValidationError as error:
             raise ConfigError(describe(error)) from error
-
-
-@cache
-def _form(cls: type[Value]) -> str:
-    words = ("title", "description", "default")
-
-    def bare(schema: Any) -> Any:
-        if isinstance(schema, list):
-            return [bare(part) for part in schema]
-        if not isinstance(schema, dict):
-            return schema
-        return {name: bare(part) for name, part in schema.items() if name not in words}
-
-    return digest_of(bare(cls.model_json_schema()))
 
 
 def digest_of(facts: Any) -> str:

@@ -49,7 +49,7 @@ def evaluation_folder(methods: Sequence[Method], instances: InstanceSet, summary
         summary.machine.digest if summary.machine is not None else "",
         summary.rows,
         summary.use,
-        summary.form(),
+        [summary.form(), summary.lead.form()],
     ]
     return project_home().runs / f"evaluation-{digest_of(facts)[:16]}"
 

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 if TYPE_CHECKING:
     # scipy is slow to import, and a configuration does without.
@@ -70,6 +70,7 @@ def marks(instances: Iterable[Instance]) -> set[str]:
     return {mark for one in instances for mark in (one.group, one.digest)}
 
 
+@runtime_checkable
 class Benchmark(Protocol):
     """Where instances come from."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from bife_core.arguments import checked
 from bife_core.benchmarks.base import SPLITS, Instance, Split, digest_of_file
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.files import write_whole
@@ -83,10 +84,9 @@ class FolderBenchmark:
         """All instances, each once, by name."""
         return sorted(itertools.chain(*self.ordered), key=lambda one: one.name)
 
+    @checked
     def instances(self, split: Split, count: int) -> list[Instance]:
         """Return the first `count` instances of `split`, or all if there are fewer."""
-        if split not in self.parts:
-            raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
         return list(self.parts[split][:count])
 
 

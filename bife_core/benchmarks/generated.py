@@ -13,8 +13,8 @@ from pathlib import Path
 
 from numpy.random import MT19937, RandomState, SeedSequence
 
+from bife_core.arguments import checked
 from bife_core.benchmarks.base import (
-    SPLITS,
     Benchmark,
     Family,
     Instance,
@@ -95,10 +95,9 @@ class GeneratedBenchmark:
         """Where the instances come from."""
         return self.family.notes
 
+    @checked
     def instances(self, split: Split, count: int) -> list[Instance]:
         """Return instances 0 to `count` - 1 of `split`, or as many as there are."""
-        if split not in SPLITS:
-            raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
         limit = self.family.count
         many = count if limit is None else min(count, limit(self.size, split))
         return [self.instance(split, index) for index in range(many)]
@@ -128,6 +127,7 @@ class GeneratedBenchmark:
         return digest_of(facts)[:8]
 
 
+@checked
 def open_benchmark(
     config: InstancesConfig, cache_dir: Path | str, progress: Callable[[int, int], None] | None = None
 ) -> Benchmark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import Counter, deque
@@ -11,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bife_core.arguments import checked
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
@@ -55,36 +57,28 @@ class CollectionSummary(Value):
     nodes: tuple[Path, ...] = ()
 
 
-class _End(Value):
-    """How the solve of an instance ended, and what it cost."""
-
-    status: str
-    unscored: int
-    cpu_s: float
-
-    @property
-    def why_nothing(self) -> str:
-        """In a few words why it gave no decision."""
-        if self.unscored and self.status == "timelimit":
-            return "reached the time limit in LPs of strong branching"
-        if self.unscored:
-            return "LPs of strong branching could not be solved"
-        return f"{self.status} without a choice between two candidates"
-
-
 class _Part(NamedTuple):
-    """The decisions of an instance, and the end of its solve."""
+    """The decisions of an instance, how its solve ended, and what that cost."""
 
     decisions: Decisions
-    end: _End
+    end: dict[str, Any]
 
     @classmethod
     def load(cls, path: Path) -> _Part:
         """Read a part and what lies beside it."""
-        end = _End.model_validate_json(path.with_suffix(".json").read_bytes())
-        return cls(Decisions.load(path), end)
+        return cls(Decisions.load(path), json.loads(path.with_suffix(".json").read_text()))
+
+    @property
+    def why_nothing(self) -> str:
+        """In a few words why the solve gave no decision."""
+        if self.end["unscored"] and self.end["status"] == "timelimit":
+            return "reached the time limit in LPs of strong branching"
+        if self.end["unscored"]:
+            return "LPs of strong branching could not be solved"
+        return f"{self.end['status']} without a choice between two candidates"
 
 
+@checked
 def collect_decisions(
     benchmark: Benchmark,
     config: CollectionConfig,
@@ -160,7 +154,7 @@ def collect_decisions(
     for _, _, solve in running:
         if solve is not None:
             solve.cancel()
-    reasons = Counter(part.end.why_nothing for part in parts if len(part.decisions) == 0)
+    reasons = Counter(part.why_nothing for part in parts if len(part.decisions) == 0)
     counted = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
     notes = (f"{reasons.total()} instances gave no decision ({counted}).",) if reasons else ()
     if total == 0:
@@ -186,7 +180,7 @@ def collect_decisions(
         instances=tuple(one.name for one in solved),
         failures=tuple(failures),
         digests=tuple(one.digest for one in solved),
-        cpu_s=math.fsum(part.end.cpu_s for part in parts),
+        cpu_s=math.fsum(part.end["cpu_s"] for part in parts),
         notes=notes,
         nodes=tuple(nodes),
     )
@@ -274,9 +268,10 @@ def work(path: str, instance: str, part: str, config: dict[str, Any], solver: di
         share=options.share,
         observe=options.nodes,
     )
-    end = _End(status=recording.status, unscored=recording.unscored, cpu_s=time.process_time() - began)
+    seconds = time.process_time() - began
+    end = {"status": recording.status, "unscored": recording.unscored, "cpu_s": seconds}
     # Before the part itself: where there is a part, there is how it came about.
-    write_whole(Path(part).with_suffix(".json"), end.model_dump_json())
+    write_whole(Path(part).with_suffix(".json"), json.dumps(end))
     if recording.nodes:
         save_nodes(nodes_beside(Path(part)), recording.nodes)
     recording.decisions.save(Path(part))

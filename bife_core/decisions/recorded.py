@@ -18,16 +18,22 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from bife_core.arguments import checked
 from bife_core.errors import DecisionsError
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.files import write_whole
 
 SCHEMA_VERSION: Final = "2"
 SCORE_TOLERANCE: Final = 1e-9
 """Relative distance to the best score within which a candidate counts as best too."""
-_OF_CANDIDATES: Final = ("columns", "scores", "gains", "probindex")
-_OF_DECISIONS: Final = ("node", "depth", "room")
-"""Arrays of `Decisions` whose last axis runs over candidates, and over decisions."""
+_OF_CANDIDATES: Final = {
+    "columns": np.zeros((len(FEATURES), 0)),
+    "scores": np.zeros(0),
+    "gains": np.zeros((2, 0)),
+    "probindex": np.zeros(0, np.int32),
+}
+_OF_DECISIONS: Final = {"node": np.zeros(0, np.int64), "depth": np.zeros(0, np.int64), "room": np.zeros(0)}
+"""Arrays of `Decisions` whose last axis runs over candidates, and over decisions, as they are without any."""
 _NAMES: Final = [feature.name for feature in FEATURES]
 _UNREADABLE: Final = (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile)
 """What NumPy raises for a file that is not its own."""
@@ -128,6 +134,7 @@ class Decisions:
         content.update("\n".join(self.instance).encode())
         return content.hexdigest()[:16]
 
+    @checked
     def __getitem__(self, part: slice) -> Decisions:
         """Return some consecutive decisions."""
         begin, end, _ = part.indices(len(self))
@@ -139,6 +146,7 @@ class Decisions:
             **arrays, offsets=self.offsets[begin : end + 1] - first, instance=self.instance[begin:end]
         )
 
+    @checked
     def save(self, path: Path) -> None:
         """Write the file at once or not at all."""
         arrays = {name: getattr(self, name) for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)}
@@ -155,6 +163,7 @@ class Decisions:
         write_whole(path, content.getvalue())
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Decisions:
         """Read a file that `save` wrote.
 
@@ -199,26 +208,13 @@ def numbers_in(path: Path) -> int:
 
 def concatenate(parts: Sequence[Decisions]) -> Decisions:
     """Join decisions in the given order; no part at all gives no decisions."""
-    if not parts:
-        nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
-        return Decisions(
-            columns=np.zeros((N_FEATURES, 0)),
-            scores=nothing,
-            gains=np.zeros((2, 0)),
-            offsets=np.zeros(1, dtype=np.int64),
-            probindex=np.zeros(0, dtype=np.int32),
-            node=none,
-            depth=none,
-            room=nothing,
-            instance=(),
-        )
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    sizes = [np.diff(part.offsets) for part in parts]
     arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts], axis=-1)
-        for name in (*_OF_CANDIDATES, *_OF_DECISIONS)
+        name: np.concatenate([nothing, *(getattr(part, name) for part in parts)], axis=-1)
+        for name, nothing in (_OF_CANDIDATES | _OF_DECISIONS).items()
     }
     return Decisions(
         **arrays,
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        offsets=np.cumsum(np.concatenate([[0], *sizes]), dtype=np.int64),
         instance=tuple(name for part in parts for name in part.instance),
     )

@@ -16,7 +16,7 @@ from bife_core.evaluation.measuring import interleaved, labelled
 from bife_core.fidelity.high import high_fidelity
 from bife_core.fidelity.solving import Solving, misbehaviour
 from bife_core.methods.base import Method
-from bife_core.solves import Solved, run_solves
+from bife_core.solves import run_solves
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -25,8 +25,7 @@ class Choice(Value):
     """Which rule was chosen, and by what.
 
     `scores` are F_HF on the validation `instances` that count, by name, in the order of the finalists; None for a rule
-    that failed there. `solves` are one row per solve: rule, instance, seed, status, cpu_s, nodes, gap and failure; what
-    is not known is None.
+    that failed there. `solves` are one row per solve, as in `EvaluationSummary.rows`.
     """
 
     chosen: str
@@ -87,15 +86,5 @@ def choose(
         chosen=max(known, key=lambda label: known[label]),
         scores=scores,
         instances=len(instances) - len(aside),
-        solves=tuple(_row(one) for one in measured),
+        solves=tuple(one.row for one in measured),
     )
-
-
-def _row(one: Solved) -> dict[str, Any]:
-    return {
-        "rule": one.method,
-        "instance": one.job.instance.name,
-        "seed": one.job.settings.seed,
-        **{name: getattr(one.result, name, None) for name in ("status", "cpu_s", "nodes", "gap")},
-        "failure": one.failure,
-    }

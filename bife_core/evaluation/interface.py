@@ -6,30 +6,34 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from bife_core.arguments import checked
 from bife_core.benchmarks.base import Instance, digest_of_file
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.folder import instance_files
 from bife_core.benchmarks.generated import open_benchmark
-from bife_core.errors import ConfigError, InstanceError, RuleError
+from bife_core.errors import ConfigError, InstanceError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import enter_comparisons
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings
 from bife_core.places import home
-from bife_core.rules import CompiledRule
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.cost import Cost
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 
+Given: TypeAlias = str | Path | Instance
+"""An instance as users name it: a file, a folder of files, or an instance of a benchmark."""
 
+
+@checked
 def compare(
     methods: AnyReference | Iterable[AnyReference],
-    instances: str | Path | Instance | Iterable[str | Path | Instance],
+    instances: Given | Iterable[Given],
     *,
     baseline: AnyReference = "relpscost",
     seeds: Sequence[int] = (0,),
@@ -88,23 +92,17 @@ def compare(
     >>> result = compare(["paper_ca", "pscost"], "instances/", seeds=(0, 1))  # doctest: +SKIP
     >>> print(result.conclusion)  # doctest: +SKIP
     """
-    if settings not in ("default", "paper"):
-        raise ConfigError(f"settings was expected to be 'default' or 'paper' and is {settings!r}.")
-    if isinstance(methods, str | Path | Method | CompiledRule) or callable(methods):
+    if isinstance(methods, str | Method) or not isinstance(methods, Iterable):
         methods = [methods]
-    if not isinstance(methods, Iterable):
-        raise RuleError(f"methods was expected to be a list of methods and is {methods!r}.")
     methods, solver = list(methods), SolverConfig(name=settings)
+    if not methods:
+        raise ConfigError("At least one method was expected, and none was given.")
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
     for reference in (*methods, baseline):
         warn_of_other_settings(reference, lambda: solver.effective)
-    fields = {
-        "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
-        "metric": metric,
-        "time_limit_s": time_limit_s,
-        "baseline": against.name,
-    }
-    config = EvaluationConfig.checked(fields)
+    config = EvaluationConfig.checked(
+        {"seeds": tuple(seeds), "metric": metric, "time_limit_s": time_limit_s, "baseline": against.name}
+    )
     found = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
     enter_comparisons(kept, chosen, [*chosen, against], found, config, solver)
@@ -112,7 +110,7 @@ def compare(
         return evaluate(chosen, found, config, pool, kept, baseline=against, solver=solver)
 
 
-def given_instances(given: object) -> tuple[Instance, ...]:
+def given_instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
     """Return files, folders, instances and benchmark families as instances, each content once, by names of their own.
 
     A file of a folder is called by its path below it, any other by its file name; where names are equal, by as much of
@@ -120,10 +118,6 @@ def given_instances(given: object) -> tuple[Instance, ...]:
     """
     if isinstance(given, str | Path | Instance):
         given = [given]
-    if not isinstance(given, Iterable):
-        raise InstanceError(
-            f"instances was expected to be files, folders, instances or benchmark families and is {given!r}."
-        )
     every = (
         instance for one in given for instance in ([one] if isinstance(one, Instance) else _of_path(one))
     )

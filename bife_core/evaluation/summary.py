@@ -33,7 +33,7 @@ from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult, contradictions, refuted
+from bife_core.scip.solving import contradictions, refuted
 from bife_core.solves import Solved, run_solves
 from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
 _FIRST_LOOK: Final = 12
 """Instances after which an evaluation that may stop early is first looked at."""
-
-MISSING: Final = "missing"
-"""Status of a solve without a result."""
 
 
 class EvaluationSummary(Value):
@@ -292,7 +289,7 @@ def summarise(
         reasons = dict.fromkeys(one.failure for one in measured if one.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
     wrong = refuted([one.result for one in measured], [one.method == baseline for one in measured])
-    rows = tuple(_row(one, why) for one, why in zip(measured, wrong, strict=True))
+    rows = tuple(one.row | {"failure": one.failure or why} for one, why in zip(measured, wrong, strict=True))
     others = [label for label in methods if label != baseline]
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
     frame = solve_frame(rows, config.time_limit_s)
@@ -314,18 +311,3 @@ def summarise(
         reused=sum(one.reused for one in measured),
         **known,
     )
-
-
-def _row(one: Solved, wrong: str | None) -> dict[str, Any]:
-    """Return the row of a solve; one without a result has the same fields, empty."""
-    known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
-    if one.result is not None:
-        known = one.result.model_dump(mode="json")
-    return known | {
-        "instance": one.job.instance.name,
-        "digest": one.job.instance.digest,
-        "group": one.job.instance.group,
-        "method": one.method,
-        "seed": one.job.settings.seed,
-        "failure": one.failure or wrong,
-    }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from bife_core.fidelity.solving import Reference, Solving, cost_of, load_factors
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.scorer import RuleMethod
 from bife_core.scip.solving import SolveResult
+from bife_core.stats import geometric_mean
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -66,14 +68,7 @@ class HighScore(Value):
 
 def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) -> float:
     """Return F_HF of the given solves, at least one, their seconds as the clock showed them."""
-    return -mean_cost([cost_of(result, config) for result in results])
-
-
-def mean_cost(costs: Sequence[float]) -> float:
-    """Return the mean of costs that F_HF is the negative of, or raise `ValueError` if there is none."""
-    if not costs:
-        raise ValueError("F_HF needs at least one solve.")
-    return math.fsum(costs) / len(costs)
+    return -fmean(cost_of(result, config) for result in results)
 
 
 @dataclass
@@ -166,12 +161,12 @@ class _Measurement:
         factors, costs = self.load_factors(), self.costs()
         out = failure is not None or eliminated is not None
         return HighScore(
-            f_hf=None if out else -mean_cost([costs[place] for place in whole]),
+            f_hf=None if out else -fmean(costs[place] for place in whole),
             raw_f_hf=None if out else high_fidelity(list(whole.values()), self.solving.config),
             failure=failure,
             eliminated=eliminated,
             costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),
-            load_factor=math.exp(mean_cost(list(map(math.log, factors.values())))) if factors else None,
+            load_factor=geometric_mean(list(factors.values())) if factors else None,
             results=tuple(whole.values()),
             cpu_s=self.cpu_s,
             notes=tuple(self.notes),

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from bife_core.arguments import checked
 from bife_core.decisions.nodes import has_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, numbers_in
-from bife_core.errors import DecisionsError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.tuning import tuned
-from bife_core.methods.loading import as_scoring, is_json, method_of
+from bife_core.methods.loading import AnyReference, as_scoring, is_json, method_of
 from bife_core.methods.scorer import NodeMethod, RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import RejectionKind
@@ -38,8 +37,9 @@ _TUNING_ROOM: Final = 3.0
 """How many times as long as scoring it so often would take, the tuning of a rule may take."""
 
 
+@checked
 def low_fidelity(
-    method: Scoring | Callable[..., float] | str | Path,
+    method: AnyReference | Scoring,
     decisions: Decisions,
     measure: LowMeasure = "accuracy",
 ) -> float:
@@ -65,11 +65,6 @@ def low_fidelity(
     -----
     Runs in this process and without a time limit; use `score_low` for a rule of unknown origin.
     """
-    if not isinstance(decisions, Decisions):
-        raise DecisionsError(
-            f"low_fidelity was expected to get Decisions and got {type(decisions).__name__}; load a file of them with "
-            "bife_core.Decisions.load(path)."
-        )
     yardstick = Yardstick(decisions, measure)
     return yardstick.of_scores(scores_of(as_scoring(method), decisions))
 

@@ -134,8 +134,6 @@ class Yardstick:
     def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy") -> None:
         if len(decisions) == 0:
             raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
-        if measure not in MEASURES:
-            raise DecisionsError(f"measure was expected to be {' or '.join(MEASURES)} and is {measure!r}.")
         self._worth, self._weight = MEASURES[measure](decisions)
         self._decisions = decisions
 

@@ -140,6 +140,7 @@ class DraftingStoppedError(NoDraftError, GeneratorError):
     """No further rule can be written until a person changes something."""
 
 
+@runtime_checkable
 class Generator(Protocol):
     """Writes rules.
 

@@ -11,16 +11,18 @@ import inspect
 import json
 import os
 import re
+import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pyscipopt import Model
 
 from bife_core.errors import RuleError
+from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
@@ -31,7 +33,9 @@ from bife_core.scip.python_branching import Scoring
 from bife_core.scip.solver import Parameter, of_settings
 from bife_core.values import describe
 
-AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any]
+AnyReference: TypeAlias = Annotated[
+    str | Path | Method | CompiledRule | Callable[..., Any], "see load_method, which says what is none"
+]
 
 MODEL_REFERENCE: Final = re.compile(
     r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@,]+)|/(?P<version>\d+))(?:,budget=.*)?"
@@ -181,17 +185,19 @@ def as_scoring(reference: AnyReference | Scoring) -> Scoring:
 
 def _text_and_name(reference: str | Path) -> tuple[str, str]:
     """Return the text of what a reference names, and what it is called if it does not say so itself."""
+    if isinstance(reference, str) and "\n" in reference:
+        raise RuleError(
+            "The name of a rule or a file was expected and the text of one was found; compile it with "
+            "bife_core.compile_rule(text)."
+        )
+    if not can_be_path(reference):
+        raise RuleError(f"There is no rule {reprlib.repr(str(reference))}: no file can be called so.")
     if isinstance(reference, Path):
         return _read(reference), reference.stem
     if reference in REFERENCE_RULES:
         return REFERENCE_RULES[reference].source, reference
     if reference.startswith(("models:", "runs:")):
         return stored_text(reference), reference
-    if "\n" in reference:
-        raise RuleError(
-            "The name of a rule or a file was expected and the text of one was found; compile it with "
-            "bife_core.compile_rule(text)."
-        )
     path = Path(reference)
     if path.suffix in (".py", ".set") or len(path.parts) > 1 or (reference and path.exists()):
         return _read(path), path.stem
@@ -325,7 +331,7 @@ def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str
     if not tags:
         return
     if not tags.get("solver_params"):
-        warnings.warn(f"{reference}: the settings it was measured under were not recorded.", stacklevel=3)
+        warnings.warn(f"{reference}: the settings it was measured under were not recorded.", stacklevel=4)
         return
     present, usual = settings(), Model().getParams()
     measured = of_settings(json.loads(tags["solver_params"]))
@@ -339,7 +345,7 @@ def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str
         more = f" and {len(differing) - 3} more differ" if len(differing) > 3 else ""
         warnings.warn(
             f"{reference} was measured under {tags.get('solver')}; here {', '.join(differing[:3])}{more}.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyscipopt
 
-from bife_core.errors import InstanceError, SolverError
+from bife_core.arguments import checked
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard
 from bife_core.scip.cost import relative_gap
@@ -18,6 +18,7 @@ from bife_core.scip.reading import read_model
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
 
+@checked
 def attach(
     model: pyscipopt.Model,
     rule: AnyReference,
@@ -61,8 +62,6 @@ def attach(
     --------
     >>> stats = attach(pyscipopt.Model(), "pseudocost_product")
     """
-    if not isinstance(model, pyscipopt.Model):
-        raise SolverError(f"attach takes a pyscipopt.Model, not {type(model).__name__}; solve takes a file.")
     method = load_method(rule)
     if budget is not None:
         method = with_budget(method, budget)
@@ -70,6 +69,7 @@ def attach(
     return method.attach(model, guard) or BranchingStats()
 
 
+@checked
 def solve(
     path: str | Path,
     method: AnyReference = "relpscost",
@@ -110,11 +110,6 @@ def solve(
     >>> result.status, result.nodes  # doctest: +SKIP
     ('optimal', 87)
     """
-    if not isinstance(path, str | Path):
-        raise InstanceError(
-            f"solve takes the path of an instance file (.mps, .lp, .cip, .opb), not {type(path).__name__}; "
-            "attach puts a rule into a model."
-        )
     settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
     path, chosen = Path(path), load_method(method)
     model = read_model(path)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bife_core.arguments import checked
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.rules.language import FUNCTION_NAME
@@ -29,6 +30,7 @@ def check_source(source: str | bytes) -> Program | Rejection:
         return Rejection("forbidden", "The source is nested too deeply to be checked.")
 
 
+@checked
 def compile_rule(
     source: str | bytes | Callable[..., Any], *, name: str | None = None
 ) -> CompiledRule | Rejection:
@@ -66,10 +68,6 @@ def compile_rule(
                 "no_code", "A rule is a plain function (def, undecorated), not a lambda or a class."
             )
         source = f"def {FUNCTION_NAME}{text[head.end() :]}"
-    if not isinstance(source, str | bytes):
-        raise RuleError(
-            f"A rule was expected as Python text or a function, found {type(source).__name__}; load_rule takes files."
-        )
     program = check_source(source)
     if isinstance(program, Rejection):
         return program

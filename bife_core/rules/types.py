@@ -122,9 +122,12 @@ class CompiledRule:
         Raises
         ------
         RuleError
-            If the shape is wrong.
+            If these are no numbers, or the shape is wrong.
         """
-        matrix = np.ascontiguousarray(X, dtype=np.float64)
+        try:
+            matrix = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise RuleError(f"A rule scores a matrix of numbers: {error}.") from error
         if np.ndim(X) != 2 or matrix.shape[1] != N_FEATURES:
             raise RuleError(
                 f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."

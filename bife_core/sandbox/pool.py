@@ -14,6 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple, Unpack
 
+from bife_core.arguments import checked
 from bife_core.errors import ConfigError
 from bife_core.sandbox.confinement import MEASURES, Confinement, directories_of, memory_share_mb
 from bife_core.sandbox.cores import CoreSlots, usable_cores
@@ -57,6 +58,7 @@ class WorkerPool(Workers):
     3
     """
 
+    @checked
     def __init__(
         self,
         workers: int | None = None,
@@ -64,7 +66,7 @@ class WorkerPool(Workers):
         measures: tuple[str, ...] = MEASURES,
     ) -> None:
         cores = usable_cores()
-        if workers is not None and not (isinstance(workers, int) and workers >= 1):
+        if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers!r}.")
         self._workers = len(cores) if workers is None else workers
         self._shared = _Shared(measures, memory_share_mb(self._workers))

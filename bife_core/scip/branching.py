@@ -12,7 +12,6 @@ import pyscipopt
 from pydantic import Field
 
 from bife_core.errors import SolverError
-from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import check, library, scip_address
@@ -69,8 +68,6 @@ def as_guard(guard: bool | Guard | None) -> Guard | None:
     """Return the settings that ``guard=`` names: True means the defaults, False none."""
     if isinstance(guard, Guard):
         return guard
-    if guard not in (None, True, False):
-        raise SolverError(f"guard was expected to be True, False or a Guard and is {guard!r}.")
     return Guard() if guard else None
 
 
@@ -140,12 +137,7 @@ def attach_scorer(
     model: pyscipopt.Model, rule: Branching, guard: bool | Guard | None = None, budget: Budget | None = None
 ) -> BranchingStats:
     """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
-    address, features = rule.address, rule.features
-    if features is not None and not features <= set(range(N_FEATURES)):
-        raise SolverError(
-            f"The features of a scorer were expected to be numbers from 0 to {N_FEATURES - 1}; those of "
-            f"{rule.name} are {set(features)}."
-        )
+    address, features = rule.address, mask_of(rule.features)
     if model.getStage() > pyscipopt.SCIP_STAGE.PROBLEM:
         raise SolverError(
             "This model was solved or is being solved; attach before optimize, or after freeTransform()."
@@ -171,7 +163,7 @@ def attach_scorer(
     state[layout.SCORER] = address
     state[layout.OBSERVES] = rule.observes
     state[layout.NODE_DATA] = rule.data
-    state[layout.MASK] = mask_of(features)
+    state[layout.MASK] = features
     plugin = ctypes.c_void_p()
     included = handle.SCIPincludeBranchruleBasic(
         scip,

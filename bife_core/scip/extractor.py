@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
+from bife_core.arguments import checked
 from bife_core.errors import SolverError
 from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import bipartite, kernel, layout
@@ -44,6 +45,7 @@ class FeatureExtractor:
                 probindex, X = self.extractor.extract()
     """
 
+    @checked
     def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
         self._model = model
         self._mask = mask_of(features)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import Field, model_validator
 
 from bife_core.errors import ConfigError
+from bife_core.files import can_be_path
 from bife_core.values import Value, digest_of
 
 Parameter: TypeAlias = bool | int | float | str
@@ -61,8 +62,10 @@ class SolverConfig(Value):
         if str(given) in ("paper", "default"):
             return {"name": str(given)}
         path = Path(given)
-        if path.suffix.lower() != ".set" or not path.is_file():
-            raise ConfigError(f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {path}.")
+        if path.suffix.lower() != ".set" or not can_be_path(path) or not path.is_file():
+            raise ConfigError(
+                f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {str(path)!r}."
+            )
         text = path.read_text(encoding="utf-8-sig", errors="replace")
         return {"name": path.name, "params": settings_in(text, str(path))}
 

@@ -82,10 +82,6 @@ class Database:
     """
 
     def __init__(self, where: Path | str) -> None:
-        if not isinstance(where, Path | str):
-            raise StoreError(
-                f"A store was expected to be a folder, a file or a database URL and is {where!r}."
-            )
         url = str(where)
         self.file: Path | None = None
         if "://" not in url:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import JSON, cast, func, insert, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
+from bife_core.arguments import checked
 from bife_core.benchmarks.base import SPLITS, Split
 from bife_core.store.claims import Claims
 from bife_core.store.database import Database, calls, cursors, events, ledger, solves, studies
@@ -71,6 +72,7 @@ class Store:
     ['started']
     """
 
+    @checked
     def __init__(self, where: Path | str) -> None:
         self._database = Database(where)
         self.claims = Claims(self._database)

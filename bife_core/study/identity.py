@@ -12,13 +12,14 @@ from bife_core.fidelity.high import HighScore, TrialScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import GENERATORS
+from bife_core.scip.solving import SolveResult
 from bife_core.search import SEARCHES
 from bife_core.values import digest_of
 
 VERSION: Final = 9
 """Raise this when the same configuration would no longer give the same search."""
 
-_MEASURED: Final = (LowScore, Reference, HighScore, TrialScore)
+_MEASURED: Final = (LowScore, Reference, HighScore, TrialScore, SolveResult)
 """What the events of an evolution hold that costs time to measure, and that is read back when it goes on."""
 
 

@@ -20,7 +20,7 @@ from bife_core.evaluation.metrics import METRICS
 from bife_core.features import feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowMeasure
 from bife_core.fidelity.failings import contributions, failings
-from bife_core.fidelity.high import HighScore, mean_cost
+from bife_core.fidelity.high import HighScore, high_fidelity
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_of
 from bife_core.fidelity.solving import Reference, cost_of
@@ -183,7 +183,7 @@ class ContextBuilder:
 
     def _rpb(self, reference: Reference | None) -> float | None:
         results = [] if reference is None else [result for result in reference.results if result is not None]
-        return -mean_cost([cost_of(result, self._high) for result in results]) if results else None
+        return high_fidelity(results, self._high) if results else None
 
 
 def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 import pandas as pd
 
 from bife_core import plots
+from bife_core.arguments import checked
 from bife_core.benchmarks.base import Instance, marks
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import ConfigError
-from bife_core.evaluation.interface import given_instances
+from bife_core.evaluation.interface import Given, given_instances
 from bife_core.fidelity.solving import Solving
 from bife_core.generators import Account, Generator, open_generator
 from bife_core.plugins import code_revision
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BENCHMARK: Final = "instances of one kind"
-
-Given = str | Path | Instance
-"""An instance as users name it: a file, a folder of files, or an instance of a benchmark."""
 
 MakeSearch = Callable[[SearchConfig], BaseSearch]
 """A class or function that makes a search from its configuration."""
@@ -81,6 +79,7 @@ class Study:
     def __post_init__(self) -> None:
         self._context = ContextBuilder(self.benchmark, self.instances, self.decisions, self.config)
 
+    @checked
     def run(
         self,
         samples: int | None = None,
@@ -105,10 +104,8 @@ class Study:
             If the search cannot be extended, or no further rule can be written until a person changes something.
         """
         for name, number in (("samples", samples), ("generations", generations)):
-            if number is not None and not (isinstance(number, int) and number >= 1):
-                raise ConfigError(
-                    f"{name} was expected to be a whole number of at least 1 and is {number!r}."
-                )
+            if number is not None and number < 1:
+                raise ConfigError(f"{name} was expected to be 1 or more and is {number!r}.")
         with self.journal.store.claim(f"study {self.journal.key}"), ExitStack() as opened:
             if self.journal.refresh():
                 self._engine = None
@@ -218,6 +215,7 @@ class Study:
         return wanted
 
 
+@checked
 def create_study(
     config: PipelineConfig | PresetName,
     instances: Given | Iterable[Given],
@@ -270,6 +268,8 @@ def create_study(
     """
     if not isinstance(config, PipelineConfig):
         config = preset(config)
+    if isinstance(workers, int) and workers < 1:
+        raise ConfigError(f"workers was expected to be 1 or more and is {workers}.")
     if archive is not None:
         rules = archived(archive if isinstance(archive, Store) else Store(archive), config.search.initial)
         config = with_overrides(config, {"search.first_rules": (*config.search.first_rules, *rules)})
@@ -326,9 +326,5 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
         return None, None, 0.0
     if isinstance(decisions, CollectionSummary):
         return decisions.path, decisions.digest, decisions.cpu_s
-    if not isinstance(decisions, str | Path):
-        raise ConfigError(
-            f"decisions was expected to be what `collect_decisions` returns, or its file, and is {decisions!r}."
-        )
     path = Path(decisions).expanduser()
     return path, Decisions.load(path).digest, 0.0

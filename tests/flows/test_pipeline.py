@@ -61,7 +61,7 @@ def test_a_rule_is_found_compared_and_registered(smoke):
     assert 0 <= result.rule.f_lf <= 1
     assert result.choice.scores[result.choice.chosen] == max(result.choice.scores.values())
     assert result.rule.id in result.choice.sentence
-    assert {row["rule"] for row in result.choice.solves} == set(result.choice.scores)
+    assert {row["method"] for row in result.choice.solves} == set(result.choice.scores)
     assert {"validation.json", "validation_table.json"} <= artifacts(result.evaluation.run.run_id)
     assert result.evaluation.summary.lead.ratio > 0
     assert result.registered.name == "bife-combinatorial_auction-tiny"

@@ -10,7 +10,8 @@ from numba import float64, int64, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from bife_core.features import FEATURES, GROUPS, Group, columns, groups_of, members_of, rows
+from bife_core.errors import SolverError
+from bife_core.features import FEATURES, GROUPS, N_FEATURES, Group, columns, groups_of, members_of, rows
 from bife_core.jit import jit
 from bife_core.scip.compiled.memory import load_float64, store_float64
 
@@ -45,7 +46,14 @@ N_STATIC: Final = len(STATIC_COLUMNS)
 
 
 def mask_of(features: frozenset[int] | None) -> int:
-    """Return the bits that say what `extract` has to compute for the given features (all for None)."""
+    """Return the bits that say what `extract` has to compute for the given features (all for None).
+
+    A `SolverError` says that one is none.
+    """
+    if features is not None and not features <= frozenset(range(N_FEATURES)):
+        raise SolverError(
+            f"Features were expected to be numbers from 0 to {N_FEATURES - 1} and are {set(features)}."
+        )
     spread = features is None or any(feature.index in features for feature in rows.COSTLY)
     return _bits(groups_of(features)) | (SPREAD if spread else 0)
 

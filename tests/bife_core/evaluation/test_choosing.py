@@ -43,9 +43,9 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     assert choice.sentence == (
         "second was chosen on 2 validation instances among 2 methods, instead of first, which had the best F_HF."
     )
-    rows = {(row["rule"], row["status"], row["failure"]) for row in choice.solves}
+    rows = {(row["method"], row["status"], row["failure"]) for row in choice.solves}
     assert rows == {("first", "optimal", None), ("second", "optimal", None)}
-    nodes = [row["nodes"] for row in choice.solves if row["rule"] == "second"]
+    nodes = [row["nodes"] for row in choice.solves if row["method"] == "second"]
     assert -sum(nodes) / 2 == choice.scores["second"]
     alone = choose([better], two, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
     assert alone.scores["second"] == choice.scores["second"]

@@ -135,14 +135,16 @@ def test_a_missing_solve_is_no_solve_without_branching() -> None:
     ("call", "said"),
     [
         (lambda file: bife_core.compare("no_such_rule", file), "There is no rule 'no_such_rule'"),
-        (lambda file: bife_core.compare(3, file), "methods was expected to be a list"),
+        (lambda file: bife_core.compare(3, file), "3 is no method to branch by"),
+        (lambda file: bife_core.compare([], file), "At least one method"),
         (lambda file: bife_core.compare("pscost", "absent.mps"), "absent.mps cannot be read"),
         (lambda file: bife_core.compare("pscost", "absent.txt"), "is no instance and holds none"),
         (lambda file: bife_core.compare("pscost", []), "At least one instance"),
-        (lambda file: bife_core.compare("pscost", 3), "expected to be files, folders, instances"),
-        (lambda file: bife_core.compare("pscost", file, settings="fast"), "'default' or 'paper'"),
+        (
+            lambda file: bife_core.compare("pscost", [file, 3]),
+            "An instance was expected to be a path and is 3",
+        ),
         (lambda file: bife_core.compare("pscost", file, seeds=(-1,)), "seeds"),
-        (lambda file: bife_core.compare("pscost", file, seeds=3), "seeds"),
     ],
 )
 def test_wrong_arguments_give_one_sentence(

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,10 @@ import pytest
 from bife_core.errors import BifeError, RuleError
 from bife_core.export import export_c
 from bife_core.features import N_FEATURES
-from bife_core.fidelity.low import low_fidelity
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import budgeted, load_method, load_rule
 from bife_core.methods.using import attach, solve
 from bife_core.rules import REFERENCE_RULES
-from bife_core.sandbox import WorkerPool
 from tests.support.weighted import KIND, Weighted
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
@@ -123,19 +122,13 @@ def test_attach_and_solve_take_what_load_method_takes(reference, tiny_auctions):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: solve(17, "paper_ca"), "solve takes the path of an instance file"),
         (lambda: solve("x.mps", 17), "17 is no method to branch by"),
-        (lambda: attach("x.mps", "paper_ca"), "attach takes a pyscipopt.Model, not str"),
-        (
-            lambda: attach(pyscipopt.Model(), "paper_ca", guard="x"),
-            "guard was expected to be True, False or a Guard",
-        ),
-        (lambda: WorkerPool("x"), "at least 1 worker, not 'x'"),
         (lambda: load_rule("relpscost"), "is no rule but a method of the kind 'scip'"),
         (lambda: load_rule(len), "is no method to branch by"),
-        (
-            lambda: low_fidelity("paper_ca", "decisions.npz"),
-            "low_fidelity was expected to get Decisions and got str",
+        *(
+            (partial(load, strange), r"There is no rule '.{5,40}': no file can be called so\.")
+            for load in (load_rule, load_method)
+            for strange in ("a\0b.py", "a" * 5000, Path("a" * 300 + ".set"), "\ud800.py")
         ),
     ],
 )
