@@ -24,14 +24,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     So it does for a path that no file can have. What is `Annotated` has a check of its own, what can be iterated over
     once is not looked into, and a bool is no number.
-
-    Examples
-    --------
-    >>> @checked
-    ... def double(number: int, times: float | None = None) -> int: ...
-    >>> double(2, times="x")
-    Traceback (most recent call last):
-    bife_core.errors.ConfigError: times was expected to be float | None and is 'x'.
     """
     signature = inspect.signature(function)
 

@@ -91,13 +91,9 @@ class Ratio(Value):
     @property
     def obstacle(self) -> str:
         """Why the method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
-        if self.baseline_missing:
-            is_or_are = "is" if self.baseline_missing == 1 else "are"
-            return f"{self.baseline_missing} of the baseline's {self.solves} solves {is_or_are} missing"
-        if self.missing:
-            return (
-                f"{self.missing} of its {self.solves} solves {'is' if self.missing == 1 else 'are'} missing"
-            )
+        for whose, missing in (("the baseline's", self.baseline_missing), ("its", self.missing)):
+            if missing:
+                return f"{missing} of {whose} {self.solves} solves {'is' if missing == 1 else 'are'} missing"
         if self.proofs < self.baseline_proofs:
             return f"it finishes {self.proofs} of {self.solves} solves, the baseline {self.baseline_proofs}"
         return ""

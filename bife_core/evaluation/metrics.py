@@ -123,21 +123,15 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
         valued.groupby(["group", "method"], sort=False)["cost"].agg(geometric_mean).unstack("method").dropna()
     )
     wins = means.le(means.min(axis="columns") * (1 + 1e-12), axis="index").sum()
-    entries: dict[str, dict[str, Any]] = {}
-    for method, solves in frame.groupby("method", sort=False):
-        entries[str(method)] = entry = {
-            "solves": len(solves),
-            "solved": int(solves["solved"].sum()),
-            "missing": int(solves["missing"].sum()),
-            "wins": int(wins.get(method, 0)),
-            "inference_share": inference_share(solves),
-        }
-        for metric in METRICS.values():
-            values = metric.of(solves).dropna()
-            known = len(values) > 0
-            entry[metric.name] = geometric_mean(values) if known else float("nan")
-            entry[f"{metric.name}_spread"] = geometric_std(values) if known else float("nan")
-    return pd.DataFrame.from_dict(entries, orient="index")
+    by_method = frame.groupby("method", sort=False)
+    table = by_method.agg(solves=("solved", "size"), solved=("solved", "sum"), missing=("missing", "sum"))
+    table["wins"] = wins.reindex(table.index, fill_value=0)
+    table["inference_share"] = [inference_share(solves) for _, solves in by_method]
+    for metric in METRICS.values():
+        known = [metric.of(solves).dropna() for _, solves in by_method]
+        for name, of in ((metric.name, geometric_mean), (f"{metric.name}_spread", geometric_std)):
+            table[name] = [of(values) if len(values) else float("nan") for values in known]
+    return table
 
 
 def inference_share(solves: pd.DataFrame) -> float:

@@ -103,9 +103,8 @@ class Study:
         ConfigError, GeneratorError
             If the search cannot be extended, or no further rule can be written until a person changes something.
         """
-        for name, number in (("samples", samples), ("generations", generations)):
-            if number is not None and number < 1:
-                raise ConfigError(f"{name} was expected to be 1 or more and is {number!r}.")
+        if any(number is not None and number < 1 for number in (samples, generations)):
+            raise ConfigError("samples and generations of a run were expected to be 1 or more.")
         with self.journal.store.claim(f"study {self.journal.key}"), ExitStack() as opened:
             if self.journal.refresh():
                 self._engine = None

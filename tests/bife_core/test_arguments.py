@@ -185,7 +185,7 @@ def test_what_fits_is_passed_on_as_it_is() -> None:
     def echo(number: int, share: float = 0.5, files: Iterable[str | Path] = ()) -> Any:
         return number, share, files
 
-    number, share, files = echo(np.int64(3), 1, iter(["a"]))
+    number, share, files = echo(np.int64(3), 1, iter(["a"]))  # type: ignore[arg-type]
     assert (number, share) == (3, 1)
     assert next(files) == "a", "it was not looked into"
     with pytest.raises(ConfigError, match=r"share was expected to be float and is 'x'\."):
