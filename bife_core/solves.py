@@ -261,7 +261,7 @@ class _Batch:
         return [place for place in missing if names[place] not in taken and place not in self.solved]
 
     def _find(self, places: Sequence[int]) -> None:
-        """Look up solves."""
+        """Look up solves in the store."""
         keys = {place: self._key(place) for place in places}
         stored = self.store.get_solve(set(keys.values()))
         for place, key in keys.items():

@@ -145,17 +145,16 @@ def _of_path(given: object) -> list[Instance]:
     if isinstance(given, str) and given in FAMILIES and not path.exists():
         benchmark = open_benchmark(InstancesConfig(benchmark=given), home() / "instances")
         return benchmark.instances("test", EvaluationConfig().instances)
-    if not path.is_dir() and model_format(path) is None:
+    if path.is_dir():
+        files = {file.relative_to(path).as_posix(): file for file in instance_files(path)}
+    elif model_format(path) is not None:
+        files = {path.name: path}
+    else:
         raise InstanceError(
             f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or a benchmark family: "
             f"{', '.join(FAMILIES)}."
         )
-    files = (
-        {file.relative_to(path).as_posix(): file for file in instance_files(path)} if path.is_dir() else {}
-    )
     try:
-        return [
-            Instance(name, file, digest_of_file(file)) for name, file in (files or {path.name: path}).items()
-        ]
+        return [Instance(name, file, digest_of_file(file)) for name, file in files.items()]
     except (OSError, EOFError) as error:
         raise InstanceError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
