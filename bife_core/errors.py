@@ -19,6 +19,10 @@ class SolverError(BifeError):
     """SCIP, its library or its Python binding did not do what was asked."""
 
 
+class InterruptedSolveError(SolverError):
+    """A signal ended a solve: SCIP takes Ctrl-C itself."""
+
+
 class RuleError(BifeError):
     """A branching rule was named, loaded or run and cannot be used."""
 

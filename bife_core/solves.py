@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from weakref import WeakKeyDictionary
 
 from bife_core.benchmarks.base import Instance
-from bife_core.errors import BifeError, RuleError, SolverError
+from bife_core.errors import BifeError, InterruptedSolveError, RuleError
 from bife_core.jit import code_digest
 from bife_core.machine import here
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
@@ -32,6 +32,7 @@ Cause = Literal["rule", "machine"]
 MISSING: Final = "missing"
 """Status of a solve without a result."""
 
+_POLL_S = 0.5
 _GRACE_S = 30.0
 """Wall seconds beyond twice the CPU limit a worker may take: reading the instance, presolving, a shared core."""
 
@@ -129,7 +130,9 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     _warm = True
     result = solve(todo.instance.path, todo.method, settings=todo.settings)
     if result.status in INTERRUPTED:
-        raise SolverError(f"The solve of {todo.instance.name} under {todo.method.name} was interrupted.")
+        raise InterruptedSolveError(
+            f"The solve of {todo.instance.name} under {todo.method.name} was interrupted."
+        )
     return result.model_copy(update={"machine": here()}).model_dump(mode="json")
 
 
@@ -150,7 +153,7 @@ def run_solves(
     warm_up_s: float = 0.0,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
-    until_unix_s: float | None = None,
+    over: Callable[[], bool] = lambda: False,
     machine_may_fail: bool = False,
 ) -> list[Solved]:
     """Do the solves that are not in the store, and return what became of all, in order.
@@ -161,13 +164,13 @@ def run_solves(
     A solve whose worker is lost is repeated once, and `note` is called. `progress` is called with (done, of how many).
 
     A `WorkerFailure` says that the pool is closed meanwhile, or that the machine fails RPB as well, unless
-    `machine_may_fail`; an `OutOfTimeError` that solves are left at `until_unix_s`, in seconds since 1970 (those under
-    way then are dropped); a `StoreError` that a result cannot be stored.
+    `machine_may_fail`; an `OutOfTimeError` that solves are left when the time is `over` (those under way then are
+    dropped); a `StoreError` that a result cannot be stored.
     """
     machine = _machine_of(pool)
 
     def done(some: Sequence[Sequence[SolveJob]], shown: Callable[[int, int], None] | None) -> list[Solved]:
-        return _Batch(some, store, pool, machine, warm_up_s, note, until_unix_s).run(shown)
+        return _Batch(some, store, pool, machine, warm_up_s, note, over).run(shown)
 
     solved = done(groups, progress)
     controls = {one.job.key: one for one in solved if one.job.method.identity == RPB}
@@ -212,7 +215,7 @@ class _Batch:
     machine: str
     warm_up_s: float
     note: Note | None
-    until_unix_s: float | None
+    over: Callable[[], bool]
     solved: dict[int, Solved] = field(default_factory=dict)
     sent: dict[Future[Any], int] = field(default_factory=dict)
     repeated: set[int] = field(default_factory=set)
@@ -233,23 +236,19 @@ class _Batch:
                     progress(shown, len(self.jobs))
                 if len(self.solved) == len(self.jobs):
                     return [self.solved[place] for place in range(len(self.jobs))]
-                if self._over:
-                    for future in self.sent:
-                        future.cancel()
+                if self.over():
                     left = len(self.jobs) - len(self.solved)
                     raise OutOfTimeError(f"The time was up before {left} of {len(self.jobs)} solves.")
-                self._wait(polling=bool(waiting))
+                self._wait()
         finally:
+            for future in self.sent:
+                future.cancel()
             self.store.claims.release(self.claimed)
-
-    @property
-    def _over(self) -> bool:
-        return self.until_unix_s is not None and time.time() >= self.until_unix_s
 
     def _begin(self, group: Sequence[int]) -> list[int]:
         """Submit those of a group that are not stored and no other claims, and return those that others do."""
         missing = [place for place in group if place not in self.solved]
-        if not missing or self._over:
+        if not missing or self.over():
             return missing
         names = {place: f"solve {self._key(place)}" for place in missing}
         taken = self.store.claims.take(list(names.values()))
@@ -280,16 +279,12 @@ class _Batch:
         )
         self.sent.update(zip(futures, places, strict=True))
 
-    def _wait(self, *, polling: bool) -> None:
-        """Wait for a result, or a moment for those of others, and enter what has come."""
-        limits_s = [0.5] if polling else []
-        if self.until_unix_s is not None:
-            limits_s.append(max(self.until_unix_s - time.time(), 0.0))
-        patience_s = min(limits_s, default=None)
+    def _wait(self) -> None:
+        """Wait a moment for results, and enter what has come."""
         if not self.sent:
-            time.sleep(patience_s or 0.0)
+            time.sleep(_POLL_S)
             return
-        for future in wait(self.sent, timeout=patience_s, return_when=FIRST_COMPLETED).done:
+        for future in wait(self.sent, timeout=_POLL_S, return_when=FIRST_COMPLETED).done:
             self._enter(future, self.sent.pop(future))
 
     def _enter(self, future: Future[Any], place: int) -> None:

@@ -33,8 +33,8 @@ from tasks.collection import InstanceSet, prepare_instances
 from tasks.evolution import describe_evolution, model_key, next_generation, require_generator
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
-from tasks.stores import alone_at, home_store, noted, observer
-from tasks.tracking import EvolutionRun
+from tasks.stores import home_store, noted, observer
+from tasks.tracking import mlflow_run, track_evolution
 from tasks.tracking.provenance import provenance
 from tasks.tracking.store import EVOLUTION, ranking_url, run_url
 from tasks.workers import worker_pool
@@ -70,20 +70,19 @@ def evolution(
     design = prepare_instances(config.instances, "design", config.high.instances)
     training = _training(config, design, search.training_instances) if search.training_instances else None
     opened = describe_evolution(config, decisions, design, training)
-    folder, claim = project_home().runs / opened.key, f"evolution {opened.key}"
-    with model_key(config.generator), alone_at(claim, f"the {claim}"):
-        study = Study(
-            config=config,
-            instances=design.instances,
-            training=training.instances if training is not None else (),
-            decisions=decisions.path if decisions is not None else None,
-            journal=Journal(folder, opened, provenance(), home_store()),
-            benchmark=config.instances.label,
-            workers=worker_pool(config.runner),
-            watcher=observer(),
-            note=observer().note,
-            collection_s=decisions.cpu_s if decisions is not None else 0.0,
-        )
+    study = Study(
+        config=config,
+        instances=design.instances,
+        training=training.instances if training is not None else (),
+        decisions=decisions.path if decisions is not None else None,
+        journal=Journal(project_home().runs / opened.key, opened, provenance(), home_store()),
+        benchmark=config.instances.label,
+        workers=worker_pool(config.runner),
+        watcher=observer(),
+        note=observer().note,
+        collection_s=decisions.cpu_s if decisions is not None else 0.0,
+    )
+    with model_key(config.generator), study.claim():
         notes = (*design.notes, *(training.notes if training is not None else ()))
         result = _run(study, decisions, notes)
     show_conclusion(config.instances.label, "evolution", evolution_conclusion(result))
@@ -102,9 +101,8 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
     """Run the generations; after each, MLflow and the pages are brought up to date."""
     journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
     nearly_used = set[str]()
-    tracked = EvolutionRun(journal.key)
-    tracked.sync()
-    number = tracked.run_id
+    track_evolution(journal.key)
+    number = mlflow_run(journal.key)
     page = EvolutionPage(label, links(ranking_url(number), run_url(number, EVOLUTION)))
     known = _findings(journal)
     more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
@@ -113,7 +111,7 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
             generation = len(journal.of(Completed))
             named = next_generation.with_options(task_run_name=f"generation {generation}")
             found = named.submit(more).result()
-            tracked.sync()
+            track_evolution(journal.key)
             for state in states:
                 page.generation(state)
                 for limit, used in state.budget_used.items():
@@ -127,7 +125,8 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
             if study.done or found.ended_by is not None:
                 break
     finally:
-        tracked.sync()
+        track_evolution(journal.key)
+        number = mlflow_run(journal.key)
     early = f"The search ended early: {found.ended_by} Raise it and run again to go on."
     notes = (
         *notes,
@@ -140,8 +139,8 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
         key=journal.folder.name,
         decisions=decisions,
         new=_findings(journal) > known,
-        run=TrackedRun.of(EVOLUTION, tracked.run_id),
-        ranking_url=ranking_url(tracked.run_id),
+        run=TrackedRun.of(EVOLUTION, number),
+        ranking_url=ranking_url(number),
     )
 
 

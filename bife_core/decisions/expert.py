@@ -12,7 +12,7 @@ import pyscipopt
 
 from bife_core.decisions.nodes import sharing
 from bife_core.decisions.recorded import Decisions, concatenate
-from bife_core.errors import SolverError
+from bife_core.errors import InterruptedSolveError
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.node import Node
 from bife_core.scip.python_branching import LpBranchrule
@@ -135,7 +135,8 @@ def record_decisions(
     With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others.
     `observe` says whether to record the nodes too.
     A decision between fewer than two candidates says nothing of a rule and is not recorded. Raises `InstanceError` if
-    the instance cannot be read, `SolverError` if SCIP fails or a signal ended the solve before the quota was reached.
+    the instance cannot be read, `SolverError` if SCIP fails, which is an `InterruptedSolveError` if a signal ended the
+    solve before the quota was reached.
     """
     model = read_model(path)
     apply(settings, model)
@@ -145,5 +146,5 @@ def record_decisions(
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
     if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):
-        raise SolverError(f"Collecting decisions from {path.name} was interrupted.")
+        raise InterruptedSolveError(f"Collecting decisions from {path.name} was interrupted.")
     return Recording(concatenate(expert.decisions), status, expert.unscored, tuple(expert.nodes))

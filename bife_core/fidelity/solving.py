@@ -8,7 +8,7 @@ not been. It costs nothing: the root is part of the solve, in the same process, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ _POOLED_S: Final = 0.5
 class Solving:
     """How, where and until when instances are solved for F_HF: the same for all rules of a search.
 
-    `solves` is where solves are kept and found again, and `until_unix_s` the end in seconds since 1970.
+    `solves` is where solves are kept and found again, and `over` says whether the time for them is.
     """
 
     config: HighFidelityConfig
@@ -45,7 +45,7 @@ class Solving:
     pool: Workers
     solves: Store
     note: Note | None = None
-    until_unix_s: float | None = None
+    over: Callable[[], bool] = lambda: False
 
 
 def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
@@ -73,9 +73,7 @@ def solve_each(
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
         settings = SolveSettings(solver=solving.solver, time_limit_s=limit_s, seed=config.seed)
         groups.append([SolveJob(instance=instance, method=method, settings=settings)])
-    return run_solves(
-        groups, solving.solves, solving.pool, note=solving.note, until_unix_s=solving.until_unix_s
-    )
+    return run_solves(groups, solving.solves, solving.pool, note=solving.note, over=solving.over)
 
 
 def misbehaviour(solves: Iterable[Mapping[str, Any]], who: str = "The rule") -> str | None:

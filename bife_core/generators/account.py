@@ -159,19 +159,18 @@ class Account:
 
     A call is counted once, before it goes out, however often the OpenAI client repeats its request after an error. What
     it costs is known when it is answered: tokens and money exceed their limits by the calls under way then at most.
-    Calls are stored in `store` under the key `study`. No call goes out after `until_unix_s`, by which the caller keeps
-    the budget's limit on hours.
+    Calls are stored in `store` under the key `study`. No call goes out once `over` says that no time is left.
     """
 
     store: Store
     study: str
     budget: BudgetConfig = field(default_factory=BudgetConfig)
-    until_unix_s: float | None = None
+    over: Callable[[], bool] = lambda: False
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def check_time(self) -> None:
         """Raise a `BudgetReachedError` when no time is left."""
-        if self.until_unix_s is not None and time.time() >= self.until_unix_s:
+        if self.over():
             raise BudgetReachedError(out_of_time(self.budget))
 
     def begin(self, call: Call, price: Price | None = None) -> Call:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import signal
+import threading
 import traceback
 import weakref
 from abc import ABC, abstractmethod
@@ -12,10 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unpack
 
-from bife_core.errors import BifeError
+from bife_core.errors import BifeError, InterruptedSolveError
 
 FailureKind = Literal["timeout", "died", "error", "closed"]
 """Killed at its limit; gone without an answer; the call itself raised; or the pool was closed, which says nothing
@@ -146,13 +147,15 @@ class InProcess(Workers):
     """Takes the place of a `WorkerPool`: one call at a time, here.
 
     Nothing can be killed at its limit, and nothing is confined: for rules one has read, in a notebook or a debugger.
+    Ctrl-C during a solve, which SCIP takes, is raised as `KeyboardInterrupt` in the main thread all the same.
     """
 
     workers = 1
 
     def __init__(self) -> None:
-        self._one_at_a_time = Lock()
+        self._one_at_a_time = threading.Lock()
         self._closed = False
+        self._interrupts = 0
 
     def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
@@ -168,10 +171,18 @@ class InProcess(Workers):
 
     def _made(self, call: str, arguments: dict[str, Any]) -> Future[Any]:
         promised: Future[Any] = Future()
+        interrupts = self._interrupts
         try:
             with self._one_at_a_time:
+                if self._interrupts > interrupts:  # while it waited
+                    raise InterruptedSolveError
                 # By way of JSON, as to another process: what works here works there.
                 result = json.loads(json.dumps(resolve(call)(**json.loads(json.dumps(arguments)))))
+        except InterruptedSolveError as error:
+            if self._interrupts == interrupts:
+                self._interrupts += 1
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            raise WorkerFailure("closed", f"{call} was interrupted.") from error
         except Exception as error:  # noqa: BLE001 - a worker process would report any too
             reason, detail = describe_exception(error)
             by_machine = isinstance(error, OSError | MemoryError)

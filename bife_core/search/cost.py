@@ -45,7 +45,7 @@ class SearchCost(Value):
     other_s: float = Field(
         0.0, description="Wall seconds in which no rule was written, scored or solved with."
     )
-    wall_s: float = Field(0.0, description="Wall seconds of the run that ended the search.")
+    wall_s: float = Field(0.0, description="Wall seconds that the search ran in the process that ended it.")
     tokens: int = Field(0, description="Tokens of prompts and answers.")
     usd: Decimal | None = Field(None, description="US dollars that they cost; None without prices.")
     curve: tuple[CostPoint, ...] = Field((), description="Best F_HF against what had been spent.")

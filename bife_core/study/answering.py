@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import partial
+from multiprocessing.pool import AsyncResult, ThreadPool
 from threading import Lock
 from typing import Final, cast
 
@@ -56,23 +56,23 @@ class Answering:
         self.ended_by: str | None = None
         self.unwritten: set[str] = set()
         self.limit: int | None = None
+        self.evaluator: Evaluator  # of the present run
         self._search, self._journal = search, journal
         self._asked = self._silence = 0
         self._answered = False  # by the model API, in this process
-        self._lock = Lock()
+        self._lock, self._adding = Lock(), Lock()
 
     def answers(
         self,
         requests: Sequence[Request],
-        evaluator: Evaluator,
-        threads: Executor,
+        threads: ThreadPool,
         progress: Callable[[int, int], object],
     ) -> tuple[Answer, ...]:
         """Return the answers in the order of the requests; `progress` is called with how many there are, of how many.
 
         Raises `GeneratorError` if no further rule can be written until a person changes something.
         """
-        self._evaluator, self._heard = evaluator, False
+        self._heard = False
         self._past = Past(
             samples=self._search.samples,
             scores={entry.id: entry.score for entry in self._journal.of(Scored)},
@@ -85,16 +85,13 @@ class Answering:
         ):
             with suppress(OutOfTimeError):  # which the threads find too, and end the search by
                 self._reference()  # now, so that a failure is not met once by each thread
-        pending = [threads.submit(self._answer, one) if self._may_be_asked(one) else None for one in requests]
+        pending = [
+            threads.apply_async(self._outcome, [one]) if self._may_be_asked(one) else None for one in requests
+        ]
         results: list[Answer | NoDraftError] = []
-        try:
-            for request, future in zip(requests, pending, strict=True):
-                results.append(self._result(request, future))
-                progress(len(results), len(requests))
-        finally:
-            for future in pending:
-                if future is not None:
-                    future.cancel()
+        for request, future in zip(requests, pending, strict=True):
+            results.append(self._result(request, future))
+            progress(len(results), len(requests))
         # The others were waited for all the same: what they cost must not be lost.
         stop = next((error for error in results if isinstance(error, DraftingStoppedError)), None)
         stop = stop or self._outage([error for error in results if isinstance(error, UnansweredError)])
@@ -105,6 +102,11 @@ class Answering:
             for request, result in zip(requests, results, strict=True)
         )
 
+    def stop(self) -> None:
+        """Let the threads begin and store nothing more, for they are not waited for."""
+        with self._adding:
+            self.evaluator.stopped.set()
+
     def _may_be_asked(self, request: Request) -> bool:
         """Whether no limit of the budget keeps a request from being answered, as one is that was answered before."""
         sampled = isinstance(request, SampleRequest) and request.source is None
@@ -114,18 +116,21 @@ class Answering:
         if sampled and self.limit is not None and self._asked > self.limit:
             why = f"The run was asked for no more than {self.limit:,} samples in all."
             self.ended_by = self.ended_by or why
-        budget = self._evaluator.account.budget
+        budget = self.evaluator.account.budget
         self.ended_by = self.ended_by or reached(budget, Spending(), self.cost.solver_s)
         return self.ended_by is None
 
-    def _result(self, request: Request, future: Future[Answer] | None) -> Answer | NoDraftError:
+    def _result(
+        self, request: Request, future: AsyncResult[Answer | BaseException] | None
+    ) -> Answer | NoDraftError:
         """Wait for an answer and count what it cost; return why a draft has none now."""
         if future is None:
             return self._not_written(request)
         try:
-            answer = future.result()
+            if isinstance(answer := future.get(), BaseException):
+                raise answer
         except OutOfTimeError:
-            self.ended_by = self.ended_by or out_of_time(self._evaluator.account.budget)
+            self.ended_by = self.ended_by or out_of_time(self.evaluator.account.budget)
             return Answer(id=request.id, failure=self.ended_by)
         except (DraftingStoppedError, BudgetReachedError, UnansweredError) as error:
             if error.draft is not None and error.draft.attempts:
@@ -151,8 +156,15 @@ class Answering:
         self._count(request)
         return answer
 
+    def _outcome(self, request: Request) -> Answer | BaseException:
+        """Return the answer, or what to raise where it is waited for: a thread of a pool passes exits on to nobody."""
+        try:
+            return self._answer(request)
+        except BaseException as error:  # noqa: BLE001
+            return error
+
     def _answer(self, request: Request) -> Answer:
-        evaluator, name = self._evaluator, request.id
+        evaluator, name = self.evaluator, request.id
         match request:
             case ReflectionRequest():
                 draft = self._draft(request)
@@ -185,9 +197,9 @@ class Answering:
         """Return what was written for a request, or have it written."""
         entry, score = self._journal.find(Drafted, request.id), None
         if entry is None:
-            draft, score = self._evaluator.write(request, self._past)
+            draft, score = self.evaluator.write(request, self._past)
             self._heard |= any(not attempt.recorded for attempt in draft.attempts)
-            entry = self._journal.add(Drafted(request=request, draft=draft))
+            entry = self._add(Drafted(request=request, draft=draft))
         elif entry.request != request:
             raise JournalError(
                 f"The journal in {self._journal.folder} has an answer to another request {request.id} than this search "
@@ -200,11 +212,18 @@ class Answering:
     def _reference(self) -> Reference:
         """Return RPB's solves of the design instances, made before the first rule is evaluated in the solver."""
         with self._lock:
-            return self._once(Referred, "", lambda: Referred(reference=self._evaluator.refer())).reference
+            return self._once(Referred, "", lambda: Referred(reference=self.evaluator.refer())).reference
 
     def _once(self, kind: type[EntryType], subject: str, make: Callable[[], EntryType]) -> EntryType:
         """Return the stored event of a kind on a subject, or make one and store it."""
-        return self._journal.find(kind, subject) or self._journal.add(make())
+        return self._journal.find(kind, subject) or self._add(make())
+
+    def _add(self, entry: EntryType) -> EntryType:
+        """Store an event, unless the run was stopped meanwhile: another one may be under way."""
+        with self._adding:
+            if self.evaluator.stopped.is_set():
+                raise OutOfTimeError("The run of the study was stopped.")
+            return self._journal.add(entry)
 
     def _outage(self, errors: Sequence[UnansweredError]) -> DraftingStoppedError | None:
         """Return why the search must stop if the model API does not answer any more, or never did in this process.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Final
 
+from bife_core.errors import BifeError
 from bife_core.generators import Spending
 from bife_core.generators.account import used_shares
 from bife_core.scip.solving import SolveResult, contradictions
@@ -25,15 +25,16 @@ from bife_core.search import (
     TrialRequest,
 )
 from bife_core.search.config import SearchConfig
-from bife_core.store import StoreError
 from bife_core.study import files
 from bife_core.study.answering import Answering
 from bife_core.study.evaluator import Evaluator
-from bife_core.study.journal import Completed, Ended, Finalised, Journal, Stopped
+from bife_core.study.journal import Completed, Ended, Finalised, Journal
 from bife_core.values import Value
 
 CONCURRENT_WORK: Final = 16
 """Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""
+
+INTERRUPTED: Final = "Interrupted by a person; the next run of the study goes on."
 
 _ACTIVITIES: Final = {
     ReflectionRequest: "writing {} reflections",
@@ -61,7 +62,7 @@ class Evolution(Value):
     ended_by : str or None
         Which limit of the budget ended the search before its last sample, as a sentence.
     seconds : float
-        Wall seconds of this run of it.
+        Wall seconds that the search ran in this process.
     mismatches, notes : tuple of str
         Sentences on instances of which two rules proved different things, and on what scores leave out.
     """
@@ -89,10 +90,12 @@ class EvolutionState(GenerationSummary):
 
     Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
     none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent, and `budget_used` says which
-    share of each limit of the budget is used.
+    share of each limit of the budget is used. All is as it was when the generation ended; an earlier run had completed
+    one that is `replayed`.
     """
 
     budget: int
+    replayed: bool = False
     eliminated: int = 0
     last_failure: str | None = None
     spending: Spending
@@ -106,7 +109,8 @@ class EvolutionState(GenerationSummary):
     def sentence(self) -> str:
         """How far the search is, in short."""
         best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
-        return f"Generation {self.generation}: {self.samples_total} of {self.budget} rules sampled{best}"
+        earlier = " (earlier run)" if self.replayed else ""
+        return f"Generation {self.generation}{earlier}: {self.samples_total} of {self.budget} rules sampled{best}"
 
 
 class Watcher:
@@ -136,7 +140,7 @@ class Engine:
         cost = SearchCost(search=config.method, collection_s=collection_s)
         self._answering = Answering(search, journal, cost)
         self._reported = 0
-        self._began_s, self._busy_s = time.monotonic(), 0.0
+        self._before_s, self._busy_s = journal.elapsed_s, 0.0
 
     def run(
         self,
@@ -152,28 +156,42 @@ class Engine:
         Raises `GeneratorError` if no further rule can be written until a person changes something.
         """
         self._evaluator, self._watcher, self._on_generation = evaluator, watcher, on_generation
-        self._answering.limit, self.paused = limit, False
-        if self._journal.end(self._budget) is None:
-            self._journal.start()
+        self._answering.evaluator, self._answering.limit, self.paused = evaluator, limit, False
+        self._threads = ThreadPool(CONCURRENT_WORK)
         try:
-            with ThreadPoolExecutor(CONCURRENT_WORK) as self._threads:
-                self._go_on(generations)
-        except Exception as error:
-            with suppress(OSError, StoreError):  # a full disk may be the reason
-                self._journal.add(Stopped(reason=str(error) or type(error).__name__))
+            if self._journal.end(self._budget) is None:
+                self._journal.start()
+            self._go_on(generations)
+            return self._outcome()
+        except BaseException as error:
+            self._stop(error)
             raise
-        return self._outcome()
+        finally:
+            self._threads.terminate()
+
+    def _stop(self, error: BaseException) -> None:
+        """Store why the run ends; but for a person, who waits, what the threads are at is completed first."""
+        by_person, reason = not isinstance(error, Exception), str(error) or type(error).__name__
+        if by_person:
+            self._answering.stop()
+            reason = INTERRUPTED
+        else:
+            self._threads.terminate()
+            self._threads.join()
+        if self._journal.started:
+            with suppress(OSError, BifeError):  # a full disk may be the reason
+                self._journal.stop(reason, by_person=by_person)
 
     def _go_on(self, generations: int | None) -> None:
         new, answering = 0, self._answering
         requests = self._search.ask()
         while requests:
-            asked_s = time.monotonic()
+            asked_s = self._journal.elapsed_s
             for kind, activity in _ACTIVITIES.items():
                 if count := sum(isinstance(request, kind) for request in requests):
                     self._watcher.activity(activity.format(count, instances=len(self._evaluator.design)))
-            answers = answering.answers(requests, self._evaluator, self._threads, self._watcher.progress)
-            self._busy_s += time.monotonic() - asked_s
+            answers = answering.answers(requests, self._threads, self._watcher.progress)
+            self._busy_s += self._journal.elapsed_s - asked_s
             if answering.unwritten.issuperset(request.id for request in requests):
                 return
             self._search.tell(answers)
@@ -193,16 +211,16 @@ class Engine:
         waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
         waiting |= {request.sample or "" for request in requests if isinstance(request, TrialRequest)}
         self._finalise(sample for sample in self._search.samples if sample.id not in waiting)
-        last = self._journal.find(Completed)
-        stored = -1 if last is None else last.summary.generation
+        stored = {entry.summary.generation: entry for entry in self._journal.of(Completed)}
         new = 0
         for summary in self._search.summaries[self._reported :]:
             self._reported += 1
-            if summary.generation > stored:
+            known = stored.get(summary.generation)
+            if known is None:
                 files.write_samples(self._journal.folder, self._search.samples)
-                self._journal.add(self._completion(summary))
                 new += 1
-            self._on_generation(self._state(summary))
+            entry = known or self._journal.add(self._completion(summary))
+            self._on_generation(self._state(entry, replayed=known is not None))
         return new
 
     def _finalise(self, samples: Iterable[Sample]) -> None:
@@ -213,34 +231,31 @@ class Engine:
 
     def _completion(self, summary: GenerationSummary) -> Completed:
         solved = [sample.f_hf for sample in self._search.samples if sample.f_hf is not None]
+        account, solver_s = self._evaluator.account, self._answering.cost.solver_s
+        spending, elapsed_s = account.spending(), self._journal.elapsed_s
         return Completed(
             summary=summary,
-            spending=self._evaluator.account.spending(),
+            spending=spending,
             mean_f_hf=sum(solved) / len(solved) if solved else None,
             solved=len(solved),
             solve_cpu_s=sum(score.cpu_s for score in self._answering.solves.values()),
-            budget_used=self._budget_used,
+            budget_used=used_shares(account.budget, spending, solver_s, elapsed_s),
         )
 
-    @property
-    def _budget_used(self) -> dict[str, float]:
-        account, solver_s = self._evaluator.account, self._answering.cost.solver_s
-        return used_shares(account.budget, account.spending(), solver_s, self._journal.elapsed_s)
-
-    def _state(self, summary: GenerationSummary) -> EvolutionState:
-        samples, elapsed_s = self._search.samples, self._journal.elapsed_s
-        left = max(self._budget - summary.samples_total, 0)
+    def _state(self, entry: Completed, *, replayed: bool) -> EvolutionState:
+        samples, sampled = self._search.samples, entry.summary.samples_total
         return EvolutionState(
-            **dict(summary),
+            **dict(entry.summary),
+            replayed=replayed,
             budget=self._budget,
             eliminated=sum(sample.eliminated is not None for sample in samples),
             last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
-            spending=self._evaluator.account.spending(),
-            elapsed_s=elapsed_s,
-            remaining_s=elapsed_s * left / max(summary.samples_total, 1),
+            spending=entry.spending,
+            elapsed_s=entry.elapsed_s,
+            remaining_s=entry.elapsed_s * max(self._budget - sampled, 0) / max(sampled, 1),
             rules=samples,
             curve=self._answering.cost.curve,
-            budget_used=self._budget_used,
+            budget_used=entry.budget_used,
         )
 
     def _outcome(self) -> Evolution:
@@ -250,7 +265,7 @@ class Engine:
         samples = tuple(sample for sample in self._search.samples if sample.id not in answering.unwritten)
         best, ended = self._search.best, self._journal.end(self._budget)
         summaries = self._search.summaries[: max(self._reported, 1)]
-        wall_s, spending = time.monotonic() - self._began_s, self._evaluator.account.spending()
+        wall_s, spending = self._journal.elapsed_s - self._before_s, self._evaluator.account.spending()
         # The cost on record is that of the run which ended the search, not of one that only found it ended.
         cost = ended.cost if ended is not None else answering.cost
         if not self.paused:

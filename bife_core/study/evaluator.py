@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 from bife_core.benchmarks.base import Instance
@@ -46,7 +47,7 @@ class Evaluator:
 
     `account` has the calls to a model API and what they may cost, `design` is what F_HF is measured on, `training` what
     trials solve, `decisions` is None where the search goes without F_LF, and `folder` is the study's. Solves raise
-    `OutOfTimeError` if some are left when the time of the budget is up.
+    `OutOfTimeError` if some are left when the time of the budget is up. Once `stopped`, no further piece is begun.
     """
 
     config: PipelineConfig
@@ -58,6 +59,7 @@ class Evaluator:
     folder: Path
     design: Sequence[Instance]
     training: Sequence[Instance] = ()
+    stopped: Event = field(default_factory=Event)
 
     def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
@@ -145,10 +147,13 @@ def write_draft(
     began = time.perf_counter()
     try:
         draft, score = generator.generate(request, context), None
+        seconds = time.perf_counter() - began
         if check is not None and isinstance(generator, Repairing) and draft.unanswered is None:
             score = check(draft)
             if score.failure is not None:
+                began = time.perf_counter()
                 second = generator.repair(request, context, draft, score.failure)
+                seconds += time.perf_counter() - began
                 # A server that does not take the longer conversation leaves the first answer as it was.
                 if second is not None and second.unanswered != "refused":
                     draft, score = second, None
@@ -158,8 +163,8 @@ def write_draft(
     except GeneratorError as error:
         raise DraftingStoppedError(str(error)) from error
     draft = _with_all_calls(draft, account)
-    # Calls read back from the store took their time in an earlier run.
-    seconds = max(time.perf_counter() - began, sum(attempt.seconds for attempt in draft.attempts))
+    # Calls have their own time, in an earlier run too; here they may have waited for each other.
+    seconds = sum(attempt.seconds for attempt in draft.attempts) or seconds
     draft = draft.model_copy(update={"seconds": seconds})
     if draft.unanswered is not None:
         raise UnansweredError(draft.failure or "The model API gave no answer.", draft)

@@ -7,7 +7,8 @@ for a subscriber, such as MLflow, to learn what happened. They are rows of the s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -32,7 +33,7 @@ from bife_core.search import (
     TrialRequest,
     WrittenRequest,
 )
-from bife_core.store import Store, StudyRow
+from bife_core.store import ClaimTimeoutError, Store, StudyRow
 from bife_core.values import Value, describe
 
 _NOT_READ: Final = "The process ended before it read the answer; the next start of the search does."
@@ -43,7 +44,10 @@ class JournalError(BifeError):
 
 
 class Entry(Value):
-    """What every event says: when it was stored, and for how many wall seconds the search had run over all starts."""
+    """What every event says: when it was stored, and for how many wall seconds the search had run over all starts.
+
+    Of a start the seconds until its `Ended` or `Stopped` count, and what a machine sleeps meanwhile does not.
+    """
 
     at_unix_s: float = 0.0
     elapsed_s: float = 0.0
@@ -201,6 +205,11 @@ def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[Any
             ) from error
 
 
+def claim_on(study: str) -> str:
+    """Return the name of the claim on an evolution, which whoever adds to its events must hold."""
+    return f"study {study}"
+
+
 _open: WeakSet[Journal] = WeakSet()
 
 
@@ -239,11 +248,14 @@ class Journal:
         self._lock = Lock()
         self._entries: list[AnyEntry] = []
         self._latest: dict[tuple[type[Entry], str], Entry] = {}
-        self._before_s, self._began_s, self._started = 0.0, time.monotonic(), False
+        self._before_s = 0.0
+        self._began_s: float | None = None
         self.store.open_study(self.key, "evolution", opened.name)
         self.refresh()
         if not self._entries:
-            self.add(opened)
+            with self.store.claim(claim_on(self.key)):
+                if not self.refresh():
+                    self.add(opened)
         _open.add(self)
 
     @property
@@ -271,7 +283,13 @@ class Journal:
     @property
     def elapsed_s(self) -> float:
         """Wall seconds the search has run, over all its starts; a kill loses those since the last entry."""
-        return self._before_s + time.monotonic() - self._began_s
+        began_s = self._began_s
+        return self._before_s + (0.0 if began_s is None else time.monotonic() - began_s)
+
+    @property
+    def started(self) -> bool:
+        """Whether this process has taken the search up, and not ended or stopped it since."""
+        return self._began_s is not None
 
     def refresh(self) -> bool:
         """Read what other processes have added, and say whether they have; for the holder of the study's claim."""
@@ -279,13 +297,16 @@ class Journal:
             new = [entry for entry, _ in read_journal(self.store, self.key, after=len(self._entries))]
             if new:
                 self._enter(*new)
-                self._before_s, self._began_s = new[-1].elapsed_s, time.monotonic()
-                self._started = False
+                self._before_s, self._began_s = new[-1].elapsed_s, None
         return bool(new)
 
+    def halt(self) -> None:
+        """Stop the clock, as the end of a start does."""
+        self._before_s, self._began_s = self.elapsed_s, None
+
     def start(self) -> None:
-        """Store that this process takes the search up, unless it did and has not ended or stopped it since."""
-        if not self._started:
+        """Store that this process takes the search up, unless it is `started`; the clock runs from then on."""
+        if not self.started:
             self.add(Started(provenance=self._provenance))
 
     def add(self, entry: EntryType) -> EntryType:
@@ -294,8 +315,10 @@ class Journal:
             timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
             self.store.append(self.key, str(timed.model_dump()["kind"]), timed.model_dump(mode="json"))
             self._enter(cast(AnyEntry, timed))
-            if isinstance(timed, Started | Ended | Stopped):
-                self._started = isinstance(timed, Started)
+            if isinstance(timed, Ended | Stopped):
+                self.halt()
+            if isinstance(timed, Started):
+                self._began_s = time.monotonic()
         return timed
 
     def _enter(self, *entries: AnyEntry) -> None:
@@ -344,11 +367,12 @@ def _unanswered(calls: Sequence[Call], samples: Mapping[str, Sample], origin: st
     )
 
 
-def stop_journals(reason: str) -> None:
-    """Write into all journals of this process whose search is under way that a person stops it."""
-    for journal in list(_open):
-        if journal._started:
-            journal.stop(reason, by_person=True)
+def stop_journals(reason: str) -> list[str]:
+    """Write into all journals of this process whose search is under way that a person stops it; return their keys."""
+    stopped = [journal for journal in _open if journal.started]
+    for journal in stopped:
+        journal.stop(reason, by_person=True)
+    return [journal.key for journal in stopped]
 
 
 def left_open(row: StudyRow) -> bool:
@@ -362,16 +386,19 @@ def close_left(
     reason: str,
     *,
     by_person: bool = False,
-    whose: Callable[[Mapping[str, str]], bool] = lambda _: True,
+    provenance: Mapping[str, str] | None = None,
 ) -> bool:
-    """Stop a search that no process is at any more, and say whether that was needed; for the holder of its claim.
+    """Stop a search that no process is at any more, and say whether that was needed.
 
-    It is left alone unless `whose` is true of the provenance of the process that was at it last.
+    It is left alone unless the process that was at it last gave all of the `provenance`.
     """
-    entries = [entry for entry, _ in read_journal(store, folder.name)]
-    if not entries or not isinstance(entries[0], Opened) or isinstance(entries[-1], Ended | Stopped):
-        return False
-    if not whose(next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})):
-        return False
-    Journal(folder, entries[0], store=store).stop(reason, by_person=by_person)
-    return True
+    with suppress(ClaimTimeoutError), store.claim(claim_on(folder.name), timeout_s=0.0):
+        entries = [entry for entry, _ in read_journal(store, folder.name)]
+        if not entries or not isinstance(entries[0], Opened) or isinstance(entries[-1], Ended | Stopped):
+            return False
+        last = next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})
+        if not (provenance or {}).items() <= last.items():
+            return False
+        Journal(folder, entries[0], store=store).stop(reason, by_person=by_person)
+        return True
+    return False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
@@ -27,13 +28,13 @@ from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
-from bife_core.store import Store
+from bife_core.store import ClaimTimeoutError, Store
 from bife_core.study.archive import archived
 from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
 from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
-from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened
+from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened, claim_on
 from bife_core.study.prompt_context import ContextBuilder
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Study:
     collection_s: float = 0.0
     _engine: Engine | None = field(default=None, init=False)
     _last: Evolution | None = field(default=None, init=False)
+    _alone: Lock = field(default_factory=Lock, init=False)
+    _claimed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._context = ContextBuilder(self.benchmark, self.instances, self.decisions, self.config)
@@ -89,6 +92,7 @@ class Study:
         """Run the search from where it stands; run one that is over with `samples` to extend it.
 
         A run that is interrupted anywhere, by kill -9 too, is continued by the next call, in this process or another.
+        Ctrl-C (an interrupt in a notebook) drops what is under way and is raised as `KeyboardInterrupt` within seconds.
 
         Parameters
         ----------
@@ -105,9 +109,7 @@ class Study:
         """
         if any(number is not None and number < 1 for number in (samples, generations)):
             raise ConfigError("samples and generations of a run were expected to be 1 or more.")
-        with self.journal.store.claim(f"study {self.journal.key}"), ExitStack() as opened:
-            if self.journal.refresh():
-                self._engine = None
+        with self._alone, self.claim(), ExitStack() as opened:
             self.journal.store.serve(marks([*self.instances, *self.training]), "design")
             limit = self._extend(samples)
             watcher = self.watcher or Watcher()
@@ -122,6 +124,34 @@ class Study:
             # One that paused goes on where it is; after anything else the events say where that is.
             self._engine = engine if engine.paused else None
             return self._last
+
+    @contextmanager
+    def claim(self) -> Iterator[None]:
+        """Keep all other processes from this study; `run` does, and inside this context several runs are one.
+
+        It waits while another process is at the study. A search that is under way at the end pauses.
+        """
+        if self._claimed:
+            yield
+            return
+        journal, name = self.journal, claim_on(self.journal.key)
+        with ExitStack() as held:
+            try:
+                held.enter_context(journal.store.claim(name, timeout_s=0.0))
+            except ClaimTimeoutError:
+                tell = self.note or warnings.warn
+                tell(f"Another process is at the {name}; this one waits for it and then uses its results.")
+                held.enter_context(journal.store.claim(name))
+            held.callback(journal.halt)
+            if journal.refresh():
+                self._engine = None
+            self._claimed = True
+            try:
+                yield
+            finally:
+                self._claimed = False
+            if journal.started:
+                journal.stop("Paused; the next run goes on.", by_person=True)
 
     @property
     def done(self) -> bool:
@@ -188,19 +218,23 @@ class Study:
         if not isinstance(workers, Workers):
             workers = WorkerPool(workers)
             opened.callback(workers.close)
-        hours = config.budget.hours
-        until = None if hours is None else time.time() + 3600.0 * hours - journal.elapsed_s
-        account = Account(journal.store, journal.key, config.budget, until)
+        hours, stopped = config.budget.hours, Event()
+
+        def over() -> bool:
+            return stopped.is_set() or (hours is not None and journal.elapsed_s >= 3600.0 * hours)
+
+        account = Account(journal.store, journal.key, config.budget, over)
         return Evaluator(
             config=config,
             context=self._context,
             generator=self.generator or open_generator(config.generator, account),
             account=account,
-            solving=Solving(config.high, config.solver, workers, journal.store, self.note, until),
+            solving=Solving(config.high, config.solver, workers, journal.store, self.note, over),
             decisions=self.decisions,
             folder=journal.folder,
             design=self.instances,
             training=self.training,
+            stopped=stopped,
         )
 
     def _extend(self, samples: int | None) -> int | None:

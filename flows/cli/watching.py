@@ -67,9 +67,10 @@ class Display(Observer):
             self._say(f"{self._step}: {done} of {total}")
 
     def generation(self, state: EvolutionState) -> None:
-        """Print where the search stands."""
-        self._say(f"generation {state.generation}: {generation_text(state)}")
-        if state.last_failure is not None:
+        """Print where the search stands, or stood when an earlier run completed the generation."""
+        earlier = " (earlier run)" if state.replayed else ""
+        self._say(f"generation {state.generation}{earlier}: {generation_text(state)}")
+        if state.last_failure is not None and not state.replayed:
             self._say(f"last failure: {' '.join(state.last_failure.split())}")
 
     def note(self, text: str) -> None:
@@ -97,6 +98,6 @@ def generation_text(state: EvolutionState) -> str:
         "tokens": f"{spent.tokens:,}" if spent.tokens else None,
         "cost": None if spent.cost_usd is None else f"${spent.cost_usd:.2f}",
         "time": duration(state.elapsed_s),
-        "left": duration(state.remaining_s) if state.remaining_s > 0 else None,
+        "left": duration(state.remaining_s) if state.remaining_s > 0 and not state.replayed else None,
     }
     return ", ".join(f"{name} {text}" for name, text in facts.items() if text is not None)

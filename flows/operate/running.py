@@ -19,7 +19,7 @@ from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.conduct import require_room
 from tasks.stores import Observer, home_store, observing
-from tasks.tracking import synchronise_open
+from tasks.tracking import track_evolution
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,10 +50,12 @@ def start_embedded_api() -> None:
 
 def report_interruption(reason: str) -> None:
     """Report to MLflow and Prefect why this process is being stopped; what cannot be reached is left as it is."""
+    stopped: list[str] = []
     with suppress(OSError, StoreError):
-        stop_journals(reason)
+        stopped = stop_journals(reason)
     if get_current_settings().api.url is not None:  # else the embedded API has not been started yet
         with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
             cancel_own(client, reason)
     with suppress(BifeError):
-        synchronise_open()
+        for study in stopped:
+            track_evolution(study)

@@ -14,13 +14,12 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
-from weakref import WeakSet
 
 from mlflow.exceptions import MlflowException
 
 from bife_core.errors import BifeError
 from bife_core.store import ClaimTimeoutError, StudyRow
-from bife_core.study.journal import AnyEntry, close_left, left_open, read_journal
+from bife_core.study.journal import AnyEntry, claim_on, close_left, left_open, read_journal
 from bife_core.wording import counted
 from tasks.home import project_home
 from tasks.stores import home_store, observer
@@ -59,54 +58,33 @@ class Outage:
 
 
 outage = Outage()
-_open: WeakSet[EvolutionRun] = WeakSet()
+_writing = threading.Lock()
 
 
-class EvolutionRun:
-    """Keeps the run of an evolution in MLflow up to date; an MLflow that fails stops no search.
+def track_evolution(study: str, *, now: bool = False) -> str:
+    """Write the events of an evolution that MLflow lacks; return why that was not possible; `now` asks it in any case.
 
-    Only the process that holds the evolution's claim may use it. `run_id` is the parent run, empty until MLflow has
-    been reached.
+    Only the process that holds the evolution's claim may do so. An MLflow that fails stops no search.
     """
-
-    def __init__(self, study: str) -> None:
-        self.study, self.run_id = study, ""
-        self._writer: EvolutionWriter | None = None
-        self._read = 0
-        self._lock = threading.RLock()
-        _open.add(self)
-
-    def sync(self, *, now: bool = False) -> str:
-        """Write the events that MLflow lacks, and return why that was not possible; `now` asks it in any case."""
-        with self._lock:
-            events = list(read_journal(home_store(), self.study, self._read))
-            if not events:
-                return ""
-            if _cursor(self.study) is None:
-                home_store().set_cursor(_subscriber(), self.study, 0)
-            return outage.reach(partial(self._write, events), now=now)
-
-    def _write(self, events: list[tuple[AnyEntry, int]]) -> None:
-        # A write that fails may have arrived in part: the next one begins anew and looks up what is there.
-        writer, self._writer = self._writer, None
-        written, self._read = self._read, 0
-        if writer is None:
-            writer = EvolutionWriter(events[0][0])
-            seq, run_id = _cursor(self.study) or (0, "")
-            # The cursor of a run that was deleted, or that MLflow lost, is of no use for another.
-            self.run_id, written = writer.run_id, seq if run_id == writer.run_id else 0
-        refused = writer.write(events, written)
-        if refused:
-            observer().note(refused)
-        self._writer, self._read = writer, events[-1][1]
-        home_store().set_cursor(_subscriber(), self.study, self._read, self.run_id)
+    with _writing:
+        events = list(read_journal(home_store(), study))
+        cursor = _cursor(study)
+        if cursor is None:
+            home_store().set_cursor(_subscriber(), study, 0)
+        if not events or (cursor is not None and cursor[0] == events[-1][1]):
+            return ""
+        return outage.reach(partial(_write_evolution, study, events), now=now)
 
 
-def synchronise_open() -> None:
-    """Write what MLflow lacks of the evolutions that this process works on, as before it is stopped."""
-    for run in list(_open):
-        with suppress(BifeError):
-            run.sync()
+def _write_evolution(study: str, events: list[tuple[AnyEntry, int]]) -> None:
+    # A write that failed may have arrived in part: each looks up what is there.
+    writer = EvolutionWriter(events[0][0])
+    seq, run_id = _cursor(study) or (0, "")
+    # The cursor of a run that was deleted, or that MLflow lost, is of no use for another.
+    refused = writer.write(events, seq if run_id == writer.run_id else 0)
+    if refused:
+        observer().note(refused)
+    home_store().set_cursor(_subscriber(), study, events[-1][1], writer.run_id)
 
 
 def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
@@ -157,19 +135,20 @@ def _close(row: StudyRow, reason: str, by_person: bool = False, of: str | None =
     """Write into an evolution that no process works on that it stopped, with the calls no event reports."""
     if not left_open(row):
         return False
-    with suppress(BifeError), home_store().claim(_claim(row), timeout_s=0.0):
+    with suppress(BifeError):
+        own = {} if of is None else {provenance.WHOLE_RUN: of}
         folder = project_home().runs / row.key
-        own = (lambda _: True) if of is None else (lambda tags: tags.get(provenance.WHOLE_RUN) == of)
-        return close_left(home_store(), folder, reason, by_person=by_person, whose=own)
+        return close_left(home_store(), folder, reason, by_person=by_person, provenance=own)
     return False
 
 
 def _sync(row: StudyRow, *, now: bool) -> str:
     """Synchronise a study unless a process works on it, which does so itself; return why MLflow lacks some of it."""
     try:
-        with home_store().claim(_claim(row), timeout_s=0.0):
-            if row.kind == "evolution":
-                return EvolutionRun(row.key).sync(now=now)
+        evolution = row.kind == "evolution"
+        with home_store().claim(claim_on(row.key) if evolution else f"record {row.key}", timeout_s=0.0):
+            if evolution:
+                return track_evolution(row.key, now=now)
             record = read_record(row.key)
             return outage.reach(partial(_write_record, row.key, record), now=now) if record else ""
     except ClaimTimeoutError:
@@ -224,7 +203,3 @@ def _cursor(study: str) -> tuple[int, str] | None:
 
 def _subscriber() -> str:
     return f"mlflow {tracking_uri()}"
-
-
-def _claim(row: StudyRow) -> str:
-    return f"evolution {row.key}" if row.kind == "evolution" else f"record {row.key}"

@@ -245,9 +245,6 @@ class EvolutionWriter:
         store.log_texts(run_id, child.texts)
         if child.status != "RUNNING":
             store.client().set_terminated(run_id, child.status, child.end_ms)
-        if child.status in _ENDED:
-            # Nothing more is written to it; only its name is kept.
-            self._children[name] = _Child(tags={}, status=child.status)
 
     def _write_parent(self, news: _News, time_ms: int) -> None:
         run_id, client = self.run_id, store.client()

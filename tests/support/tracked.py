@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.stores import Observer
-from tasks.tracking import EvolutionRun, store
+from tasks.tracking import mlflow_run, store, track_evolution
 from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}
@@ -20,8 +20,22 @@ class Ear(Observer):
         self.heard.append(text)
 
 
+class Projection:
+    """An evolution in MLflow."""
+
+    def __init__(self, study):
+        self.study = study
+
+    @property
+    def run_id(self):
+        return mlflow_run(self.study)
+
+    def sync(self, *, now=False):
+        return track_evolution(self.study, now=now)
+
+
 def synced(folder):
-    projection = EvolutionRun(folder.name)
+    projection = Projection(folder.name)
     assert not projection.sync()
     return projection
 

@@ -8,7 +8,7 @@ import pytest
 from tasks.home import project_home
 from tasks.overview import Waiting, gather
 from tasks.stores import home_store
-from tasks.tracking import EvolutionRun
+from tasks.tracking import track_evolution
 from tasks.tracking.store import TrackingError, client
 from tests.support import journals
 from tests.support.challenging import made_champion
@@ -80,7 +80,7 @@ def test_what_mlflow_lacks_is_counted_until_it_is_written(own_home):
     assert gather().lacking == ()
     journals.add_generation(journal, 1)
     assert gather().lacking == (("late bife seed 0", 1),)
-    EvolutionRun(journal.key).sync()
+    track_evolution(journal.key)
     assert gather().lacking == ()
 
 

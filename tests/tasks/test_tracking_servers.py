@@ -24,28 +24,27 @@ from tasks.home import prepare_environment, project_home
 prepare_environment()
 from tasks.stores import home_store
 from tasks import tracking
-from tasks.tracking import GONE, EvolutionRun, Record, synchronise, track_record
+from tasks.tracking import GONE, Record, synchronise, track_evolution, track_record
 from tests.support import journals
 from tests.support.programs import environment, program
 
 tracking.RETRY_S = 0.5
 folder = project_home().runs / "outage"
 journal = journals.opened("outage", folder)
-projection = EvolutionRun(folder.name)
 written = 0
 for line in sys.stdin:
     if line == "generation\\n":
         journals.add_sample(journal, f"g{written:02d}-c00", f_lf=0.5, attempts=(journals.attempt(answer="a rule"),))
         written += 1
         journals.add_generation(journal, written)
-        projection.sync()
+        track_evolution(folder.name)
     elif line == "stage\\n":
         stage = Record(experiment="bife-evaluation", key="stage", name="a stage", params={"a": 1},
                       metrics={"ratio": 0.5}, tags={"kind": "evaluation"})
         print("stage", track_record(project_home().runs / "evaluation-stage", stage) or "kept", flush=True)
     elif line == "end\\n":
         journals.add_end(journal)
-        projection.sync()
+        track_evolution(folder.name)
     with home_store().claim("evolution outage"):
         left = synchronise(GONE)
     print(left or "all delivered", flush=True)

@@ -12,14 +12,14 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from bife_core.generators.account import Account
-from bife_core.study.journal import Finalised
+from bife_core.study.journal import Finalised, claim_on
 from tasks.stores import home_store, observing
-from tasks.tracking import GONE, EvolutionRun, store, synchronise, traces as tracing, track
+from tasks.tracking import GONE, store, synchronise, traces as tracing, track
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
 from tests.support.stored import is_open
-from tests.support.tracked import BROKEN, GOOD, Ear, children, parent, points, synced, traces
+from tests.support.tracked import BROKEN, GOOD, Ear, Projection, children, parent, points, synced, traces
 
 _seconds = itertools.count()
 
@@ -84,8 +84,8 @@ def broken_store(home):
 
 def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folder, home, no_patience):
     synchronise(GONE)  # of other tests
-    ear, evolution = Ear(), EvolutionRun(folder.name)
-    with observing(ear), home_store().claim(f"evolution {folder.name}"):
+    ear, evolution = Ear(), Projection(folder.name)
+    with observing(ear), home_store().claim(claim_on(folder.name)):
         with broken_store(home):
             add_sample(journal, **GOOD)
             for _ in range(3):
@@ -109,7 +109,7 @@ def test_what_a_killed_process_left_is_written_by_the_next_one(journal, folder, 
     journals.add_search(journal, 3)
     add_end(journal)
     with broken_store(home):
-        assert EvolutionRun(folder.name).sync()
+        assert Projection(folder.name).sync()
         assert synchronise(GONE).startswith("MLflow lacks records of 1 run: MLflow at sqlite:///")
     assert synchronise(GONE) == ""
     again = synced(folder)
@@ -122,7 +122,7 @@ def test_what_a_killed_process_left_is_written_by_the_next_one(journal, folder, 
 def test_a_store_that_is_away_is_not_asked_at_each_look(journal, folder, monkeypatch):
     asked = []
     monkeypatch.setattr(store, "open_run", lambda *args, **known: asked.append(args) or _away())
-    evolution = EvolutionRun(folder.name)
+    evolution = Projection(folder.name)
     assert all(evolution.sync() for _ in range(3))
     assert len(asked) == 1
     assert evolution.sync(now=True)
@@ -190,14 +190,14 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
         add_generation(journal, 1)
         add_end(journal)
         flaky = Flaky(whole, fatal, after=after)
-        evolution = EvolutionRun(folder.name)
+        evolution = Projection(folder.name)
         monkeypatch.setattr(store, "client", lambda flaky=flaky: flaky)
         assert bool(evolution.sync()) is flaky.met
         monkeypatch.setattr(store, "client", lambda: whole)
         if not flaky.met:
             break
         # By turns the same process goes on, or another one.
-        evolution = EvolutionRun(folder.name) if fatal // 2 % 2 else evolution
+        evolution = Projection(folder.name) if fatal // 2 % 2 else evolution
         assert not evolution.sync()
         found = list(store.find_runs(store.EVOLUTION, f"tags.`bife.key` = '{folder.name}'"))
         assert [run.info.status for run in found] == ["FINISHED"]
@@ -349,7 +349,7 @@ def test_a_flow_run_closes_its_own_searches_only(killed, folder):
 
 
 def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
-    with home_store().claim(f"evolution {folder.name}"):
+    with home_store().claim(claim_on(folder.name)):
         assert synchronise("Gone.") == ""
     assert parent(killed).info.status == "RUNNING"
 
@@ -358,7 +358,7 @@ def test_track_names_what_it_cannot_write_and_goes_on(key, killed, folder):
     other = f"{key}-unreadable"
     home_store().open_study(other, "evolution", "a search")
     home_store().append(other, "opened", {})
-    with home_store().claim(f"evolution {folder.name}"):
+    with home_store().claim(claim_on(folder.name)):
         left = {row.key: reason for row, reason in track()}
     assert "A process works on it" in left[folder.name]
     assert "written by another version of BiFE" in left[other]

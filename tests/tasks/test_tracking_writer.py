@@ -10,12 +10,12 @@ from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
-from tasks.tracking import EvolutionRun, store
+from tasks.tracking import store
 from tasks.tracking.writer import outcome
 from tests.support import journals
 from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generation, add_sample
 from tests.support.measured import solved
-from tests.support.tracked import BROKEN, GOOD, artifacts, children, parent, synced, traces
+from tests.support.tracked import BROKEN, GOOD, Projection, artifacts, children, parent, synced, traces
 
 SILENT = {
     "source": None,
@@ -128,7 +128,7 @@ def test_calls_of_a_request_without_an_answer_are_traced_once_whatever_comes_of_
     evolution = synced(folder)
     assert (len(traces(evolution)), children(evolution)) == (1, {})
     add_sample(journal, "g01-c09", attempts=TRIED_TWICE)
-    for one in (evolution, EvolutionRun(folder.name)):
+    for one in (evolution, Projection(folder.name)):
         assert not one.sync()
         assert sorted(trace.info.tags["bife.call"] for trace in traces(one)) == ["g01-c09.1", "g01-c09.2"]
 

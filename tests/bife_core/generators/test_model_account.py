@@ -55,10 +55,10 @@ def call(**changes: object) -> Call:
 
 
 def generator(
-    api: ModelApi, calls: Path, budget: BudgetConfig, until_unix_s: float | None = None, **settings: object
+    api: ModelApi, calls: Path, budget: BudgetConfig, over: bool = False, **settings: object
 ) -> OpenAIGenerator:
     chosen = {"base_url": api.base_url, "model": MODEL, "timeout_s": 5.0} | PRICES | settings
-    account = account_at(calls, budget, until_unix_s)
+    account = account_at(calls, budget, lambda: over)
     return OpenAIGenerator(ModelApiSettings.model_validate(chosen), account)
 
 
@@ -152,7 +152,7 @@ def test_an_interrupted_call_is_counted_as_one_whose_tokens_are_unknown(tmp_path
 
 def test_no_call_goes_out_after_the_time(tmp_path: Path) -> None:
     with ModelApi() as api:
-        (end,) = ask_for(generator(api, tmp_path, BudgetConfig(hours=1), time.time() - 1.0), 1)
+        (end,) = ask_for(generator(api, tmp_path, BudgetConfig(hours=1), over=True), 1)
     assert isinstance(end, BudgetReachedError)
     assert "hours is used up" in str(end)
     assert end.draft is not None

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from bife_core.config import BudgetConfig, GeneratorConfig
@@ -94,6 +96,16 @@ def test_a_server_that_refuses_the_conversation_leaves_the_first_answer(tmp_path
         draft, _, _ = written(tmp_path)
     assert "candidate_variable_score" in str(draft.failure)
     assert [attempt.status for attempt in draft.attempts] == ["ok", "error"]
+
+
+def test_the_time_of_writing_is_that_of_the_calls_alone(tmp_path, api):
+    def slowly_checked(draft):
+        time.sleep(0.3)
+        return checked(draft)
+
+    with api("wrong_name", "good"):
+        draft, _, _ = written(tmp_path, slowly_checked)
+    assert draft.seconds == sum(attempt.seconds for attempt in draft.attempts) > 0.0
 
 
 def test_whoever_ends_between_the_two_calls_pays_each_once(tmp_path, api):

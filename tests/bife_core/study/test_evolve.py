@@ -15,6 +15,7 @@ from bife_core.generators import Draft
 from bife_core.search import WrittenRequest
 from bife_core.store import DATABASE
 from bife_core.study import JournalError
+from bife_core.study.journal import Completed
 from tests.support.stored import counts, entries_of, forget_events
 
 
@@ -86,6 +87,9 @@ def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict
     assert counts(whole.folder) == before
     assert (outcome(again), again.best, again.cost) == (outcome(whole), whole.best, whole.cost)
     assert [state.samples_total for state in seen] == [summary.samples_total for summary in whole.generations]
+    then = [entry.elapsed_s for entry in entries_of(whole.folder) if isinstance(entry, Completed)]
+    assert [state.elapsed_s for state in seen] == then
+    assert all(state.replayed for state in seen)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.45, 0.8, 0.99])

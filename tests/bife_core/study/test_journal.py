@@ -14,13 +14,39 @@ from bife_core.generators.account import Account
 from bife_core.search import SampleRequest, SearchCost
 from bife_core.store import Store
 from bife_core.study import Journal, JournalError, Opened
-from bife_core.study.journal import Drafted, Ended, Scored, Stopped, Unanswered, close_left, stop_journals
+from bife_core.study.journal import (
+    Drafted,
+    Ended,
+    Scored,
+    Stopped,
+    Unanswered,
+    claim_on,
+    close_left,
+    stop_journals,
+)
 from tests.support import journals
 from tests.support.stored import entries_of, is_open
 
 OPENED = Opened(key="a", name="toys", params={"search.seed": 0})
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3, hints=("Half a pair: \ud800.",))
 DRAFT = Draft(key="g00-c00", generator="openai", model="m", source="x", seconds=0.1, thought="\ud83d é\n\x00")
+
+
+class Clock:
+    """The clock of journals, turned by hand; the time of day goes on."""
+
+    now_s = 0.0
+    time = staticmethod(time.time)
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    turned = Clock()
+    monkeypatch.setattr("bife_core.study.journal.time", turned)
+    return turned
 
 
 def journal(folder: Path) -> Journal:
@@ -44,14 +70,23 @@ def test_an_event_of_another_version_is_an_error(tmp_path: Path) -> None:
         Journal(tmp_path, OPENED)
 
 
-def test_time_adds_up_over_starts(tmp_path: Path) -> None:
+def test_time_adds_up_over_starts_and_stands_still_between_them(tmp_path: Path, clock: Clock) -> None:
     first = Journal(tmp_path, OPENED)
-    time.sleep(0.05)
+    clock.now_s += 100
+    first.start()
+    clock.now_s += 3
     stopped = first.add(Stopped(reason="Tea."))
-    assert stopped.elapsed_s >= 0.05
+    assert stopped.elapsed_s == 3
     assert stopped.at_unix_s == pytest.approx(time.time(), abs=5)
     second = Journal(tmp_path, OPENED)
-    assert second.elapsed_s >= stopped.elapsed_s
+    for each in (first, second):
+        clock.now_s += 100
+        assert each.elapsed_s == 3
+    second.start()
+    clock.now_s += 2
+    second.add(Scored(id="a", score=LowScore()))
+    clock.now_s += 100  # killed meanwhile
+    assert Journal(tmp_path, OPENED).elapsed_s == 5
 
 
 def test_a_search_that_another_process_stopped_is_started_again(tmp_path: Path) -> None:
@@ -82,12 +117,12 @@ def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> No
     for each in (over, under_way):
         each.start()
     over.add(Ended(best=None, cost=SearchCost(search="bife")))
-    stop_journals("Tea.")
+    assert stop_journals("Tea.") == ["a"]
     assert over.entries[-1].kind == "ended"
     last = under_way.entries[-1]
     assert isinstance(last, Stopped)
     assert (last.reason, last.by_person) == ("Tea.", True)
-    stop_journals("Again.")
+    assert stop_journals("Again.") == []
     assert under_way.entries[-1] is last
 
 
@@ -113,7 +148,9 @@ def killed(tmp_path: Path) -> Path:
 def test_calls_that_no_event_reports_are_reported_before_the_stop(killed: Path) -> None:
     store = Store(killed)
     assert is_open(store, "killed")
-    assert not close_left(store, killed, "Another's.", whose=lambda _: False)
+    assert not close_left(store, killed, "Another's.", provenance={"made by": "another"})
+    with store.claim(claim_on("killed")):
+        assert not close_left(store, killed, "A process is at it.")
     assert close_left(store, killed, "Its process was killed.", by_person=True)
     assert not is_open(store, "killed")
     *_, first, second, last = closed = entries_of(killed)

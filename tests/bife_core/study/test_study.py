@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +13,13 @@ import pytest
 
 import bife_core
 from bife_core.errors import BifeError
-from bife_core.search import BifeSearch
+from bife_core.generators import Draft, PromptContext
+from bife_core.search import BifeSearch, WrittenRequest
 from bife_core.store import Store
+from bife_core.study.journal import Stopped, claim_on
 
-from tests.bife_core.study.test_evolve import data, home, small, outcome, workers  # noqa: F401  # isort: skip
+from tests.bife_core.study.test_evolve import data, home, small, outcome, soon_solved, workers, Stubborn  # noqa: F401  # isort: skip
+from tests.bife_core.study.test_journal import Clock, clock  # noqa: F401  # isort: skip
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +62,82 @@ def test_a_study_pauses_after_generations_and_samples(data: dict[str, Any], tmp_
     assert [row.key for row in Store(tmp_path).studies("evolution")] == [study.journal.key]
     whole = bife_core.create_study(small(), **data, folder=tmp_path / "whole").run()
     assert outcome(study.run()) == outcome(whole)
+
+
+def test_only_time_in_which_the_search_runs_is_counted(
+    data: dict[str, Any],  # noqa: F811
+    soon_solved: list[Any],  # noqa: F811
+    tmp_path: Path,
+    clock: Clock,  # noqa: F811
+) -> None:
+    given = {**data, "instances": soon_solved, "generator": Stubborn(None)}
+    study = bife_core.create_study(small(budget__hours=0.01), **given, folder=tmp_path)
+    states = []
+    while not study.done:
+        clock.now_s += 3600.0
+        found = study.run(generations=1, callbacks=[lambda _, state: states.append(state)])
+        clock.now_s += 3600.0
+    assert (len(found.samples), found.ended_by) == (5, None)
+    assert found.seconds == found.cost.wall_s == found.cost.other_s == 0.0
+    assert found.cost.design_s < 3600.0
+    assert {state.elapsed_s for state in states} == {0.0}
+    late = bife_core.create_study(small(budget__hours=0.01), **given, folder=tmp_path / "late")
+    ended = late.run(callbacks=[lambda *_: setattr(clock, "now_s", clock.now_s + 60.0)])
+    assert "hours is used up" in str(ended.ended_by)
+
+
+class Interrupting(Stubborn):
+    """Is interrupted while it writes the first rule, and comes to an end much later."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.released, self.late = threading.Event(), threading.Event()
+
+    def generate(self, request: WrittenRequest, benchmark: PromptContext) -> Draft:
+        if request.id == "g00-c01" and request.id not in self.asked:
+            self.asked.append(request.id)
+            os.kill(os.getpid(), signal.SIGINT)
+            self.released.wait(60.0)
+            self.late.set()
+        return super().generate(request, benchmark)
+
+
+def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(
+    data: dict[str, Any],  # noqa: F811
+    soon_solved: list[Any],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    given = {**data, "instances": soon_solved}
+    calm = bife_core.create_study(small(), **given, generator=Stubborn(None), folder=tmp_path / "calm").run()
+    generator = Interrupting()
+    study = bife_core.create_study(small(), **given, generator=generator, folder=tmp_path / "run")
+    began_s = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        study.run()
+    assert time.monotonic() - began_s < 10.0
+    last = study.journal.entries[-1]
+    assert isinstance(last, Stopped)
+    assert last.by_person
+    assert study.journal.store.claims.take([claim_on(study.journal.key)]), "another process may go on"
+    study.journal.store.claims.release([claim_on(study.journal.key)])
+    generator.released.set()
+    assert generator.late.wait(10.0)
+    time.sleep(0.2)
+    assert study.journal.entries[-1] is last, "what comes too late is not stored"
+    assert outcome(study.run()) == outcome(calm)
+
+
+def test_a_paused_study_is_no_one_s_and_not_dead(data: dict[str, Any], tmp_path: Path) -> None:  # noqa: F811
+    study = bife_core.create_study(small(), **data, folder=tmp_path)
+    claims, name, free = study.journal.store.claims, claim_on(study.journal.key), []
+    study.run(generations=1, callbacks=[lambda *_: free.append(claims.take([name]))])
+    assert free == [set()]
+    last = study.journal.entries[-1]
+    assert isinstance(last, Stopped)
+    assert last.reason.startswith("Paused")
+    with study.claim():
+        study.run(generations=1)
+        assert study.journal.entries[-1].kind != "stopped", "within one claim runs are one"
 
 
 def test_paths_and_a_search_by_its_class(data: dict[str, Any], tmp_path: Path) -> None:  # noqa: F811

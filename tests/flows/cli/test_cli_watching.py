@@ -55,6 +55,14 @@ def test_plain_output_is_one_line_a_generation_without_control_codes():
     ]
 
 
+def test_a_generation_of_an_earlier_run_is_marked_and_says_nothing_of_what_is_left():
+    console = Console(file=io.StringIO(), width=60)
+    Display(console).generation(state(3, replayed=True))
+    (line,) = console.file.getvalue().splitlines()
+    assert line.startswith("generation 3 (earlier run): samples 28/100")
+    assert line.endswith("time 0:01:15")
+
+
 def test_what_is_unknown_is_left_out():
     unknown = dict.fromkeys(("best_f_lf", "best_f_hf", "tau"))
     text = generation_text(state(eliminated=0, spending=Spending(), remaining_s=0.0, **unknown))
