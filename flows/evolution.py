@@ -112,10 +112,11 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
             named = next_generation.with_options(task_run_name=f"generation {generation}")
             found = named.submit(more).result()
             track_evolution(journal.key)
-            for state in states:
+            for state in states[-1:]:
                 page.generation(state)
                 for limit, used in state.budget_used.items():
-                    if used >= NEARLY and limit not in nearly_used:
+                    # The limits may have been raised since an earlier run.
+                    if used >= NEARLY and limit not in nearly_used and not state.replayed:
                         nearly_used.add(limit)
                         reason = f"{100 * used:.0f} % of the limit on {limit} is used."
                         announce(NEARLY_USED, f"evolution.{journal.key}", {"reason": reason})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bife_core.errors import BifeError
 from bife_core.generators import Spending
@@ -33,8 +33,6 @@ from bife_core.values import Value
 
 CONCURRENT_WORK: Final = 16
 """Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""
-
-INTERRUPTED: Final = "Interrupted by a person; the next run of the study goes on."
 
 _ACTIVITIES: Final = {
     ReflectionRequest: "writing {} reflections",
@@ -174,7 +172,7 @@ class Engine:
         by_person, reason = not isinstance(error, Exception), str(error) or type(error).__name__
         if by_person:
             self._answering.stop()
-            reason = INTERRUPTED
+            reason = "Interrupted; the next run goes on."
         else:
             self._threads.terminate()
             self._threads.join()
@@ -267,24 +265,16 @@ class Engine:
         summaries = self._search.summaries[: max(self._reported, 1)]
         wall_s, spending = self._journal.elapsed_s - self._before_s, self._evaluator.account.spending()
         # The cost on record is that of the run which ended the search, not of one that only found it ended.
-        cost = ended.cost if ended is not None else answering.cost
-        if not self.paused:
-            if ended is None:
-                cost = cost.model_copy(
-                    update={
-                        "other_s": wall_s - self._busy_s,
-                        "wall_s": wall_s,
-                        "tokens": spending.tokens,
-                        "usd": spending.cost_usd,
-                    }
-                )
-            if ended is None or not (folder / files.COST).is_file():
-                files.write_outcome(folder, best, samples, summaries, cost)
-            if ended is None:
-                # Of a generation that a limit left open, what was solved with is final; the best rule is among it.
-                self._finalise(sample for sample in samples if sample.f_hf is not None)
-                end = Ended(best=best, cost=cost, samples=self._budget, ended_by=answering.ended_by)
-                self._journal.add(end)
+        whole: dict[str, Any] = {"wall_s": wall_s, "other_s": wall_s - self._busy_s}
+        whole |= {"tokens": spending.tokens, "usd": spending.cost_usd}
+        cost = ended.cost if ended is not None else answering.cost.model_copy(update=whole)
+        if not self.paused and (ended is None or not (folder / files.COST).is_file()):
+            files.write_outcome(folder, best, samples, summaries, cost)
+        if not self.paused and ended is None:
+            # Of a generation that a limit left open, what was solved with is final; the best rule is among it.
+            self._finalise(sample for sample in samples if sample.f_hf is not None)
+            end = Ended(best=best, cost=cost, samples=self._budget, ended_by=answering.ended_by)
+            self._journal.add(end)
         return Evolution(
             folder=folder,
             best=best,

@@ -44,10 +44,7 @@ class JournalError(BifeError):
 
 
 class Entry(Value):
-    """What every event says: when it was stored, and for how many wall seconds the search had run over all starts.
-
-    Of a start the seconds until its `Ended` or `Stopped` count, and what a machine sleeps meanwhile does not.
-    """
+    """What every event says: when it was stored, and for how many wall seconds the search had run over all starts."""
 
     at_unix_s: float = 0.0
     elapsed_s: float = 0.0
@@ -282,7 +279,7 @@ class Journal:
 
     @property
     def elapsed_s(self) -> float:
-        """Wall seconds the search has run, over all its starts; a kill loses those since the last entry."""
+        """Wall seconds the search has run, from each start to its stop; a kill loses those since the last entry."""
         began_s = self._began_s
         return self._before_s + (0.0 if began_s is None else time.monotonic() - began_s)
 
@@ -301,7 +298,7 @@ class Journal:
         return bool(new)
 
     def halt(self) -> None:
-        """Stop the clock, as the end of a start does."""
+        """Stop the clock, as the end of the search or a stop does."""
         self._before_s, self._began_s = self.elapsed_s, None
 
     def start(self) -> None:
@@ -315,10 +312,9 @@ class Journal:
             timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
             self.store.append(self.key, str(timed.model_dump()["kind"]), timed.model_dump(mode="json"))
             self._enter(cast(AnyEntry, timed))
-            if isinstance(timed, Ended | Stopped):
-                self.halt()
-            if isinstance(timed, Started):
-                self._began_s = time.monotonic()
+            if isinstance(timed, Started | Ended | Stopped):
+                self._before_s = timed.elapsed_s
+                self._began_s = time.monotonic() if isinstance(timed, Started) else None
         return timed
 
     def _enter(self, *entries: AnyEntry) -> None:
@@ -388,17 +384,17 @@ def close_left(
     by_person: bool = False,
     provenance: Mapping[str, str] | None = None,
 ) -> bool:
-    """Stop a search that no process is at any more, and say whether that was needed.
+    """Stop a search of the store that no process is at any more, and say whether that was needed.
 
     It is left alone unless the process that was at it last gave all of the `provenance`.
     """
     with suppress(ClaimTimeoutError), store.claim(claim_on(folder.name), timeout_s=0.0):
         entries = [entry for entry, _ in read_journal(store, folder.name)]
-        if not entries or not isinstance(entries[0], Opened) or isinstance(entries[-1], Ended | Stopped):
+        started = [entry.provenance for entry in entries if isinstance(entry, Started)]
+        if not entries or isinstance(entries[-1], Ended | Stopped):
             return False
-        last = next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})
-        if not (provenance or {}).items() <= last.items():
+        if not (provenance or {}).items() <= (started or [{}])[-1].items():
             return False
-        Journal(folder, entries[0], store=store).stop(reason, by_person=by_person)
+        Journal(folder, Opened(key=folder.name), store=store).stop(reason, by_person=by_person)
         return True
     return False

@@ -119,7 +119,8 @@ class Study:
                 for callback in callbacks:
                     callback(self, state)
 
-            engine, self._engine = self._engine or self._new_engine(), None
+            config, engine, self._engine = self.config.search, self._engine, None
+            engine = engine or Engine(self.search(config), config, self.journal, self.collection_s)
             self._last = engine.run(self._evaluator(opened), watcher, generation_ended, generations, limit)
             # One that paused goes on where it is; after anything else the events say where that is.
             self._engine = engine if engine.paused else None
@@ -208,10 +209,6 @@ class Study:
         """Rules that the generator was asked for."""
         drafted = (entry.request for entry in self.journal.of(Drafted))
         return sum(isinstance(request, SampleRequest) and request.source is None for request in drafted)
-
-    def _new_engine(self) -> Engine:
-        config = self.config.search
-        return Engine(self.search(config), config, self.journal, self.collection_s)
 
     def _evaluator(self, opened: ExitStack) -> Evaluator:
         config, journal, workers = self.config, self.journal, self.workers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -92,8 +92,7 @@ def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
 
     Yields each study with the reason why MLflow does not have all of it, which is empty where it does.
     """
-    for row in home_store().studies():
-        _close(row, GONE)
+    _close_left(GONE)
     for row in home_store().studies():
         cursor = _cursor(row.key)
         if rebuild and cursor is not None:
@@ -108,9 +107,7 @@ def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) 
     Only studies that this MLflow has been given events of before are written; ``bife track`` writes all. The runs of
     evolutions say by `reason`, a sentence, why they stopped. Of a flow run `of` of Prefect only its own are closed.
     """
-    for row in home_store().studies("evolution"):
-        if _close(row, reason, by_person, of) and _cursor(row.key) is None:
-            home_store().set_cursor(_subscriber(), row.key, 0)  # killed before MLflow had answered
+    _close_left(reason, by_person, {} if of is None else {provenance.WHOLE_RUN: of})
     left = sum(bool(_sync(row, now=False)) for row, _ in lacking())
     if not left or not outage.reason:
         return ""
@@ -131,15 +128,14 @@ def mlflow_run(study: str) -> str:
     return (_cursor(study) or (0, ""))[1]
 
 
-def _close(row: StudyRow, reason: str, by_person: bool = False, of: str | None = None) -> bool:
-    """Write into an evolution that no process works on that it stopped, with the calls no event reports."""
-    if not left_open(row):
-        return False
-    with suppress(BifeError):
-        own = {} if of is None else {provenance.WHOLE_RUN: of}
+def _close_left(reason: str, by_person: bool = False, own: Mapping[str, str] | None = None) -> None:
+    """Write into evolutions that no process works on that they stopped, with the calls no event reports."""
+    for row in filter(left_open, home_store().studies()):
         folder = project_home().runs / row.key
-        return close_left(home_store(), folder, reason, by_person=by_person, provenance=own)
-    return False
+        with suppress(BifeError):
+            closed = close_left(home_store(), folder, reason, by_person=by_person, provenance=own)
+            if closed and _cursor(row.key) is None:
+                home_store().set_cursor(_subscriber(), row.key, 0)  # killed before MLflow had answered
 
 
 def _sync(row: StudyRow, *, now: bool) -> str:

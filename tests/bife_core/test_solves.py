@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -17,12 +19,13 @@ from bife_core.machine import here
 from bife_core.methods.base import Method, ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import RuleMethod
-from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool, Workers
 from bife_core.sandbox.cores import usable_cores
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import SolveJob, run_solves
+from bife_core.solves import OutOfTimeError, SolveJob, run_solves
 from bife_core.store import Store
 from bife_core.store.database import solves
+from tests.support.measured import solved
 
 SETTINGS = SolveSettings(time_limit_s=60)
 WORST = RuleMethod(name="worst", source="def candidate_variable_score(f):\n    return 1.0 / (1.0 + f[18])\n")
@@ -147,6 +150,54 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir: Path, tm
     assert outcome.result.status == "optimal"
     assert len(notes) == 1
     assert "SIGKILL" in notes[0]
+
+
+class Silent(Workers):
+    """Takes calls and never answers."""
+
+    workers = 1
+
+    def __init__(self) -> None:
+        self.sent: list[Future[Any]] = []
+
+    def submit_batch(
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: object
+    ) -> list[Future[Any]]:
+        self.sent += [Future() for _ in arguments]
+        return self.sent
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_is_queued_when_the_time_is_over_is_cancelled_and_free_for_others(
+    tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    workers, store = Silent(), Store(tmp_path)
+    for _ in range(2):
+        workers.sent.clear()
+        with pytest.raises(OutOfTimeError, match=r"before 1 of 1 solves"):
+            run_solves(jobs(tiny_auctions[:1], WORST), store, workers, over=lambda: bool(workers.sent))
+        assert workers.sent[0].cancelled()
+
+
+def test_ctrl_c_that_scip_takes_reaches_the_main_thread(
+    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = solved("relpscost", 0, 1.0).result
+    assert result is not None
+    ended = result.model_copy(update={"status": "userinterrupt"})
+    monkeypatch.setattr("bife_core.solves.solve", lambda *_, **__: ended)
+    arguments = jobs(tiny_auctions[:2], WORST), Store(tmp_path), InProcess()
+    with pytest.raises(KeyboardInterrupt):
+        run_solves(*arguments)
+    with ThreadPoolExecutor(1) as threads:
+        future = threads.submit(run_solves, *arguments)
+        with pytest.raises(KeyboardInterrupt):
+            future.result(60.0)
+    failure = future.exception()
+    assert isinstance(failure, WorkerFailure)
+    assert failure.kind == "closed", "it says nothing about the method"
 
 
 def test_two_at_once_do_a_solve_once(tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path) -> None:

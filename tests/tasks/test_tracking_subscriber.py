@@ -11,6 +11,8 @@ from mlflow.tracing.client import TracingClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from bife_core import InProcess, create_study, open_benchmark, preset, with_overrides
+from bife_core.config import InstancesConfig
 from bife_core.generators.account import Account
 from bife_core.study.journal import Finalised, claim_on
 from tasks.stores import home_store, observing
@@ -352,6 +354,16 @@ def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
     with home_store().claim(claim_on(folder.name)):
         assert synchronise("Gone.") == ""
     assert parent(killed).info.status == "RUNNING"
+
+
+def test_a_study_of_the_library_that_runs_is_left_to_it(home):
+    instances = open_benchmark(InstancesConfig(benchmark="item_placement", size="tiny"), home / "instances")
+    few = {"search.samples": 2, "search.initial": 2, "search.population": 2}
+    config = with_overrides(preset("smoke"), few | {"search.method": "bife_without_f_lf"})
+    design = instances.instances("design", 1)
+    study = create_study(config, design, store=home_store(), workers=InProcess())
+    study.run(callbacks=[lambda *_: synchronise(GONE)])
+    assert [entry.kind for entry in study.journal.entries if entry.kind in ("stopped", "ended")] == ["ended"]
 
 
 def test_track_names_what_it_cannot_write_and_goes_on(key, killed, folder):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -127,11 +129,27 @@ def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(
     assert outcome(study.run()) == outcome(calm)
 
 
-def test_a_paused_study_is_no_one_s_and_not_dead(data: dict[str, Any], tmp_path: Path) -> None:  # noqa: F811
-    study = bife_core.create_study(small(), **data, folder=tmp_path)
-    claims, name, free = study.journal.store.claims, claim_on(study.journal.key), []
-    study.run(generations=1, callbacks=[lambda *_: free.append(claims.take([name]))])
-    assert free == [set()]
+CLOSE = """
+import sys
+from pathlib import Path
+from bife_core.store import Store
+from bife_core.study.journal import close_left
+print(close_left(Store(sys.argv[1]), Path(sys.argv[2]), "Gone."))
+"""
+
+
+def test_a_study_that_runs_is_not_declared_dead_by_another_process_and_a_paused_one_is_free(
+    data: dict[str, Any],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    study, closed = bife_core.create_study(small(), **data, store=tmp_path), []
+
+    def close(*_: object) -> None:
+        program = [sys.executable, "-c", CLOSE, str(tmp_path), str(study.journal.folder)]
+        closed.append(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
+
+    study.run(generations=1, callbacks=[close])
+    assert closed == ["False\n"]
     last = study.journal.entries[-1]
     assert isinstance(last, Stopped)
     assert last.reason.startswith("Paused")
