@@ -76,7 +76,7 @@ def evolution(
         training=training.instances if training is not None else (),
         decisions=decisions.path if decisions is not None else None,
         journal=Journal(project_home().runs / opened.key, opened, provenance(), home_store()),
-        benchmark=config.instances.label,
+        benchmark=config.instances.kind,
         workers=worker_pool(config.runner),
         watcher=observer(),
         note=observer().note,

@@ -64,3 +64,12 @@ class InstancesConfig(Value):
     def label(self) -> str:
         """Short name used in run names and for the registered model."""
         return self.folder.resolve().name if self.folder is not None else self.benchmark
+
+    @property
+    def kind(self) -> str:
+        """What is solved, in words for a model; what a folder is called stays here."""
+        return (
+            "a folder of instances, alike in structure"
+            if self.folder is not None
+            else self.benchmark.replace("_", " ")
+        )

@@ -160,9 +160,9 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> 
         better = tuned(source, *recorded, tune) if recorded is not None and tune else None
         score = _scored(better or source, recorded, decisions).model_copy(update={"source": better})
     except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
-        score = LowScore(
-            failure=f"Scoring the rule failed ({type(error).__name__}: {error}).", kind="runtime"
-        )
+        # Models are sent this, so it names no file.
+        what = error.strerror if isinstance(error, OSError) else error
+        score = LowScore(failure=f"Scoring the rule failed ({type(error).__name__}: {what}).", kind="runtime")
     return score.model_copy(update={"seconds": time.process_time() - started}).model_dump()
 
 

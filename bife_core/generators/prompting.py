@@ -268,7 +268,12 @@ def _best(sample: Sample, context: PromptContext) -> bool:
 def earlier_attempts(context: PromptContext, shown: Iterable[Sample]) -> str:
     """Return a line for each of a dozen earlier attempts at most, or nothing; `shown` are left out."""
     left_out = {sample.id for sample in shown}
-    tried = [sample for sample in context.earlier if sample.id not in left_out]
+    # One that was never written says nothing of rules, and why may name the address of the service.
+    tried = [
+        sample
+        for sample in context.earlier
+        if (sample.valid or sample.source or sample.thought) and sample.id not in left_out
+    ]
     best = {sample.id for sample in [one for one in ranked(tried) if one.valid][: _EARLIER // 2]}
     others = [sample for sample in tried if sample.id not in best][-(_EARLIER - len(best)) :]
     chosen = best | {sample.id for sample in others}

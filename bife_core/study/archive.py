@@ -14,6 +14,8 @@ _MARK: Final = "# From the archive: "
 def archived(store: Store, most: int) -> tuple[str, ...]:
     """Return the best rules of searches that ended, `most` at most, the latest first; a first line says whose each is.
 
+    It has the key of the search alone: models are sent these texts, and a name tells what a folder is called.
+
     F_LF shows which of them are of use on other instances, and one that chooses like another is not evaluated in the
     solver. So neither the family nor the number of runs that found a rule decides.
     """
@@ -24,7 +26,7 @@ def archived(store: Store, most: int) -> tuple[str, ...]:
         )
         if best is not None and best["source"] and len(rules) < most:
             written = "".join(line for line in best["source"].splitlines(True) if not line.startswith(_MARK))
-            rules.setdefault(best["sha"], f"{_MARK}{best['id']} of {row.name} ({row.key})\n{written}")
+            rules.setdefault(best["sha"], f"{_MARK}{best['id']} of the search {row.key}\n{written}")
     return tuple(rules.values())
 
 

@@ -23,7 +23,7 @@ from bife_core.fidelity.failings import contributions, failings
 from bife_core.fidelity.high import HighScore, high_fidelity
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_of
-from bife_core.fidelity.solving import Reference, cost_of
+from bife_core.fidelity.solving import Reference, cost_of, misbehaviour
 from bife_core.generators import PromptContext
 from bife_core.generators.base import FeatureRange
 from bife_core.generators.offline.expression import Leaf
@@ -107,7 +107,7 @@ class ContextBuilder:
                 "tau": past.tau,
                 "executions": self._executions(request.parents, past),
                 "theme": self._theme(request, facts),
-                "earlier": past.samples,
+                "earlier": tuple(_without_names(sample, past) for sample in past.samples),
                 "fitted": tuple(name for name, score in scores.items() if score.source is not None),
                 "regrets": {name: score.regret for name, score in scores.items() if score.regret is not None},
                 **self._choices(request.parents, pool),
@@ -184,6 +184,15 @@ class ContextBuilder:
     def _rpb(self, reference: Reference | None) -> float | None:
         results = [] if reference is None else [result for result in reference.results if result is not None]
         return high_fidelity(results, self._high) if results else None
+
+
+def _without_names(sample: Sample, past: Past) -> Sample:
+    """Return a sample as models hear of it: why its rule failed in the solver may name instances and paths."""
+    score = past.solved.get(sample.id)
+    if score is None or score.failure is None:
+        return sample
+    failure = misbehaviour(map(dict, score.results)) or "It failed while an instance was solved."
+    return sample.model_copy(update={"failure": failure})
 
 
 def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:

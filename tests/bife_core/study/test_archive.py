@@ -34,8 +34,8 @@ def test_the_best_rules_of_a_store_come_latest_first_each_once(tmp_path: Path) -
         ended(store, key, best)
     found = archived(store, 9)
     assert [origin(source) for source in found] == [
-        "From the archive: g00-c01 of again bife (again)",
-        "From the archive: g00-c02 of grids bife (grids)",
+        "From the archive: g00-c01 of the search again",
+        "From the archive: g00-c02 of the search grids",
     ]
     assert found[0].endswith(rule(1).source or "-")
     assert archived(store, 1) == found[:1]
@@ -62,6 +62,6 @@ def test_a_study_begins_with_the_archive_and_its_rules_say_that_they_descend_fro
     grandchild = Sample(id="g09-c01", generation=9, operator="m1", parents=(child.id,))
     samples = (*found.samples, child)
     assert descent(grandchild, samples) == (
-        "g09-c01 by m1 from g09-c00. From the archive: g00-c02 of grids bife (grids)"
+        "g09-c01 by m1 from g09-c00. From the archive: g00-c02 of the search grids"
     )
     assert descent(found.samples[0], samples) == found.samples[0].lineage
