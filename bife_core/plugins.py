@@ -13,7 +13,7 @@ from bife_core.errors import ConfigError
 
 Plugin = TypeVar("Plugin")
 
-_OF_EXTRAS: Final = {"httpx": "llm", "openai": "llm", "pydantic_settings": "llm"}
+_OF_EXTRAS: Final = {"httpx2": "llm", "openai": "llm", "pydantic_settings": "llm"}
 """Packages that only some of BiFE's own plugins import, and the extra that brings each."""
 
 

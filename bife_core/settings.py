@@ -30,6 +30,7 @@ NAMES: Final = {
     "seed": "search.seed",
     "generator": "generator.kind",
     "model": "generator.model",
+    "about": "generator.about",
     "usd": "budget.usd",
     "hours": "budget.hours",
     "workers": "runner.workers",

@@ -7,6 +7,7 @@ its answer arrived.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -32,8 +33,8 @@ class Call(Attempt):
 
     `generator` is the name of what makes it. `key` is that of the request and `number` says which call for it this was,
     from 1; `parents` are ids. The prompt's digest is a hash of `messages`, its version one of the prompt files.
-    `tokens_estimated` says that the server reported none, and `response` has the whole reply, as JSON where it was
-    JSON.
+    `tokens_estimated` says that the server reported none, `refused` which parameters it does not take, so that the
+    request went out without them, and `response` has the whole reply, as JSON where it was JSON.
     """
 
     schema_version: Literal[1] = 1
@@ -52,6 +53,7 @@ class Call(Attempt):
     messages: tuple[Message, ...]
     finish_reason: str | None = None
     tokens_estimated: bool = False
+    refused: tuple[str, ...] = ()
     response: Any = None
 
     @property
@@ -92,6 +94,12 @@ class Spending(Value):
     def tokens(self) -> int:
         """Tokens of prompts and answers."""
         return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def caveat(self) -> str:
+        """What is not known of the tokens and the cost, to be put behind them."""
+        guessed = f", the tokens of {self.estimated} guessed" if self.estimated else ""
+        return guessed + (f", the bill of {self.unknown} unknown" if self.unknown else "")
 
     @classmethod
     def of(cls, calls: Sequence[Call], price: Price | None = None) -> Spending:
@@ -159,13 +167,15 @@ class Account:
 
     A call is counted once, before it goes out, however often the OpenAI client repeats its request after an error. What
     it costs is known when it is answered: tokens and money exceed their limits by the calls under way then at most.
-    Calls are stored in `store` under the key `study`. No call goes out once `over` says that no time is left.
+    Calls are stored in `store` under the key `study`. No call goes out once `over` says that no time is left. `say` is
+    called with what the user should know.
     """
 
     store: Store
     study: str
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     over: Callable[[], bool] = lambda: False
+    say: Callable[[str], object] = warnings.warn
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def check_time(self) -> None:

@@ -41,7 +41,17 @@ class GeneratorConfig(Value):
         None,
         description="Name of the API's model, or of several with commas between; none reads BIFE_LLM_MODEL.",
     )
+    about: str | None = Field(
+        None,
+        description="What the instances are, in words for the model: a folder's name is not sent. None says no more.",
+    )
     temperature: float | None = Field(None, ge=0, le=2, description="Temperature; None is the API's own.")
+    reasoning_effort: str | None = Field(
+        None, description="How much the model thinks, such as 'low' or 'high'; None is the API's own."
+    )
+    max_completion_tokens: int | None = Field(
+        None, ge=1, description="Tokens of an answer at most, its reasoning included; None is the API's own."
+    )
     prompts: Prompts = Field(
         "informed",
         description="What a prompt has: the paper's plain wording, or scores of parents, magnitudes of features, "

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl
 
+import httpx2
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -23,6 +25,7 @@ _held: ContextVar[SecretStr | None] = ContextVar("bife_model_api_key", default=N
 
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
 _Prices = Annotated[tuple[Annotated[Decimal, Field(ge=0)], ...], NoDecode]
+_HEADER: Final = re.compile(r"\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*([\x20-\x7e]*?)\s*", re.ASCII)
 _SHORTEST_SECRET: Final = 12
 """Characters of a secret; a shorter key is a placeholder, such as `local`, whose letters stand in good answers too."""
 
@@ -45,8 +48,8 @@ class ModelApiSettings(BaseSettings):
 
     Local servers need no key. A request waits `timeout_s` for its answer, and the OpenAI client sends it `tries` times
     at most. Prices are in USD per million tokens, of prompts, of what a provider had cached of them, and of answers.
-    `model` may name several models, separated by commas, and prices are one for all or one for each. The temperature
-    comes from the configuration.
+    `model` may name several models, separated by commas, and prices are one for all or one for each. `query` is added
+    to the address of each request, as ``name=value&...``, and `headers` are added to it, as lines ``Name: value``.
     """
 
     model_config = SettingsConfigDict(
@@ -56,8 +59,11 @@ class ModelApiSettings(BaseSettings):
     base_url: str | None = Field(None, validation_alias=AliasChoices("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL"))
     model: str | None = Field(None, validation_alias="BIFE_LLM_MODEL")
     api_key: SecretStr | None = Field(None, validation_alias=AliasChoices(KEY_VARIABLE, "OPENAI_API_KEY"))
-    temperature: float | None = None
-    timeout_s: float = Field(60.0, gt=0, allow_inf_nan=False, validation_alias="BIFE_LLM_TIMEOUT_S")
+    query: Annotated[dict[str, str], NoDecode] = Field({}, validation_alias="BIFE_LLM_QUERY")
+    headers: Annotated[dict[str, SecretStr], NoDecode] = Field(
+        {}, validation_alias=AliasChoices("BIFE_LLM_HEADERS", "OPENAI_CUSTOM_HEADERS")
+    )
+    timeout_s: float = Field(300.0, gt=0, allow_inf_nan=False, validation_alias="BIFE_LLM_TIMEOUT_S")
     tries: int = Field(6, ge=1, le=100, validation_alias="BIFE_LLM_TRIES")
     price_in: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_IN")
     price_cached: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_CACHED")
@@ -68,17 +74,43 @@ class ModelApiSettings(BaseSettings):
     def _by_commas(cls, value: object) -> object:
         return value.split(",") if isinstance(value, str) else value
 
+    @field_validator("query", mode="before")
+    @classmethod
+    def _by_ampersands(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return dict(parse_qsl(value.strip().lstrip("?"), keep_blank_values=True, strict_parsing=True))
+        except ValueError:
+            raise ValueError("a query such as 'api-version=2024-10-21' was expected") from None
+
+    @field_validator("headers", mode="before")
+    @classmethod
+    def _by_lines(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        found = [_HEADER.fullmatch(line) for line in value.splitlines() if line.strip()]
+        if None in found:
+            raise ValueError("lines of printable ASCII characters such as 'api-key: 0123abcd' were expected")
+        return {header[1]: header[2] for header in found if header is not None}
+
     @field_validator("base_url")
     @classmethod
-    def _is_plain_http(cls, value: str | None) -> str | None:
-        parts = urlsplit((value or "").strip())
-        if value and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise ValueError("an address that starts with http:// or https:// was expected")
-        if "@" in parts.netloc or parts.query:
+    def _can_be_asked(cls, value: str | None) -> str | None:
+        value = (value or "").strip()
+        try:
+            url = httpx2.URL(value)
+            # As it is encoded to be looked up, which takes labels of 1 to 63 characters.
+            known = url.raw_host.decode().encode("idna") and url.scheme in ("http", "https")
+        except (httpx2.InvalidURL, ValueError):
+            known = False
+        wrong = not known or not 0 < (url.port or 1) < 2**16 or url.userinfo or set("?# ") & set(value)
+        if value and (wrong or url.path.rstrip("/").endswith("/chat/completions")):
             raise ValueError(
-                "an address without user, password and query was expected; a key has its own variable"
+                "an address such as https://api.deepseek.com or http://localhost:8000/v1 was expected, without "
+                "user, password, query and /chat/completions"
             )
-        return value and value.strip()
+        return value or None
 
     @field_validator("api_key")
     @classmethod
@@ -98,7 +130,9 @@ class ModelApiSettings(BaseSettings):
             return cls(**given)
         except ValidationError as error:
             # Values are not shown, for they may hold secrets.
-            wrong = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
+            wrong = "; ".join(
+                f"{item['loc'][0]}: {item['msg'].removeprefix('Value error, ')}" for item in error.errors()
+            )
             raise GeneratorError(f"The environment's model API settings cannot be used: {wrong}.") from None
 
     @property
@@ -136,9 +170,11 @@ class ModelApiSettings(BaseSettings):
         return (call.prompt_tokens * price_in - saved + call.completion_tokens * price_out) / 1_000_000
 
     def redact(self, text: str) -> str:
-        """Return `text` with the key blotted out, should a server have echoed it."""
-        key = self.api_key.get_secret_value() if self.api_key is not None else ""
-        return text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
+        """Return `text` with the key and the values of headers blotted out, should a server have echoed them."""
+        for held in (self.api_key, *self.headers.values()):
+            for secret in held.get_secret_value().split() if held is not None else ():
+                text = text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
+        return text
 
     def cleaned(self, text: str) -> Any:
         """Return the JSON value of a reply, or its text, without the key and halves of surrogate pairs."""

@@ -20,6 +20,12 @@ _REASONING: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _BRACES: Final = re.compile(r"\{([^{}]{8,})\}", re.DOTALL)
 _CODE_START: Final = re.compile(r"^(?:import |from \w+ import |def |@)", re.MULTILINE)
 _USUAL_IMPORTS: Final = {"math": "import math", "np": "import numpy as np", "numpy": "import numpy"}
+_ENDS: Final = {
+    "length": "The answer reached the model's length limit. ",
+    "content_filter": "The provider's content filter withheld the answer. ",
+    "tool_calls": "The model called a tool where none is offered. ",
+}
+"""What is said first of an answer without a rule that ended so."""
 _MOST_WORDS: Final = 120
 _LONGEST_QUOTE: Final = 100
 _LONGEST_THOUGHT: Final = 1000
@@ -53,11 +59,7 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, *, recorded
         failure = None if text else "The model's reflection was empty."
         return draft.model_copy(update={"text": text, "failure": failure})
     parsed = parse_answer(call.answer, cut_off=call.finish_reason == "length")
-    failure = parsed.failure
-    if failure is not None and call.finish_reason == "length":
-        failure = f"The answer reached the model's length limit. {failure}"
-    if failure is not None and call.finish_reason == "content_filter":
-        failure = f"The provider's content filter withheld the answer. {failure}"
+    failure = parsed.failure and f"{_ENDS.get(call.finish_reason or '', '')}{parsed.failure}"
     return draft.model_copy(update={"thought": parsed.thought, "source": parsed.source, "failure": failure})
 
 

@@ -30,7 +30,8 @@ def content_of(instances: Sequence[Instance]) -> str:
 
 def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
     """Return what a generator's answers depend on, the environment's part included and secrets left out."""
-    identity = config.model_dump(mode="json")
+    # A limit, such as one of the budget: raised after answers that had no room, it goes on with the same search.
+    identity = config.model_dump(mode="json", exclude={"max_completion_tokens"})
     if config.kind == "openai":
         from bife_core.generators.model_settings import ModelApiSettings
         from bife_core.generators.prompting import prompt_version

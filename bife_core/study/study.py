@@ -80,7 +80,8 @@ class Study:
     _claimed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._context = ContextBuilder(self.benchmark, self.instances, self.decisions, self.config)
+        about = self.config.generator.about or self.benchmark
+        self._context = ContextBuilder(about, self.instances, self.decisions, self.config)
 
     @checked
     def run(
@@ -220,7 +221,7 @@ class Study:
         def over() -> bool:
             return stopped.is_set() or (hours is not None and journal.elapsed_s >= 3600.0 * hours)
 
-        account = Account(journal.store, journal.key, config.budget, over)
+        account = Account(journal.store, journal.key, config.budget, over, self.note or warnings.warn)
         return Evaluator(
             config=config,
             context=self._context,

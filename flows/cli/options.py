@@ -83,6 +83,10 @@ def resolve(
         ),
     ] = None,
     model: Annotated[Text, Option(help="Name of the API's model, instead of BIFE_LLM_MODEL.")] = None,
+    about: Annotated[
+        Text,
+        Option(help="What the instances are, in words for the model; a folder's name is not sent to it."),
+    ] = None,
     usd: Annotated[float | None, Option(min=0, help="US dollars that model calls may cost.")] = None,
     hours: Annotated[
         float | None, Option(min=0, help="Wall-clock hours that the search may run, over all its starts.")

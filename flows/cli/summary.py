@@ -71,7 +71,7 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
     ]
     if spent.calls:
         price = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
-        rows.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}"))
+        rows.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}{spent.caveat}"))
     show_heading(console, "The search")
     show_facts(console, rows)
     show_tracked(console, result.run, [("all rules", result.ranking_url)])

@@ -133,7 +133,7 @@ def test_all_settings_of_a_configuration_make_it_again(name: PresetName, overrid
 def test_every_setting_is_in_the_form_once_with_its_meaning_and_no_value() -> None:
     fields = form()["properties"]
     assert [*fields] == ["preset", "instances", *NAMES, "advanced"]
-    assert len(fields) <= 15
+    assert len(fields) <= 16
     assert [field["position"] for field in fields.values()] == [*range(len(fields))]
     every = [*leaves({name: fields[name] for name in fields if name != "advanced"}), *leaves(advanced())]
     assert all(field["description"].endswith(".") and "default" not in field for field in every)

@@ -29,7 +29,7 @@ CLIENT_REQUEST: Final = "x-client-request-id"
 
 @dataclass(frozen=True)
 class Said:
-    """A reply that no scene plays: a status, a body of any form (JSON unless it is a text), headers."""
+    """A reply that no scene plays: a status, a body (JSON unless it is a text or bytes), headers."""
 
     status: int
     body: object
@@ -153,7 +153,7 @@ class ModelRequest(BaseHTTPRequestHandler):
         return {name.lower(): value for name, value in self.headers.items()}
 
     def say(self, said: Said) -> None:
-        if isinstance(said.body, str):
+        if isinstance(said.body, str | bytes):
             self.send_text(said.status, said.body, "text/plain", **said.headers)
         else:
             self.reply(said.status, said.body, **said.headers)
@@ -187,8 +187,8 @@ class ModelRequest(BaseHTTPRequestHandler):
     def reply_error(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
         self.reply(status, {"error": {"message": message, "type": "error", "code": code}}, **headers)
 
-    def send_text(self, status: int, text: str, content_type: str, **headers: str) -> None:
-        data = text.encode()
+    def send_text(self, status: int, text: str | bytes, content_type: str, **headers: str) -> None:
+        data = text.encode() if isinstance(text, str) else text
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(data)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from decimal import Decimal
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -16,10 +19,11 @@ from pydantic import SecretStr
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Call
 from bife_core.generators.base import Draft, DraftingStoppedError, NoDraftError, PromptContext
+from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_settings import ModelApiSettings, holding_key
 from bife_core.generators.openai_compatible import OpenAIGenerator, offered
 from bife_core.search import Sample, SampleRequest
-from tests.support.model_answers import MODEL, completion, rule_source
+from tests.support.model_answers import MODEL, completion, good_answer, rule_source
 from tests.support.model_api import ModelApi, Said
 from tests.support.model_scenes import SCENES
 from tests.support.stored import account_at
@@ -33,7 +37,6 @@ REPEATED = {
     "server_error",
     "overloaded",
     "billed_failure",
-    "hang",
     "reset",
     "key_in_error",
 }
@@ -54,8 +57,9 @@ UNANSWERED = {
     "odd_json": "no chat completion",
     "no_choices": "no chat completion",
     "error_inside": "upstream is down",
-    "reset_inside": "sent no answer",
-    "keep_alive": "no answer within",
+    "reset_inside": "sent no whole answer",
+    "hang": "no whole answer within BIFE_LLM_TIMEOUT_S, 1 s",
+    "keep_alive": "no whole answer within BIFE_LLM_TIMEOUT_S, 1 s",
 }
 NO_RULE = {
     "empty": "empty",
@@ -69,6 +73,20 @@ NO_RULE = {
     "cut_off": "cut off",
     "huge": "characters",
 }
+NO_ADDRESSES = (
+    "localhost:80",
+    "http://",
+    "http://a..b/v1",
+    f"http://{'a' * 64}.com/v1",
+    "http://127.0.0.1:99999/v1",
+    "http://127.0.0.1:x/v1",
+    "http://[::1/v1",
+    "http://a b/v1",
+    '"http://127.0.0.1/v1"',
+    "http://127.0.0.1/v1#x",
+    "http://127.0.0.1/v1/chat/completions",
+    "ftp://127.0.0.1/v1",
+)
 READ = {"good", "apt", "unfenced", "two_blocks", "without_usage", "odd_usage", "key_in_answer"}
 
 
@@ -82,12 +100,15 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    def build(api: ModelApi, **settings: object) -> OpenAIGenerator:
+    def build(api: ModelApi, said: list[str] | None = None, **settings: object) -> OpenAIGenerator:
+        config = {name: settings.pop(name) for name in GeneratorConfig.model_fields if name in settings}
         chosen = {"base_url": api.base_url, "model": MODEL, "api_key": KEY, "timeout_s": 5.0, "tries": 2}
         chosen |= {"price_in": "0.15", "price_out": "0.6"}
-        return OpenAIGenerator(
-            ModelApiSettings.model_validate(chosen | settings), account_at(tmp_path / "calls")
-        )
+        account = account_at(tmp_path / "calls", say=(said if said is not None else []).append)
+        if model := config.pop("model", None):
+            chosen |= {"model": model}
+        whole = ModelApiSettings.model_validate(chosen | settings)
+        return OpenAIGenerator(whole, account, GeneratorConfig.model_validate(config))
 
     return build
 
@@ -183,7 +204,7 @@ def test_a_server_that_is_not_there_costs_nothing(make: Make) -> None:
 def test_what_was_billed_for_a_reply_that_never_came_is_unknown(make: Make, scene: str) -> None:
     with ModelApi(then=scene) as api:
         generator = make(api, tries=1, timeout_s=0.3)
-        assert "within 0.3 s" in str(ask(generator).failure)
+        assert "0.3 s" in str(ask(generator).failure)
     spent = generator.account.spending()
     assert (spent.calls, spent.unknown, spent.estimated) == (1, 1, 1)
     assert spent.prompt_tokens > 2000
@@ -202,6 +223,229 @@ def test_tokens_and_cost_are_counted(make: Make) -> None:
     assert all(2000 < one.prompt_tokens < 20_000 and 20 < one.completion_tokens < 500 for one in guessed)
     assert generator.account.spending().estimated == 2
     assert free.cost_usd is None
+
+
+def body(usage: object = None, end: object = "stop", **message: object) -> dict[str, object]:
+    """Return a completion with a message of any form; without `usage` it reports 1000 and 200 tokens."""
+    whole = completion(good_answer(0))
+    whole["choices"][0] |= {"finish_reason": end}
+    whole["choices"][0]["message"] |= message
+    return whole | ({} if usage is None else {"usage": usage})
+
+
+def chunks(*, end: str | None = "stop", usage: bool = True, last: str = "data: [DONE]\n\n") -> str:
+    """Return the good answer as a server streams it."""
+    text = good_answer(0)
+    parts = [
+        {"role": "assistant"},
+        {"reasoning_content": "hm"},
+        {"content": text[:50]},
+        {"content": text[50:]},
+    ]
+    events: list[dict[str, object]] = [{"choices": [{"index": 0, "delta": part}]} for part in parts]
+    events += [{"choices": [{"index": 0, "delta": {}, "finish_reason": end}]}]
+    events += [{"choices": [], "usage": completion("")["usage"]}] if usage else []
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + last
+
+
+RULE = good_answer(0)
+REPLIES: dict[str, tuple[object, str | None]] = {
+    "parts": (body(content=[{"type": "thinking", "text": "hm"}, {"type": "text", "text": RULE}]), None),
+    "texts": (body(content=[RULE[:50], RULE[50:]]), None),
+    "an odd end": (body(end={"reason": 7}), None),
+    "an answer that is a mapping": (body(content={"rule": RULE}), "empty"),
+    "an answer that is a number": (body(content=5), "no chat completion"),
+    "a call of a tool": (body(content=None, end="tool_calls"), "called a tool where none is offered"),
+    "NUL": (body(content=f"{RULE}\0"), None),
+    "NUL inside": (body(content=RULE.replace("slack", "sl\0ck")), "no valid Python"),
+    "half a character": (body(content=f"\ud800{RULE}"), None),
+    "gzip": (gzip.compress(json.dumps(body()).encode()), None),
+    "no gzip": (b"no gzip", "incorrect header"),
+    "too long": ("x" * 9_000_000, "more than 8,388,608 bytes"),
+    "a list": ([1], "no chat completion but [1]"),
+    "an error beside an answer": (body() | {"error": {"message": "upstream is down"}}, "upstream is down"),
+    "an answer that broke off": (body(end="error"), "broke its answer off"),
+    "chunks": (chunks(), None),
+    "chunks without tokens": (chunks(usage=False), None),
+    "chunks without an end": (chunks(end=None, last=""), "broke its answer off"),
+    "an error among chunks": (chunks(end=None, last='data: {"error": {"message": "too busy"}}'), "too busy"),
+    "chunks that are cut": (chunks(end=None, last='data: {"cho'), "no chat completion but data:"),
+}
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_a_reply_of_any_form_is_asked_for_once_and_ends_in_a_rule_or_a_sentence(
+    make: Make, reply: str
+) -> None:
+    sent, part = REPLIES[reply]
+    headers = {"Content-Encoding": "gzip"} if "gzip" in reply else {}
+    with ModelApi(then=Said(200, sent, headers)) as api:
+        generator = make(api, timeout_s=10.0)
+        draft = ask(generator)
+    assert len(api.requests) == 1
+    assert (draft.source == rule_source(0)) == (part is None)
+    assert (part or "None") in str(draft.failure)
+    (call,) = generator.account.calls()
+    assert call.response is not None, "what came is stored, and read back"
+    known = reply not in ("chunks without tokens", "no gzip", "too long", "chunks that are cut", "a list")
+    if part is None:
+        assert ((call.prompt_tokens, call.completion_tokens) == (1000, 200), call.tokens_estimated) == (
+            known,
+            not known,
+        )
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 1000.0, "completion_tokens": 200.0},
+        {"prompt_tokens": "1000", "completion_tokens": "200"},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": True, "completion_tokens": 200.5},
+        {"prompt_tokens": -1, "completion_tokens": None},
+        {"prompt_tokens": {"text": 1000}, "completion_tokens": [200]},
+        {"prompt_tokens": 1e300, "completion_tokens": 10**30},
+        ["tokens"],
+    ],
+)
+def test_what_cannot_be_a_number_of_tokens_is_guessed_and_marked(make: Make, usage: object) -> None:
+    with ModelApi(then=Said(200, body(usage))) as api:
+        generator = make(api)
+        (attempt,) = ask(generator).attempts
+    whole = isinstance(usage, dict) and usage["prompt_tokens"] == 1000.0
+    assert ((attempt.prompt_tokens, attempt.completion_tokens) == (1000, 200)) == whole
+    assert attempt.prompt_tokens > 500
+    assert 20 < attempt.completion_tokens < 500
+    spent = generator.account.spending()
+    assert spent.estimated == (not whole)
+    assert spent.caveat == ("" if whole else ", the tokens of 1 guessed")
+
+
+@pytest.mark.parametrize("content", [None, "", "<think>Let me see."])
+def test_a_model_that_only_thinks_is_billed_once_and_the_setting_is_named(
+    make: Make, content: str | None
+) -> None:
+    thought = Said(200, body(content=content, end="length", reasoning_content="hm " * 1000))
+    with ModelApi([thought], then=thought) as api:
+        generator = make(api)
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(ask, generator, f"g00-c0{number}") for number in range(4)]
+            errors = [str(future.exception()) for future in asked]
+    assert len(api.requests) == 1
+    assert all(
+        "by thinking" in error and "raise generator.max_completion_tokens" in error for error in errors
+    )
+    assert generator.account.spending().tokens == 1200, "what was billed is counted"
+    with ModelApi(["good", thought]) as api:
+        generator = make(api, max_completion_tokens=9000)
+        assert ask(generator, "g00-c00").source is not None, "it is no answer that would be used again"
+        draft = ask(generator, "g00-c01")
+        assert (draft.unanswered, len(api.requests)) == ("outage", 2), (
+            "one such answer among others stops nothing"
+        )
+        assert api.requests[0].body["max_completion_tokens"] == 9000
+
+
+class Particular(ModelApi):
+    """Refuses parameters in its own words."""
+
+    words: dict[str, object] = {}  # noqa: RUF012
+
+    def take(self, path: str, headers: dict[str, str], body: dict[str, object]) -> str | Said:
+        scene = super().take(path, headers, body)
+        return next((Said(400, said) for name, said in self.words.items() if name in body), scene)
+
+
+def test_a_parameter_that_a_server_refuses_is_left_out_and_that_is_said_once(make: Make) -> None:
+    only_1 = "Unsupported value: 'temperature' does not support 0.5 with this model. Only 1 is supported."
+    said = list[str]()
+    wanted = {"temperature": 0.5, "reasoning_effort": "low", "max_completion_tokens": 90}
+    with Particular() as api:
+        api.words = {
+            "temperature": {"error": {"message": only_1, "param": "temperature"}},
+            "max_completion_tokens": "Unrecognized request argument supplied: max_completion_tokens",
+        }
+        generator = make(api, said, **wanted)
+        assert all(ask(generator, key).source is not None for key in ("a", "b"))
+        assert len(api.requests) == 4, "once for each of the two, and the two calls"
+        again = make(api, said, **wanted)
+        assert ask(again, "a").attempts[0].recorded
+        assert ask(again, "c").source is not None
+        assert len(api.requests) == 5, "a search that goes on knows it"
+    assert [len(said), "refuses temperature" in said[0], only_1[:-1] in said[0]] == [2, True, True]
+    assert generator.account.spending().calls == 3
+    last = api.requests[-1].body
+    assert (last["reasoning_effort"], last["max_tokens"]) == ("low", 90)
+    assert not {"temperature", "max_completion_tokens", "stream"} & set(last)
+
+
+def test_a_number_of_tokens_that_is_too_large_is_for_the_user_to_change(make: Make) -> None:
+    with Particular() as api:
+        api.words = {"max_completion_tokens": "max_completion_tokens is too large: at most 4096"}
+        draft = ask(make(api, max_completion_tokens=9000))
+    assert (draft.unanswered, len(api.requests)) == ("refused", 1)
+    assert "at most 4096" in str(draft.failure)
+
+
+def test_a_server_that_only_streams_is_asked_to(make: Make) -> None:
+    class Streaming(ModelApi):
+        def take(self, path: str, headers: dict[str, str], body: dict[str, object]) -> str | Said:
+            super().take(path, headers, body)
+            wanted = body.get("stream") is True and body["stream_options"] == {"include_usage": True}
+            return Said(200, chunks()) if wanted else Said(400, {"detail": "Stream must be set to true"})
+
+    with Streaming() as api:
+        generator = make(api)
+        drafts = [ask(generator, key) for key in ("a", "b")]
+    assert [draft.source for draft in drafts] == [rule_source(0)] * 2
+    assert (len(api.requests), generator.account.spending().tokens) == (3, 2400)
+
+
+@pytest.mark.parametrize("status", [504, 524])
+def test_where_a_gateway_does_not_wait_the_model_is_not_asked_again(make: Make, status: int) -> None:
+    with ModelApi(then=Said(status, "timeout")) as api:
+        generator = make(api)
+        assert f"HTTP {status}: timeout" in str(ask(generator).failure)
+    assert (len(api.requests), generator.account.spending().unknown) == (1, 1)
+
+
+def test_a_date_to_wait_for_is_kept(make: Make) -> None:
+    when = formatdate(time.time() + 2, usegmt=True)
+    with ModelApi([Said(429, "later", {"Retry-After": when})]) as api:
+        assert ask(make(api)).source is not None
+    assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "part"), [(402, "no credit"), (403, "refused the key"), (404, "BIFE_LLM_MODEL")]
+)
+def test_a_plain_text_that_refuses_is_shown(make: Make, status: int, part: str) -> None:
+    with (
+        ModelApi(then=Said(status, "by the gateway")) as api,
+        pytest.raises(DraftingStoppedError, match=part) as end,
+    ):
+        ask(make(api))
+    assert f"(HTTP {status}: by the gateway)" in str(end.value)
+
+
+def test_a_gateway_gets_its_query_and_headers_and_they_are_kept_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    secret = "0123456789-secret"
+    with ModelApi([Said(400, {"error": {"message": f"odd: {secret}"}})]) as api:
+        api.configure(
+            monkeypatch, query="?api-version=2024-10-21&x=", headers=f"api-key: {secret}\n X-Team : a:b "
+        )
+        generator = OpenAIGenerator(ModelApiSettings.from_environment(), account_at(tmp_path))
+        shown = [str(ask(generator).failure), repr(ask(generator, "b")), repr(generator.settings)]
+    for received in api.requests:
+        assert received.path == "/v1/chat/completions?api-version=2024-10-21&x="
+        assert (received.headers["api-key"], received.headers["x-team"]) == (secret, "a:b")
+        assert "authorization" not in received.headers
+    shown += ["".join(path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()), caplog.text]
+    assert len(caplog.text) > 1000
+    assert not [text for text in shown if secret in text]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +509,7 @@ def test_the_request_carries_prompt_temperature_and_the_name_of_the_call(make: M
     assert received.body["messages"] == [message.model_dump() for message in draft.messages]
     assert received.headers["x-client-request-id"] == "bife-a%2Fb.1"
     assert "temperature" not in other.requests[0].body
-    assert KEY not in other.requests[0].headers["authorization"]
+    assert "authorization" not in other.requests[0].headers
 
 
 def test_a_call_is_stored_before_it_goes_out_and_its_answer_before_it_is_read(
@@ -377,10 +621,14 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         ("TIMEOUT_S", "0"),
         ("TIMEOUT_S", "soon"),
         ("PRICE_IN", "-1"),
-        ("BASE_URL", "localhost:80"),
+        ("QUERY", "secret"),
+        ("HEADERS", "secret"),
+        ("HEADERS", "X-Key: secret\nX-Other: sécret"),
+        *(("BASE_URL", address) for address in NO_ADDRESSES),
         ("BASE_URL", "http://me:secret-value@host/v1"),
         ("BASE_URL", "http://host/v1?code=secret-value"),
         ("API_KEY", "schlüssel-secret-value"),
+        ("API_KEY", "two\nlines-secret"),
     ],
 )
 def test_a_bad_setting_is_named_without_secrets(
@@ -391,6 +639,7 @@ def test_a_bad_setting_is_named_without_secrets(
     with pytest.raises(GeneratorError, match=f"BIFE_LLM_{name}") as caught:
         ModelApiSettings.from_environment()
     assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_which_of_several_keys_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,9 @@ def test_the_identity_of_a_model_holds_neither_key_nor_address(monkeypatch):
     identity = generator_identity(GeneratorConfig(kind="openai"))
     assert identity["model"] == "a-model"
     assert not {"sk-secret", "http://somewhere/v1"} & set(identity.values())
-    assert generator_identity(GeneratorConfig(kind="openai", model="a-model")) == identity
+    more = GeneratorConfig(kind="openai", model="a-model", max_completion_tokens=9)
+    assert generator_identity(more) == identity, "a limit is no part of it"
+    assert generator_identity(GeneratorConfig(kind="openai", about="auctions")) != identity
 
 
 def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(tmp_path, api):

@@ -13,6 +13,7 @@ from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.failings import failings
+from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows, scores_of
 from bife_core.generators import (
@@ -128,6 +129,18 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
     assert not context_of(data, Past()).fitting
 
 
+def test_why_a_rule_failed_in_the_solver_is_told_without_names(data: dict[str, Any]) -> None:
+    text = "zebra-7: SCIP failed while reading /home/zebra."
+    failed = Sample(id="one", generation=0, operator="i1", source=rule_source(0), failure=text)
+    lost = Sample(
+        id="two", generation=0, operator="i1", failure="http://zebra/v1 answered (HTTP 500: zebra)."
+    )
+    known = context_of(data, Past((failed, lost), solved={"one": HighScore(failure=text)}))
+    (message,) = assemble(REQUEST, known)
+    assert "failed: It failed while an instance was solved" in message.content
+    assert "zebra" not in message.content
+
+
 def chosen_by(sample: Sample, decisions: Decisions) -> Rows:
     rule = RuleMethod(name="rule", source=sample.source or "").compiled
     return chosen_rows(scores_of(rule, decisions), decisions.offsets)
@@ -177,7 +190,7 @@ def test_initial_rules_have_a_theme_each_and_others_none(data: dict[str, Any]) -
 def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     data: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = config(**{"low.tune": 20})
+    settings = config(**{"low.tune": 20, "generator.about": "bids for freight"})
     with ModelApi(["wrong_name"], then="apt") as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
         whole = bife_core.create_study(settings, folder=tmp_path / "whole", **data).run()
@@ -190,6 +203,7 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     assert [sample.sha for sample in again.samples] == [sample.sha for sample in whole.samples]
     assert whole.spending.calls == 4
     first, last = asked[0][0]["content"], asked[-1][0]["content"]
+    assert "of this kind: bids for freight.\n" in first
     assert "set packing (sum of binaries <= 1)" in first
     assert "Of no use here, since all candidates have the same value: [1] obj_coef_pos_part" in first
     assert "first\n" in first
