@@ -68,8 +68,4 @@ class InstancesConfig(Value):
     @property
     def kind(self) -> str:
         """What is solved, in words for a model; what a folder is called stays here."""
-        return (
-            "a folder of instances, alike in structure"
-            if self.folder is not None
-            else self.benchmark.replace("_", " ")
-        )
+        return "a folder of instances, alike in structure" if self.folder is not None else self.benchmark

@@ -77,19 +77,14 @@ class ModelApiSettings(BaseSettings):
     @field_validator("query", mode="before")
     @classmethod
     def _by_ampersands(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return dict(parse_qsl(value.strip().lstrip("?"), keep_blank_values=True, strict_parsing=True))
-        except ValueError:
-            raise ValueError("a query such as 'api-version=2024-10-21' was expected") from None
+        return (
+            dict(parse_qsl(value.strip(" \n?"), keep_blank_values=True)) if isinstance(value, str) else value
+        )
 
     @field_validator("headers", mode="before")
     @classmethod
     def _by_lines(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        found = [_HEADER.fullmatch(line) for line in value.splitlines() if line.strip()]
+        found = list(map(_HEADER.fullmatch, filter(str.strip, str(value or "").splitlines())))
         if None in found:
             raise ValueError("lines of printable ASCII characters such as 'api-key: 0123abcd' were expected")
         return {header[1]: header[2] for header in found if header is not None}

@@ -104,9 +104,9 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
             return ParsedAnswer(failure="The answer was cut off inside the rule.")
         if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
             return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score.")
-        thought = _printable(_thought(before, text, function) or "")[:_LONGEST_THOUGHT]
+        thought = printable(_thought(before, text, function) or "")[:_LONGEST_THOUGHT]
         return ParsedAnswer(thought=thought or None, source=_rule_source(tree, code))
-    begins = _printable(text)[:_LONGEST_QUOTE]
+    begins = printable(text)[:_LONGEST_QUOTE]
     return ParsedAnswer(
         failure=complaint or f'The answer holds no function `{FUNCTION_NAME}`; it begins "{begins}".'
     )
@@ -156,10 +156,10 @@ def _complaint(error: BaseException, at_end: bool) -> str:
         return "The answer was cut off before the rule ended, or it is no valid Python."
     where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     what = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
-    return f"The rule in the answer is no valid Python: {_printable(what)}{where}."
+    return f"The rule in the answer is no valid Python: {printable(what)}{where}."
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return a text of a model on one line, without the control characters that would drive a terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 

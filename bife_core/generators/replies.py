@@ -11,7 +11,7 @@ import openai
 
 from bife_core.generators.account import Call
 from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.parsing import without_reasoning
+from bife_core.generators.parsing import printable, without_reasoning
 
 _REFUSED: Final = "refused the key; check BIFE_LLM_API_KEY"
 _NO_CREDIT: Final = "says that the account has no credit left"
@@ -51,7 +51,7 @@ def failure_of(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[d
     else:
         cause = error.__cause__ or error
         reason = (
-            f"cannot be reached, or sent no whole answer ({shortened(str(cause) or type(cause).__name__)})"
+            f"cannot be reached, or sent no whole answer ({_shortened(str(cause) or type(cause).__name__)})"
         )
     if isinstance(error, openai.APIConnectionError):
         # Where no connection was made, nothing was billed.
@@ -63,7 +63,7 @@ def failure_of(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[d
 def said_by(error: openai.APIStatusError) -> str:
     """Return what a server says of an error."""
     said = error.body.get("message") if isinstance(error.body, dict) else None
-    return shortened(said or error.response.text) or "no reason given"
+    return _shortened(said or error.response.text) or "no reason given"
 
 
 def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[st
         content = message.get("content") or message.get("refusal") or ""
         answer = "".join(map(_text, content if isinstance(content, list) else [content]))
     except (KeyError, IndexError, TypeError, AttributeError):
-        said = shortened(settings.redact(text)) or "nothing"
+        said = _shortened(settings.redact(text)) or "nothing"
         reason = f"sent no chat completion but {said}; check BIFE_LLM_BASE_URL if that persists."
     else:
         found |= {"answer": answer, "finish_reason": None if end is None else str(end)}
@@ -84,7 +84,7 @@ def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[st
             reason = _THOUGHT_ONLY
         elif trouble or end == _BROKEN:
             trouble = trouble.get("message") if isinstance(trouble, dict) else trouble
-            reason = f"broke its answer off ({shortened(trouble or 'it has no end')})."
+            reason = f"broke its answer off ({_shortened(trouble or 'it has no end')})."
         else:
             return found | {"status": "ok"}
     return found | {"status": "error", "error": f"{settings.base_url} {reason}"}
@@ -117,10 +117,9 @@ def _joined(text: str) -> str:
     return json.dumps(whole | {"choices": [{"message": message, "finish_reason": end}]}) if lines else text
 
 
-def shortened(text: object) -> str:
+def _shortened(text: object) -> str:
     """Return the start of a text from outside on one line, fit for a message."""
-    start = "".join(c if c.isprintable() else " " for c in str(text)[: 4 * _SHOWN])
-    line = " ".join(start.split()).rstrip(".")
+    line = printable(str(text)[: 4 * _SHOWN]).rstrip(".")
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]} ..."
 
 

@@ -621,7 +621,6 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         ("TIMEOUT_S", "0"),
         ("TIMEOUT_S", "soon"),
         ("PRICE_IN", "-1"),
-        ("QUERY", "secret"),
         ("HEADERS", "secret"),
         ("HEADERS", "X-Key: secret\nX-Other: sécret"),
         *(("BASE_URL", address) for address in NO_ADDRESSES),
