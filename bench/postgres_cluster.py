@@ -1,4 +1,8 @@
-"""A throw-away cluster of Debian's PostgreSQL, and the databases in it."""
+"""A throw-away cluster of Debian's PostgreSQL, and the databases in it.
+
+``python -m bench.postgres_cluster COMMAND ...`` runs a command that finds the address of one with the databases `bife`
+and `mlflow` in BIFE_TEST_POSTGRES, as the tests of the store and of the registry do.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,3 +122,18 @@ def installed_programs() -> Path:
     if os.geteuid() == 0 and not any(entry.pw_name == _ADMINISTRATOR for entry in pwd.getpwall()):
         sys.exit(f"PostgreSQL does not run as root, and there is no user {_ADMINISTRATOR!r} to run it as.")
     return Path(found).resolve().parent
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="bife-postgres-") as directory:
+        place = Path(directory)
+        with Cluster.running(place, place / "postgresql.log") as cluster:
+            for name in ("bife", "mlflow"):
+                cluster.create(name)
+            address = f"postgresql+psycopg2://{cluster.location}"
+            done = subprocess.run(sys.argv[1:], env=os.environ | {"BIFE_TEST_POSTGRES": address})
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import platformdirs
 
@@ -25,3 +26,23 @@ def _cache() -> Path:
 def home() -> Path:
     """Return the folder that all runs of a user share: ``BIFE_HOME``, or the platform's place for user data."""
     return Path(os.environ.get("BIFE_HOME") or platformdirs.user_data_path("bife")).expanduser().resolve()
+
+
+def mlflow_uri() -> str:
+    """Return the address of the home's own MLflow database."""
+    return sqlite_url(home() / "mlflow" / "mlflow.db")
+
+
+def sqlite_url(file: Path, driver: str = "sqlite") -> str:
+    """Return the URL under which SQLAlchemy opens a file, whatever its path: a plain one ends at the first ``?``."""
+    return f"{driver}:///file:{quote(str(file))}?uri=true" if "?" in str(file) else f"{driver}:///{file}"
+
+
+def sqlite_file(url: str) -> Path | None:
+    """Return the file of an SQLite database by its URL; None for a database in memory or of another kind."""
+    kind, _, place = url.partition(":///")
+    name, _, asked = place.partition("?")
+    if kind.partition("+")[0] != "sqlite" or name in ("", ":memory:"):
+        return None
+    named_by_uri = name.startswith("file:") and "uri=true" in asked
+    return Path(unquote(name.removeprefix("file:")) if named_by_uri else name)

@@ -8,6 +8,7 @@ and the caller must try again later; if not, the rule is tried once more, and th
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -24,7 +25,7 @@ from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import solve
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
-from bife_core.store import Store
+from bife_core.store import PATIENCE_S, Store
 from bife_core.values import Value, digest_of
 
 Cause = Literal["rule", "machine"]
@@ -220,6 +221,7 @@ class _Batch:
     sent: dict[Future[Any], int] = field(default_factory=dict)
     repeated: set[int] = field(default_factory=set)
     claimed: set[str] = field(default_factory=set)
+    polls: int = 0
 
     def run(self, progress: Callable[[int, int], None] | None) -> list[Solved]:
         self.jobs = [job for group in self.groups for job in group]
@@ -239,7 +241,7 @@ class _Batch:
                 if self.over():
                     left = len(self.jobs) - len(self.solved)
                     raise OutOfTimeError(f"The time was up before {left} of {len(self.jobs)} solves.")
-                self._wait()
+                self._wait([place for group in waiting for place in group])
         finally:
             for future in self.sent:
                 future.cancel()
@@ -250,8 +252,8 @@ class _Batch:
         missing = [place for place in group if place not in self.solved]
         if not missing or self.over():
             return missing
-        names = {place: f"solve {self._key(place)}" for place in missing}
-        taken = self.store.claims.take(list(names.values()))
+        names = {place: self._claim(place) for place in missing}
+        taken = self.store.claims.take(names.values())
         self.claimed |= taken
         self._find(missing)  # another process may have stored a result meanwhile
         new = [place for place in missing if names[place] in taken and place not in self.solved]
@@ -279,9 +281,14 @@ class _Batch:
         )
         self.sent.update(zip(futures, places, strict=True))
 
-    def _wait(self) -> None:
+    def _wait(self, of_others: Sequence[int]) -> None:
         """Wait a moment for results, and enter what has come."""
         if not self.sent:
+            self.polls += 1
+            if of_others and self.polls == PATIENCE_S / _POLL_S:
+                job, holder = self.jobs[of_others[0]], self.store.claims.holder(self._claim(of_others[0]))
+                tell = self.note or logging.getLogger(__name__).warning
+                tell(f"Waiting for {job.method.name} on {job.instance.name}, which is solved by {holder}.")
             time.sleep(_POLL_S)
             return
         for future in wait(self.sent, timeout=_POLL_S, return_when=FIRST_COMPLETED).done:
@@ -307,9 +314,12 @@ class _Batch:
             by_rule = error.error_type == RuleError.__name__
             cause: Cause | None = "rule" if by_rule else "machine" if error.by_machine else None
             self.solved[place] = Solved(job, failure=str(error), cause=cause)
-        name = f"solve {self._key(place)}"
+        name = self._claim(place)
         self.claimed.discard(name)  # another thread may claim it again
         self.store.claims.release([name])
+
+    def _claim(self, place: int) -> str:
+        return f"solve {self._key(place)}"
 
     def _key(self, place: int, machine: str = "") -> str:
         """Return the key of a solve on a machine, by default on ours."""

@@ -1,6 +1,19 @@
-"""Numbers as sentences say them, wherever one is written."""
+"""Numbers as sentences say them, and texts as others can hold them, wherever one is written."""
 
 from __future__ import annotations
+
+import re
+
+
+def storable(text: str) -> str:
+    """Return a text as every database and every file in UTF-8 can hold it: without NUL and halves of surrogate pairs.
+
+    Examples
+    --------
+    >>> storable("a rule" + chr(0)) == "a rule\ufffd"
+    True
+    """
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def counted(count: int, noun: str, groups: int | None = None) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-from bife_core.store import ClaimTimeoutError, Store
+from bife_core.store import Store
 from bife_core.study import Watcher
 from tasks.home import project_home
 
@@ -71,10 +71,9 @@ def alone_at(name: str, work: str) -> Iterator[None]:
 
     The caller then finds the other's results.
     """
-    with ExitStack() as held:
-        try:
-            held.enter_context(home_store().claim(name, timeout_s=0.0))
-        except ClaimTimeoutError:
-            observer().note(f"Another process is at {work}; this one waits for it and then uses its results.")
-            held.enter_context(home_store().claim(name))
+
+    def wait(holder: str) -> None:
+        observer().note(f"Waiting: {work} is under way in {holder}; its results are then used.")
+
+    with home_store().claim(name, waits=wait):
         yield

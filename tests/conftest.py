@@ -21,6 +21,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.sandbox import WorkerPool
+from tests.support.databases import SERVER, copy_databases
 from tests.support.processes import VARIABLE, left_over
 
 DATA = Path(__file__).parent / "data"
@@ -35,12 +36,16 @@ HOME = Path(tempfile.mkdtemp(prefix="bife-tests-", dir=_MEMORY if _FAST else Non
 # user's own home or servers.
 os.environ["BIFE_HOME"] = str(HOME)
 os.environ["BIFE_CORE_SLOTS"] = str(HOME / "cores")  # tests do not wait for what else runs on this machine
-os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{HOME / 'mlflow' / 'mlflow.db'}"
+os.environ["MLFLOW_TRACKING_URI"] = (
+    f"{SERVER}/mlflow" if SERVER else f"sqlite:///{HOME / 'mlflow' / 'mlflow.db'}"
+)
 for _name in [name for name in os.environ if name.startswith("PREFECT_")]:
     del os.environ[_name]
 os.environ["PREFECT_SERVER_EPHEMERAL_ENABLED"] = "false"  # wherever Prefect is imported before `tasks`
-for _name in ("BIFE_ENV_FILE", "MLFLOW_REGISTRY_URI", "BIFE_SERVER_AUTH"):
+for _name in ("BIFE_ENV_FILE", "MLFLOW_REGISTRY_URI", "BIFE_SERVER_AUTH", "BIFE_STORE"):
     os.environ.pop(_name, None)
+if SERVER:
+    os.environ["BIFE_STORE"] = f"{SERVER}/bife"
 
 # All processes of a session of tests, those of xdist and what tests start, have it in their environment, where tests
 # read it too: who imports this file makes a second home.
@@ -110,8 +115,6 @@ def home() -> Path:
 @pytest.fixture(scope="session")
 def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     """Give a home the databases of Prefect and MLflow, so that what runs there need not make them."""
-    from tests.support.databases import copy_databases
-
     own = tmp_path_factory.getbasetemp()
     # Processes of one test run have folders side by side.
     return partial(copy_databases, (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "databases")

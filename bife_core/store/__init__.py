@@ -4,6 +4,11 @@ SQLite in a file by default, PostgreSQL by URL for several machines. It holds ev
 files that never change (instances, expert samples, reports) lie beside it.
 """
 
-from bife_core.store.claims import ClaimTimeoutError as ClaimTimeoutError
+from bife_core.store.claims import (
+    PATIENCE_S as PATIENCE_S,
+    Claim as Claim,
+    ClaimLostError as ClaimLostError,
+    ClaimTimeoutError as ClaimTimeoutError,
+)
 from bife_core.store.database import DATABASE as DATABASE, StoreError as StoreError
 from bife_core.store.store import Store as Store, StoredEvent as StoredEvent, StudyRow as StudyRow

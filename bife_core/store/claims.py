@@ -1,24 +1,27 @@
 """Claims: which process does a piece of work, so that no two do it at the same time.
 
-A claim is a row with a lease that its holder renews. When the holder dies, a process of the same machine takes the
-claim over at once, and one of another machine when the lease has run out.
+A claim is a row with a lease, by the clock of the database, that its holder renews. When the holder dies, a process of
+the same machine takes the claim over at once, and one of another machine when the lease has run out. A holder that did
+not renew it in time, as while its machine slept, may have lost it: `fence` makes sure of it in the transaction that
+writes.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, extract, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.errors import BifeError
@@ -27,12 +30,35 @@ from bife_core.store.database import Database, StoreError, claims
 LEASE_S: Final = 60.0
 """Seconds for which a claim holds without being renewed."""
 
+PATIENCE_S: Final = 5.0
+"""Seconds of waiting for a claim after which the waiting process says who holds it."""
+
 _RENEW_S: Final = LEASE_S / 4
 _POLL_S: Final = 0.25
+_NOW: Final = extract("epoch", func.current_timestamp())
+
+_logger = logging.getLogger(__name__)
+_held_here: dict[str, set[str]] = {}
+"""The claims that this process holds, by holder: of its own process a row alone says nothing."""
 
 
 class ClaimTimeoutError(BifeError):
     """Another process held a claim for longer than the caller was willing to wait."""
+
+
+class ClaimLostError(BifeError):
+    """The holder of a claim did not renew it in time, and another process has taken it over or done the work."""
+
+
+class Claim:
+    """A claim that is held; a holder that writes elsewhere than to the store asks `check` before it does."""
+
+    def __init__(self, held_by: Claims, name: str) -> None:
+        self._held_by, self.name = held_by, name
+
+    def check(self) -> None:
+        """Raise `ClaimLostError` unless the claim still holds."""
+        self._held_by.check({self.name})
 
 
 class Claims:
@@ -41,45 +67,60 @@ class Claims:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._holder = uuid.uuid4().hex
-        self._held: set[str] = set()
+        self._held = _held_here.setdefault(self._holder, set())
+        self._overdue: dict[str, tuple[tuple[str, float], float]] = {}
         self._lock = threading.Lock()
         self._renewer: threading.Thread | None = None
 
     @contextmanager
-    def claim(self, name: str, timeout_s: float | None = None) -> Iterator[None]:
+    def claim(
+        self, name: str, timeout_s: float | None = None, waits: Callable[[str], object] | None = None
+    ) -> Iterator[Claim]:
         """Hold a claim; wait while another thread or process holds it, `timeout_s` seconds at most unless it is None.
 
-        Raises `ClaimTimeoutError` if that was too long.
+        Raises `ClaimTimeoutError` if that was too long. In a long wait `waits` is called once with who holds the claim,
+        in words; by default that is logged.
         """
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        tell: Callable[[str], object] | None = waits or partial(
+            _logger.warning, "Waiting for %s, in use by %s.", name
+        )
+        began = time.monotonic()
         while not self.take([name]):
-            if deadline is not None and time.monotonic() >= deadline:
-                raise ClaimTimeoutError(
-                    f"{name} is in use by another process or thread for over {timeout_s:g} s; wait for it to end."
-                )
+            waited_s = time.monotonic() - began
+            if timeout_s is not None and waited_s >= timeout_s:
+                raise ClaimTimeoutError(f"{name} is in use by {self.holder(name)}; wait for it to end.")
+            if waited_s >= PATIENCE_S and tell is not None:
+                tell(self.holder(name))
+                tell = None
             time.sleep(_POLL_S)
         try:
-            yield
+            yield Claim(self, name)
         finally:
             self.release([name])
 
-    def take(self, names: Sequence[str]) -> set[str]:
+    def take(self, names: Iterable[str]) -> set[str]:
         """Take those of the claims that no living process holds, and return them."""
-        now = time.time()
-        own = {"holder": self._holder, "until_unix_s": now + LEASE_S, "machine": _machine()}
+        own: dict[str, Any] = {"holder": self._holder, "until_unix_s": _NOW + LEASE_S, "machine": _machine()}
         own |= {"pid": os.getpid(), "began_unix_s": _began_unix_s(os.getpid()) or 0.0}
-        try:
-            with self._database.writing() as connection:
-                rows = connection.execute(select(claims).where(claims.c.name.in_(names)).with_for_update())
-                held = {row.name: _alive(row, now) for row in rows}
-                taken = {name for name in names if not held.get(name)}
-                connection.execute(delete(claims).where(claims.c.name.in_(taken & held.keys())))
-                if taken:
-                    connection.execute(insert(claims), [{"name": name, **own} for name in sorted(taken)])
-        except IntegrityError:  # another process took one at the same time, which only a server lets happen
-            return set()
         with self._lock:
-            self._held |= taken
+            # One that this process lost and has not given up yet is not taken anew: its holder must notice.
+            before = self._held.copy()
+            wanted = set(names) - before
+            rows = select(claims, (claims.c.until_unix_s > _NOW).label("current"))
+            rows = rows.where(claims.c.name.in_(wanted)).order_by(claims.c.name).with_for_update()
+            try:
+                with self._database.writing() as connection:
+                    taken = wanted - {row.name for row in connection.execute(rows) if self._alive(row)}
+                    if taken:
+                        connection.execute(delete(claims).where(claims.c.name.in_(taken)))
+                        new = [{"name": name, **own} for name in sorted(taken)]
+                        connection.execute(insert(claims).values(new))
+                    self._held |= taken  # before others see the rows
+            except (IntegrityError, StoreError) as error:
+                self._held &= before
+                if isinstance(error, StoreError):
+                    raise
+                return set()  # another process took one at the same time, which only a server lets happen
             if self._held and self._renewer is None:
                 self._renewer = threading.Thread(target=self._renew, name="bife-claims", daemon=True)
                 self._renewer.start()
@@ -94,19 +135,69 @@ class Claims:
         with suppress(StoreError), self._database.writing() as connection:
             connection.execute(delete(claims).where(own))
 
+    def of(self, study: str) -> set[str]:
+        """Return the claims held here on the events of a study: those that are named after it."""
+        return {name for name in self._held.copy() if name == study or name.endswith(f" {study}")}
+
+    def check(self, names: set[str]) -> None:
+        """Raise `ClaimLostError` unless claims that were taken here still hold."""
+        with self._database.reading() as connection:
+            self.fence(connection, names)
+
+    def fence(self, connection: Connection, names: set[str]) -> None:
+        """Raise `ClaimLostError` unless claims that were taken here still hold, and do until the transaction ends."""
+        own = claims.c.name.in_(names) & (claims.c.holder == self._holder)
+        rows = select(claims.c.name).where(own).with_for_update(read=True)
+        if lost := names and names - set(connection.scalars(rows)):
+            raise ClaimLostError(
+                f"The claim on {min(lost)} is lost: this process did not renew it for {LEASE_S:g} s, as while a "
+                "machine sleeps, and another process took it over. Nothing more is written; run the command again."
+            )
+
+    def holder(self, name: str) -> str:
+        """Return who holds a claim, in words."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(claims).where(claims.c.name == name)).one_or_none()
+        if row is None or (row.machine, row.pid) == (_machine(), os.getpid()):
+            return "another thread of this process" if name in self._held or row else "another process"
+        return f"process {row.pid} on {row.machine.partition(' ')[0]}"
+
     def _renew(self) -> None:
-        """Renew the leases; of one that ran out, as while the machine slept, nothing is left to renew."""
+        """Renew the leases, and log which are lost."""
+        lost = set[str]()
         while True:
             time.sleep(_RENEW_S)
             with self._lock:
                 if not self._held:
                     self._renewer = None
                     return
-                held = set(self._held)
-            # A store that is away for a moment is asked again.
-            with suppress(StoreError), self._database.writing() as connection:
-                own = update(claims).where(claims.c.name.in_(held) & (claims.c.holder == self._holder))
-                connection.execute(own.values(until_unix_s=time.time() + LEASE_S))
+                own = claims.c.name.in_(self._held) & (claims.c.holder == self._holder)
+                # A store that is away for a moment is asked again.
+                with suppress(StoreError), self._database.writing() as connection:
+                    renewed = update(claims).where(own).values(until_unix_s=_NOW + LEASE_S)
+                    missing = set[str]()
+                    if connection.execute(renewed).rowcount < len(self._held):
+                        missing = self._held - set(connection.scalars(select(claims.c.name).where(own)))
+                    for name in sorted(missing - lost):
+                        _logger.warning("The claim on %s is lost: it was not renewed in time.", name)
+                    lost = missing
+
+    def _alive(self, row: Row[Any]) -> bool:
+        """Whether the holder of a claim may still be at work."""
+        if row.machine != _machine():
+            return bool(row.current)
+        if row.pid == os.getpid():
+            return row.name in _held_here.get(row.holder, ())
+        began = _began_unix_s(row.pid)
+        if began is None or abs(began - row.began_unix_s) > 1.0:
+            return False
+        if row.current:
+            return True
+        # After a sleep of the machine all leases are over: the holder has a moment to renew its own.
+        state, now = (row.holder, row.until_unix_s), time.monotonic()
+        if row.name not in self._overdue or self._overdue[row.name][0] != state:
+            self._overdue[row.name] = (state, now)
+        return now - self._overdue[row.name][1] < LEASE_S / 2
 
 
 @cache
@@ -126,14 +217,3 @@ def _began_unix_s(pid: int) -> float | None:
         return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
     except psutil.Error:
         return None
-
-
-def _alive(row: Row[Any], now: float) -> bool:
-    """Whether the holder of a claim may still be at work."""
-    if row.machine == _machine():
-        began = _began_unix_s(row.pid)
-        if began is None or abs(began - row.began_unix_s) > 1.0:
-            return False
-        if row.pid == os.getpid():
-            return True
-    return bool(row.until_unix_s > now)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import (
+    URL,
     BigInteger,
     Column,
     Connection,
+    Dialect,
     Float,
     Integer,
     MetaData,
-    String,
     Table,
     Text,
     and_,
@@ -28,9 +29,11 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from bife_core.errors import BifeError
+from bife_core.places import sqlite_file
+from bife_core.wording import storable
 
 SCHEMA: Final = "3"
 """Raise this when tables change: a store of another schema is refused."""
@@ -51,24 +54,25 @@ def _table(table: str, keys: int, /, **columns: TypeEngine[Any]) -> Table:
     return Table(table, _tables, *listed)
 
 
-_KEY, _WORD, _TEXT, _NUMBER, _TIME = String(128), String(32), Text(), Integer(), Float()
-meta = _table("meta", 1, name=_WORD, value=_TEXT)
-studies = _table("studies", 1, key=_KEY, kind=_WORD, name=_TEXT, created_unix_s=_TIME)
-events = _table("events", 2, study=_KEY, seq=_NUMBER, kind=_WORD, at_unix_s=_TIME, body=_TEXT)
-calls = _table("calls", 3, study=_KEY, key=_KEY, number=_NUMBER, body=_TEXT)
-solves = _table("solves", 1, key=_KEY, body=_TEXT, repeats=_NUMBER)
-cursors = _table("cursors", 2, subscriber=String(512), study=_KEY, seq=_NUMBER, note=_TEXT)
-ledger = _table("ledger", 3, group=_TEXT, purpose=_WORD, by=_KEY, number=_NUMBER)
-claims = _table(
-    "claims",
-    1,
-    name=String(256),
-    holder=_KEY,
-    machine=String(256),
-    pid=BigInteger(),
-    began_unix_s=_TIME,
-    until_unix_s=_TIME,
-)
+class _Text(TypeDecorator[str]):
+    """Text of any length; what a database's text cannot hold, as in the name of a file, is replaced."""
+
+    impl, cache_ok = Text, True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return value if value is None else storable(value)
+
+
+_TEXT, _BODY, _NUMBER, _TIME = _Text(), Text(), Integer(), Float()
+meta = _table("meta", 1, name=_TEXT, value=_TEXT)
+studies = _table("studies", 1, key=_TEXT, kind=_TEXT, name=_TEXT, created_unix_s=_TIME)
+events = _table("events", 2, study=_TEXT, seq=_NUMBER, kind=_TEXT, at_unix_s=_TIME, body=_BODY)
+calls = _table("calls", 3, study=_TEXT, key=_TEXT, number=_NUMBER, body=_BODY)
+solves = _table("solves", 1, key=_TEXT, body=_BODY, repeats=_NUMBER)
+cursors = _table("cursors", 2, subscriber=_TEXT, study=_TEXT, seq=_NUMBER, note=_TEXT)
+ledger = _table("ledger", 3, group=_TEXT, purpose=_TEXT, by=_TEXT, number=_NUMBER)
+_process: dict[str, TypeEngine[Any]] = {"pid": BigInteger(), "began_unix_s": _TIME, "until_unix_s": _TIME}
+claims = _table("claims", 1, name=_TEXT, holder=_TEXT, machine=_TEXT, **_process)
 
 
 class StoreError(BifeError):
@@ -82,16 +86,18 @@ class Database:
     """
 
     def __init__(self, where: Path | str) -> None:
-        url = str(where)
-        self.file: Path | None = None
-        if "://" not in url:
-            path = Path(url).expanduser().absolute()
+        self.file = sqlite_file(str(where))
+        if isinstance(where, Path) or "://" not in where:
+            path = Path(where).expanduser()
             self.file = path if path.suffix == ".db" else path / DATABASE
-            url = f"sqlite:///{self.file}"
         try:
-            if self.file is not None:
+            if self.file is None:
+                url = make_url(str(where))
+            else:
+                self.file = self.file.absolute()
                 self.file.parent.mkdir(parents=True, exist_ok=True)
-            self.engine = create_engine(make_url(url), pool_pre_ping=self.file is None)
+                url = URL.create("sqlite", database=str(self.file))
+            self.engine = create_engine(url, pool_pre_ping=self.file is None)
         except OSError as error:
             raise StoreError(
                 f"The folder of the store {self.file} cannot be written to ({error.strerror or error}); set BIFE_HOME "
@@ -109,9 +115,11 @@ class Database:
         self._make_tables()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Yield a connection whose statements are committed together, or not at all."""
+    def writing(self, first: Callable[[Connection], None] | None = None) -> Iterator[Connection]:
+        """Yield a connection whose statements are committed together, after what is called `first`, or not at all."""
         with self._in_a_sentence("written to"), self.engine.begin() as connection:
+            if first is not None:
+                first(connection)
             yield connection
 
     @contextmanager
@@ -120,13 +128,18 @@ class Database:
         with self._in_a_sentence("read"), self.engine.connect() as connection:
             yield connection.execution_options(reads=True)
 
-    def add(self, table: Table, number: str, **values: Any) -> int:
+    def alone(self, connection: Connection) -> None:
+        """Have a transaction wait for others that call this, as SQLite has all that write."""
+        if self.engine.dialect.name == "postgresql":
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7226)")
+
+    def add(self, table: Table, number: str, first: Callable[[Connection], None], **values: Any) -> int:
         """Add a row under the number after the highest that rows of the same other keys have, and return that."""
         keys = [column for column in table.primary_key if column.name != number]
         same = and_(*(column == values[column.name] for column in keys))
         while True:
             try:
-                with self.writing() as connection:
+                with self.writing(first) as connection:
                     highest = connection.execute(select(func.max(table.c[number])).where(same)).scalar()
                     row = {number: (highest or 0) + 1, **values}
                     connection.execute(insert(table).values(row))
@@ -140,9 +153,7 @@ class Database:
         return str(self.file or self.engine.url.render_as_string(hide_password=True))
 
     def _make_tables(self) -> None:
-        with self.writing() as connection:
-            if self.engine.dialect.name == "postgresql":  # two programs that create the tables
-                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7226)")
+        with self.writing(self.alone) as connection:
             _tables.create_all(connection)
             schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
             if schema is None:

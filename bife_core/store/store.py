@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import JSON, cast, func, insert, select, type_coerce, update
+from sqlalchemy import JSON, Connection, cast, func, insert, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.arguments import checked
 from bife_core.benchmarks.base import SPLITS, Split
-from bife_core.store.claims import Claims
+from bife_core.store.claims import Claim, Claims
 from bife_core.store.database import Database, calls, cursors, events, ledger, solves, studies
 from bife_core.values import Value
 
 _MANY: Final = 10_000
+_NOT_IN_JSON: Final = r"\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})"
 
 
 class StudyRow(Value):
@@ -91,9 +93,15 @@ class Store:
         """Close all connections; the next use opens them again."""
         self._database.engine.dispose()
 
-    def claim(self, name: str, timeout_s: float | None = None) -> AbstractContextManager[None]:
-        """Return a context in which no other thread or process holds the same claim; see `Claims.claim`."""
-        return self.claims.claim(name, timeout_s)
+    def claim(
+        self, name: str, timeout_s: float | None = None, waits: Callable[[str], object] | None = None
+    ) -> AbstractContextManager[Claim]:
+        """Return a context in which no other thread or process holds the same claim; see `Claims.claim`.
+
+        A claim whose name ends with the key of a study is a claim on its events: while this process holds it,
+        `append`, `begin_call` and `set_cursor` write nothing and raise `ClaimLostError` once another has taken it over.
+        """
+        return self.claims.claim(name, timeout_s, waits)
 
     def open_study(self, key: str, kind: str, name: str) -> None:
         """Enter a study unless it is there already."""
@@ -116,8 +124,8 @@ class Store:
 
     def append(self, study: str, kind: str, body: Mapping[str, Any]) -> int:
         """Add an event, whose body serialises to JSON, to the end of a study's stream, and return its place."""
-        at = time.time()
-        return self._database.add(events, "seq", study=study, kind=kind, at_unix_s=at, body=_json(body))
+        row = {"study": study, "kind": kind, "at_unix_s": time.time(), "body": _json(body)}
+        return self._database.add(events, "seq", self._fence(study), **row)
 
     def events(self, study: str | None, after: int = 0, kinds: Collection[str] = ()) -> Iterator[StoredEvent]:
         """Yield the events of a study, or of all, that come after a sequence number, in order; or some kinds alone."""
@@ -132,7 +140,7 @@ class Store:
 
     def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> int:
         """Store a call before it goes out, and return its number among those for its key."""
-        return self._database.add(calls, "number", study=study, key=key, body=_json(body))
+        return self._database.add(calls, "number", self._fence(study), study=study, key=key, body=_json(body))
 
     def finish_call(self, study: str, key: str, number: int, body: Mapping[str, Any]) -> None:
         """Store what came of a call, before anything reads it."""
@@ -154,7 +162,9 @@ class Store:
 
     def call_facts(self, names: Sequence[str], since_unix_s: float) -> list[tuple[Any, ...]]:
         """Return fields of calls, as text or numbers, of all studies that have had an event since a Unix time."""
-        json_body = (type_coerce if self._database.file is not None else cast)(calls.c.body, JSON)
+        # PostgreSQL reads no JSON with a NUL or half a surrogate pair in it, which a prompt or an answer may have.
+        whole = func.regexp_replace(calls.c.body, _NOT_IN_JSON, r"\\ufffd", "g")
+        json_body = type_coerce(calls.c.body, JSON) if self._database.file is not None else cast(whole, JSON)
         recent = select(events.c.study).where(events.c.at_unix_s >= since_unix_s)
         query = select(*(json_body[name].as_string() for name in names)).where(calls.c.study.in_(recent))
         with self._database.reading() as connection:
@@ -182,7 +192,7 @@ class Store:
         `purpose` is a split, and `by` says which comparison of a rule it is where that is ``test``. The same one counts
         once, in each group after those that were entered before; it is the highest of these numbers that is returned.
         """
-        with self.claim("ledger"), self._database.writing() as connection:
+        with self._database.writing(self._database.alone) as connection:
             uses = ledger.c.group.in_(groups) & (ledger.c.purpose == purpose)
             rows = connection.execute(select(ledger).where(uses)).all()
             numbers = {row.group: row.number for row in rows if row.by == by}
@@ -218,9 +228,12 @@ class Store:
         """Store how far a subscriber is, with a note of its own."""
         of_cursor = (cursors.c.subscriber == subscriber) & (cursors.c.study == study)
         row = {"subscriber": subscriber, "study": study, "seq": seq, "note": note}
-        with self._database.writing() as connection:
+        with self._database.writing(self._fence(study)) as connection:
             if not connection.execute(update(cursors).where(of_cursor).values(row)).rowcount:
                 connection.execute(insert(cursors).values(row))
+
+    def _fence(self, study: str) -> Callable[[Connection], None]:
+        return partial(self.claims.fence, names=self.claims.of(study))
 
 
 def _json(body: Mapping[str, Any]) -> str:

@@ -1,15 +1,34 @@
-"""Empty databases of Prefect and MLflow, migrated once for all tests: a migration of each takes seconds."""
+"""Empty databases: of Prefect and MLflow, migrated once for all tests, and of a test's own store."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import uuid
 from pathlib import Path
+
+from sqlalchemy import create_engine
+from sqlalchemy.schema import CreateSchema
 
 from bife_core.store import Store
 
 NAMES = ("prefect/prefect.db", "mlflow/mlflow.db")
 """Where they lie in a home."""
+
+SERVER = os.environ.get("BIFE_TEST_POSTGRES")
+"""Address of a PostgreSQL with the databases ``bife`` and ``mlflow``; None for tests on SQLite."""
+
+
+def new_database(folder: Path) -> str:
+    """Return where a store of its own lies: in the folder, or in a schema of its own on the server."""
+    if SERVER is None:
+        return str(folder)
+    engine, name = create_engine(f"{SERVER}/bife"), f"test_{uuid.uuid4().hex}"
+    with engine.begin() as connection:
+        connection.execute(CreateSchema(name))
+    engine.dispose()
+    return f"{SERVER}/bife?options=-csearch_path%3D{name}"
 
 
 def copy_databases(template: Path, home: Path) -> Path:

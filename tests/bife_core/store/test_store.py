@@ -10,15 +10,32 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from bife_core.store import ClaimTimeoutError, Store, StoreError
+from bife_core.places import sqlite_url
+from bife_core.store import ClaimLostError, ClaimTimeoutError, Store, StoreError
+from tests.support.databases import new_database
 
 
 @pytest.fixture
-def store(tmp_path):
+def where(tmp_path):
+    """Return the place of a store that no other test uses."""
+    return new_database(tmp_path)
+
+
+@pytest.fixture
+def store(where):
     """Return a store of its own."""
-    opened = Store(tmp_path)
+    opened = Store(where)
     yield opened
     opened.close()
+
+
+HOLDS = """
+import sys, time
+from bife_core.store import Store
+with Store(sys.argv[1]).claim("work"):
+    print("ready", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
 
 
 def python(code, *arguments):
@@ -31,18 +48,21 @@ def python(code, *arguments):
     return program
 
 
-def test_events_are_kept_in_order_with_what_json_can_hold(store, tmp_path):
+def test_events_are_kept_in_order_with_what_json_can_hold(store, where):
     store.open_study("a", "evolution", "a search")
     bodies = [{"n": 1}, {"text": "half a pair: \ud800"}, {"nested": [None, 1.5, "\u00e9"]}]
     for body in bodies:
         store.append("a", "step", body)
-    again = Store(tmp_path)
+    again = Store(where)
     assert [event.body for event in again.events("a")] == bodies
     assert [event.seq for event in again.events("a", after=1)] == [2, 3]
     again.open_study("a", "evolution", "entered once")
-    again.open_study("b", "collection", "second")
+    again.open_study("b", "collection", "second \0 \udc80")
     rows = [(row.key, row.kind, row.name, row.last, row.last_kind) for row in again.studies()]
-    assert rows == [("a", "evolution", "a search", 3, "step"), ("b", "collection", "second", 0, "")]
+    assert rows == [
+        ("a", "evolution", "a search", 3, "step"),
+        ("b", "collection", "second \ufffd \ufffd", 0, ""),
+    ]
     assert [row.key for row in again.studies("collection")] == ["b"]
 
 
@@ -52,13 +72,15 @@ def test_of_all_studies_some_kinds_of_events_and_some_fields_of_calls_are_read(s
             store.append(study, kind, {})
     found = [(event.study, event.kind) for event in store.events(None, kinds=["opened", "ended"])]
     assert found == [("a", "opened"), ("a", "ended"), ("b", "opened"), ("b", "ended")]
-    store.begin_call("a", "k", {"at": 1.5, "cost": None, "answer": "half a pair: \ud800"})
+    answer = "NUL: \0, half a pair: \ud800, a backslash: \\u0000"
+    store.begin_call("a", "k", {"at": 1.5, "cost": None, "answer": answer})
     ((at, cost),) = store.call_facts(["at", "cost"], time.time() - 60.0)
     assert (float(at), cost) == (1.5, None)
+    assert store.calls("a") == [("k", 1, {"at": 1.5, "cost": None, "answer": answer})]
     assert store.call_facts(["at"], time.time() + 60.0) == [], "nothing happened since in its study"
 
 
-def test_threads_and_processes_that_append_at_once_lose_nothing(store, tmp_path):
+def test_threads_and_processes_that_append_at_once_lose_nothing(store, where):
     code = """
 import sys
 from bife_core.store import Store
@@ -67,7 +89,7 @@ print("ready", flush=True)
 for number in range(30):
     store.append("a", "step", {"from": "program", "number": number})
 """
-    program = python(code, tmp_path)
+    program = python(code, where)
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda n: store.append("a", "step", {"from": "here", "number": n}), range(60)))
     assert program.wait() == 0
@@ -77,7 +99,7 @@ for number in range(30):
     assert [e.body["number"] for e in found if e.body["from"] == "program"] == list(range(30))
 
 
-def test_what_was_written_survives_a_kill(tmp_path):
+def test_what_was_written_survives_a_kill(where):
     code = """
 import sys, time
 from bife_core.store import Store
@@ -87,10 +109,10 @@ store.put_solve("y", {"cpu_s": 1.0})
 print("ready", flush=True)
 time.sleep(60)
 """
-    program = python(code, tmp_path)
+    program = python(code, where)
     program.send_signal(signal.SIGKILL)
     program.wait()
-    store = Store(tmp_path)
+    store = Store(where)
     assert store.calls("a") == [("g00-c00", 1, {"status": "sent"})]
     store.put_solve("y", {"cpu_s": 2.0})
     assert store.get_solve(["y", "z"]) == {"y": {"cpu_s": 1.0}}, "what is stored stays"
@@ -99,7 +121,7 @@ time.sleep(60)
     assert [body for _, _, body in store.calls("a", "g00-c00")] == [{"status": "ok", "answer": "42"}, {}]
 
 
-def test_each_comparison_is_a_use_of_all_its_groups_and_counts_once_whoever_enters_it_when(store, tmp_path):
+def test_each_comparison_is_a_use_of_all_its_groups_and_counts_once_whoever_enters_it_when(store, where):
     code = """
 import sys
 from bife_core.store import Store
@@ -108,7 +130,7 @@ print("ready", flush=True)
 for number in range(8):
     store.serve(["a", "b"], "test", f"of the program {number % 4}")
 """
-    program = python(code, tmp_path)
+    program = python(code, where)
     with ThreadPoolExecutor(4) as threads:
         numbers = list(threads.map(lambda n: store.serve(["a", "b"], "test", f"rule {n}"), range(8)))
     assert program.wait() == 0
@@ -157,16 +179,85 @@ def test_a_claim_excludes_threads_of_the_same_process(store):
     assert max(most) == 1
 
 
-def test_a_claim_is_waited_for_no_longer_than_was_said(store, tmp_path):
-    other = Store(tmp_path)
-    with store.claim("work"), pytest.raises(ClaimTimeoutError, match="in use"):
+def test_a_claim_is_waited_for_no_longer_than_was_said(store, where):
+    other = Store(where)
+    with store.claim("work"), pytest.raises(ClaimTimeoutError, match="another thread of this process"):
         other.claim("work", timeout_s=0.6).__enter__()
     with other.claim("work", timeout_s=0):
         assert store.claims.take(["work"]) == set()
 
 
-def test_of_several_claims_those_that_are_free_are_taken(store, tmp_path):
-    other = Store(tmp_path)
+def test_who_waits_for_long_says_once_who_holds_the_claim(store, where, monkeypatch, caplog):
+    monkeypatch.setattr("bife_core.store.claims.PATIENCE_S", 0.1)
+    program = python(HOLDS, where, 60)
+    with pytest.raises(ClaimTimeoutError):
+        store.claim("work", timeout_s=0.8).__enter__()
+    program.kill()
+    program.wait()
+    assert [record.getMessage().rpartition(" on ")[0] for record in caplog.records] == [
+        f"Waiting for work, in use by process {program.pid}"
+    ]
+
+
+def test_a_claim_that_could_not_be_given_back_is_free_for_its_own_process(store, where, monkeypatch):
+    def away(*_):
+        raise StoreError("The store cannot be written to.")
+
+    with store.claim("work"), store.claim("more"):
+        monkeypatch.setattr("bife_core.store.database.Database.writing", away)
+    monkeypatch.undo()
+    with store.claim("work", timeout_s=0), Store(where).claim("more", timeout_s=0):
+        pass
+
+
+def test_who_lost_a_claim_writes_nothing_more_to_its_study(store):
+    with store.claim("evolution a") as claim:
+        store.append("a", "step", {})
+        with store._database.writing() as connection:  # another machine took it over, and is done
+            connection.execute(text("DELETE FROM claims"))
+        for write in (
+            lambda: store.append("a", "step", {}),
+            lambda: store.begin_call("a", "k", {}),
+            lambda: store.set_cursor("mlflow", "a", 1),
+            claim.check,
+        ):
+            with pytest.raises(ClaimLostError, match="evolution a is lost"):
+                write()
+        with pytest.raises(ClaimTimeoutError):
+            store.claim("evolution a", timeout_s=0).__enter__()
+        store.append("b", "step", {})
+    assert (len(list(store.events("a"))), store.calls("a"), store.cursor("mlflow", "a")) == (1, [], None)
+    with store.claim("evolution a", timeout_s=0):
+        store.append("a", "step", {})
+
+
+def test_a_process_that_was_stopped_for_longer_than_its_lease_notices_before_it_writes(
+    store, where, monkeypatch
+):
+    code = """
+import os, signal, sys
+from bife_core.store import ClaimLostError, Store, claims
+claims.LEASE_S = 1.0
+store = Store(sys.argv[1])
+with store.claim("evolution a"):
+    print("ready", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    try:
+        store.append("a", "step", {})
+    except ClaimLostError:
+        sys.exit(7)
+"""
+    program = python(code, where)
+    monkeypatch.setattr("bife_core.store.claims.LEASE_S", 1.0)
+    with store.claim("evolution a", timeout_s=30):
+        store.append("a", "taken over", {})
+        program.send_signal(signal.SIGCONT)
+        assert program.wait() == 7
+    assert [event.kind for event in store.events("a")] == ["taken over"]
+
+
+def test_of_several_claims_those_that_are_free_are_taken(store, where):
+    other = Store(where)
     assert store.claims.take(["a", "b"]) == {"a", "b"}
     assert other.claims.take(["b", "c"]) == {"c"}
     store.claims.release(["a", "b"])
@@ -175,16 +266,8 @@ def test_of_several_claims_those_that_are_free_are_taken(store, tmp_path):
     other.claims.release(["b", "c"])
 
 
-def test_the_claim_of_a_killed_process_is_taken_over_at_once(store, tmp_path):
-    code = """
-import sys, time
-from bife_core.store import Store
-store = Store(sys.argv[1])
-with store.claim("work"):
-    print("ready", flush=True)
-    time.sleep(60)
-"""
-    program = python(code, tmp_path)
+def test_the_claim_of_a_killed_process_is_taken_over_at_once(store, where):
+    program = python(HOLDS, where, 60)
     with pytest.raises(ClaimTimeoutError):
         store.claim("work", timeout_s=0).__enter__()
     os.kill(program.pid, signal.SIGKILL)
@@ -194,9 +277,11 @@ with store.claim("work"):
         assert time.monotonic() - began < 2.0
 
 
-def test_a_lease_of_another_machine_runs_out(store):
+def test_a_lease_of_another_machine_runs_out_by_the_clock_of_the_database(store, monkeypatch):
+    began, at = time.time(), time.time
+    monkeypatch.setattr(time, "time", lambda: at() + 3600.0)
     row = {"name": "work", "holder": "h", "machine": "elsewhere", "pid": 1, "began_unix_s": 0.0}
-    for until, free in ((time.time() + 60, set()), (time.time() - 1, {"work"})):
+    for until, free in ((began + 60, set()), (began - 2, {"work"})):
         with store._database.writing() as connection:
             connection.execute(text("DELETE FROM claims"))
             connection.execute(
@@ -221,11 +306,21 @@ def test_a_claim_is_renewed_unless_it_was_given_back(store, monkeypatch):
         assert until_s["done"] == 0
 
 
-def test_a_store_of_another_schema_is_refused_in_one_sentence(store, tmp_path):
+def test_a_store_of_another_schema_is_refused_in_one_sentence(store, where):
     with store._database.writing() as connection:
         connection.execute(text("UPDATE meta SET value = '99' WHERE name = 'schema'"))
     with pytest.raises(StoreError, match=r"has schema 99 and this version of BiFE reads schema"):
-        Store(tmp_path)
+        Store(where)
+
+
+@pytest.mark.parametrize("name", ["a?b", "a?mode=ro", "a#b", "a%41", "a b@c:d"])
+def test_each_folder_has_a_store_of_its_own_whatever_it_is_called(tmp_path, name):
+    for folder in (tmp_path / name, tmp_path / f"{name}2"):
+        Store(folder).append("a", "step", {})
+        assert (folder / "bife.db").is_file()
+        assert len(list(Store(sqlite_url(folder / "bife.db")).events("a"))) == 1
+    assert Store(sqlite_url(folder / "bife.db")).folder == folder
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, f"{name}2"])
 
 
 def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path):
