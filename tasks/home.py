@@ -13,7 +13,7 @@ from pathlib import Path
 from dotenv import dotenv_values
 
 from bife_core.errors import ConfigError
-from bife_core.places import home
+from bife_core.places import home, mlflow_uri, sqlite_file, sqlite_url
 
 LEAST_FREE_MB = 100.0
 """Megabytes on disk below which no run begins: the databases of Prefect and MLflow take some tens when they are new."""
@@ -118,11 +118,10 @@ def prepare_environment() -> Home:
     _adopt(dotenv_values(own.root / SETTINGS_FILE, interpolate=False))
     _adopt(_defaults(own))
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
-        address = os.environ.get(name, "")
-        file = address.removeprefix("sqlite:///")
+        file = sqlite_file(os.environ.get(name, ""))
         # Programs in other directories are to take it for the same file.
-        if file != address and not file.startswith(("/", ":memory:")):
-            os.environ[name] = f"sqlite:///{Path(file).absolute()}"
+        if file is not None and not file.is_absolute():
+            os.environ[name] = sqlite_url(file.absolute())
     # Prefect makes its own directory below, but not the one above it. A home that cannot be made is reported
     # by the first use of one of its directories, not by an import, and not by Prefect in its own words.
     try:
@@ -141,7 +140,7 @@ def _adopt(values: Mapping[str, str | None]) -> None:
 
 def _defaults(own: Home) -> dict[str, str]:
     defaults = {
-        "MLFLOW_TRACKING_URI": f"sqlite:///{own.mlflow / 'mlflow.db'}",
+        "MLFLOW_TRACKING_URI": mlflow_uri(),
         "MLFLOW_DISABLE_TELEMETRY": "true",
         # No rule needs a pickle, and reading one runs whatever it holds.
         "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
@@ -168,6 +167,9 @@ def _defaults(own: Home) -> dict[str, str]:
     }
     if not (os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_PROFILE")):
         defaults["PREFECT_HOME"] = str(own.prefect)
+        if "?" in defaults["PREFECT_HOME"]:  # of which Prefect itself makes another path
+            file = sqlite_url(own.prefect / "prefect.db", "sqlite+aiosqlite")
+            defaults["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = file
         # The command line reports errors itself, as one sentence; Prefect would add its stack.
         defaults |= {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL"}
     return defaults

@@ -26,7 +26,7 @@ from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
-from bife_core.places import home
+from bife_core.places import home, mlflow_uri, sqlite_file
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
 from bife_core.scip.python_branching import Scoring
@@ -276,7 +276,7 @@ def stored_text(reference: str) -> str:
     with _mlflow_settings():
         address = mlflow.get_tracking_uri()
         missing = f"MLflow at {address} holds no {reference}; `bife rules list` shows the registered rules."
-        if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).exists():
+        if (database := sqlite_file(address)) is not None and not database.exists():
             raise RuleError(missing)  # MLflow would make the database
         client = mlflow.MlflowClient()
         try:
@@ -354,7 +354,7 @@ def _mlflow_settings() -> Iterator[None]:
     """Give MLflow the settings of BiFE's home inside, where the environment has none."""
     from dotenv import dotenv_values  # MLflow brings it
 
-    settings = {"MLFLOW_TRACKING_URI": f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"}
+    settings = {"MLFLOW_TRACKING_URI": mlflow_uri()}
     for folder in (home(), Path.cwd()):
         settings |= {key: value for key, value in dotenv_values(folder / "mlflow.env").items() if value}
     added = {key: value for key, value in settings.items() if not os.environ.get(key)}

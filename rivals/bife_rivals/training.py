@@ -25,7 +25,7 @@ from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import RuleError
 from bife_core.files import write_whole
-from bife_core.places import home
+from bife_core.places import home, mlflow_uri
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 from bife_core.values import Value, digest_of
@@ -173,8 +173,7 @@ def tracked(
 ) -> Path:
     """Go through a training with its metrics in MLflow, and write the method of the best epoch."""
     log = get_run_logger()
-    own = f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"
-    mlflow.set_tracking_uri(os.environ.get("MLFLOW_TRACKING_URI") or own)
+    mlflow.set_tracking_uri(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri())
     mlflow.set_experiment("rivals")
     noted = run.folder / "mlflow_run"
     noted_id = noted.read_text() if noted.exists() else None

@@ -16,10 +16,11 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, Run, RunData, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import BifeError
+from bife_core.places import sqlite_file, sqlite_url
+from bife_core.wording import storable
 from tasks.home import project_home
 from tasks.stores import home_store
 
@@ -36,6 +37,8 @@ _RANKING_COLUMNS: Final = (
 )
 _BATCH: Final = 100
 """Params or metric points that one request takes."""
+_NAME, _PARAM, _TAG = 250, 6000, 8000
+"""Characters that MLflow's database takes of the name of a run, a param and a tag: PostgreSQL refuses more."""
 
 
 class TrackingError(BifeError):
@@ -55,7 +58,8 @@ def client() -> MlflowClient:
         with home_store().claim("mlflow"):
             _make_database(tracking_uri())
             made = MlflowClient()
-            local = tracking_uri().startswith("sqlite:")  # a server knows its own place for artifacts
+            # A server knows its own place for artifacts.
+            local = not tracking_uri().startswith(("http://", "https://"))
             place = (project_home().mlflow / "artifacts").as_uri() if local else None
             for name in (COLLECTION, EVOLUTION, EVALUATION, TUNING):
                 if made.get_experiment_by_name(name) is None:
@@ -79,8 +83,8 @@ def _create_experiment(made: MlflowClient, name: str, place: str | None) -> None
 
 def missing_database(uri: str) -> Path | None:
     """Return the file of an SQLite database that does not exist yet; None for any other address."""
-    address = make_url(uri).database if uri.startswith("sqlite:") else None
-    return Path(address) if address and not Path(address).exists() else None
+    file = sqlite_file(uri)
+    return file if file is not None and not file.exists() else None
 
 
 def _make_database(uri: str) -> None:
@@ -92,7 +96,7 @@ def _make_database(uri: str) -> None:
     for left_behind in path.parent.glob(f".{path.name}.*"):
         left_behind.unlink()
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    MlflowClient(tracking_uri=f"sqlite:///{partial}").search_experiments(max_results=1)
+    MlflowClient(tracking_uri=sqlite_url(partial)).search_experiments(max_results=1)
     partial.replace(path)
 
 
@@ -124,8 +128,7 @@ def open_run(
         found = find_runs(experiment, f"tags.`bife.key` = '{key}'")
         if found:
             return found[0]
-        made = {"bife.key": key, **tags}
-        return client().create_run(experiment_id(experiment), start_time=start_ms, run_name=name, tags=made)
+        return _create_run(experiment, name, {"bife.key": key, **tags}, start_ms)
 
 
 def run_data(run_id: str) -> RunData:
@@ -145,8 +148,18 @@ def children(parent: str) -> list[Run]:
 
 def create_child(parent: str, name: str, tags: Mapping[str, str], start_ms: int | None = None) -> Run:
     """Make a child run of an evolution's, left running; it began now unless `start_ms` says otherwise."""
-    tags = {MLFLOW_PARENT_RUN_ID: parent, **tags}
-    return client().create_run(experiment_id(EVOLUTION), start_time=start_ms, run_name=name, tags=tags)
+    return _create_run(EVOLUTION, name, {MLFLOW_PARENT_RUN_ID: parent, **tags}, start_ms)
+
+
+def _create_run(experiment: str, name: str, tags: Mapping[str, str], start_ms: int | None) -> Run:
+    fitting = {key: fits(value, _TAG) for key, value in tags.items()}
+    return client().create_run(experiment_id(experiment), start_ms, fitting, fits(name, _NAME))
+
+
+def fits(value: object, most: int) -> str:
+    """Return a value as text that a column of MLflow's database takes; one that is cut ends in an ellipsis."""
+    text = storable(str(value))
+    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def points(values: Mapping[str, Any], time_ms: int, step: int = 0) -> list[Metric]:
@@ -162,8 +175,8 @@ def log(
     tags: Mapping[str, str] | None = None,
 ) -> None:
     """Log in as few requests as MLflow allows; it ignores a metric point that it has, and an equal param."""
-    pairs = [Param(name, str(value)[:6000]) for name, value in (params or {}).items()]
-    labels = [RunTag(name, value) for name, value in (tags or {}).items()]
+    pairs = [Param(name, fits(value, _PARAM)) for name, value in (params or {}).items()]
+    labels = [RunTag(name, fits(value, _TAG)) for name, value in (tags or {}).items()]
     for start in range(0, max(len(pairs), len(metrics), 1), _BATCH):
         part = slice(start, start + _BATCH)
         client().log_batch(run_id, metrics[part], pairs[part], labels if start == 0 else ())
@@ -174,7 +187,8 @@ def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> 
 
     MLflow has no public way to replace a table: it finds one by a tag of the run, which its page and `load_table` read.
     """
-    frame = pd.DataFrame([dict(row) for row in rows])
+    texts = [{k: storable(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
+    frame = pd.DataFrame(texts)
     client().log_text(run_id, str(frame.to_json(orient="split", index=False)), artifact)
     entry = {"path": artifact, "type": "table"}
     listed = json.loads(client().get_run(run_id).data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
@@ -186,8 +200,7 @@ def log_texts(run_id: str, texts: Mapping[str, str | None]) -> None:
     """Store those of the texts that are not empty as files at the top of a run's artifacts."""
     for name, text in texts.items():
         if text:
-            # A model may have answered with half a surrogate pair, which UTF-8 cannot hold.
-            client().log_text(run_id, text.encode(errors="replace").decode(), name)
+            client().log_text(run_id, storable(text), name)
 
 
 def log_files(run_id: str, paths: Iterable[Path]) -> None:

@@ -12,6 +12,7 @@ from mlflow.tracing.provider import safe_set_span_in_context
 from bife_core.generators import Attempt, Draft
 from bife_core.search import WrittenRequest
 from bife_core.study.journal import Drafted, Unanswered
+from bife_core.wording import storable
 from tasks.tracking.store import EVOLUTION, client, experiment_id
 
 _SOURCE_RUN: Final = "mlflow.sourceRun"
@@ -84,7 +85,10 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
         inputs={
             **purpose,
             "parents": parents,
-            "messages": [message.model_dump() for message in draft.messages[: attempt.asked]],
+            "messages": [
+                {key: storable(text) for key, text in message.model_dump().items()}
+                for message in draft.messages[: attempt.asked]
+            ],
         },
         attributes=attributes,
         tags=tags,
@@ -97,8 +101,9 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
         mlflow.update_current_trace(request_preview=what)
     status = SpanStatus(SpanStatusCode.OK)
     if attempt.status != "ok":
-        reason = attempt.error or "the call failed and gave no reason"
+        reason = storable(attempt.error or "the call failed and gave no reason")
         status = SpanStatus(SpanStatusCode.ERROR, reason)
         # MLflow's stubs make the class look abstract; it is not.
         span.add_event(SpanEvent("exception", attributes={"exception.message": reason}))  # type: ignore[abstract]
-    span.end(outputs=attempt.answer, status=status, end_time_ns=began_ns + int(attempt.seconds * 1e9))
+    answer = attempt.answer if attempt.answer is None else storable(attempt.answer)
+    span.end(outputs=answer, status=status, end_time_ns=began_ns + int(attempt.seconds * 1e9))

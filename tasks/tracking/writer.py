@@ -203,7 +203,7 @@ class EvolutionWriter:
             "rule_sha": sample.sha or "",
             "parents": " ".join(sample.parents),
             "outcome": outcome(sample),
-            "mlflow.note.content": reports.abstract(sample)[:5000],
+            "mlflow.note.content": reports.abstract(sample),
         }
         method = method_of(sample.source) if sample.source and sample.sha else None
         size = complexity(method.source)._asdict() if isinstance(method, RuleMethod) else {}
