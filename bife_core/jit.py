@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -18,7 +17,7 @@ from typing import Any, Final
 
 import numba
 
-from bife_core.places import compiled_code
+from bife_core.places import compiled_code, usable
 
 _PACKAGE: Final = Path(__file__).parent
 _PARTS: Final = (_PACKAGE / "features", _PACKAGE / "scip" / "compiled")
@@ -54,20 +53,14 @@ def cache_directory() -> Path:
     Where neither can be written to, as in a worker, a folder below the system's temporary directory is used, with links
     to what they hold; numba replaces a file it writes, and so only the link. No other process executes it.
     """
-    folder = compiled_code() / code_digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        own = Path(tempfile.gettempdir()) / "bife-native" / code_digest()
-        own.mkdir(parents=True, exist_ok=True)
-        for compiled in folder.rglob("*.nb[ic]"):
-            link = own / compiled.relative_to(folder)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError):
-                link.symlink_to(compiled)
-        return own
+    kept = compiled_code() / code_digest()
+    folder = usable(kept)
+    for compiled in kept.rglob("*.nb[ic]") if folder != kept else ():
+        link = folder / compiled.relative_to(kept)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            link.symlink_to(compiled)
+    return folder
 
 
 @contextmanager

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 import platformdirs
+
+from bife_core.errors import ConfigError
 
 
 def compiled_code() -> Path:
@@ -20,7 +24,39 @@ def core_slots() -> Path:
 
 
 def _cache() -> Path:
-    return Path(os.environ.get("BIFE_CACHE_DIR") or platformdirs.user_cache_path("bife"))
+    return (
+        Path(os.environ.get("BIFE_CACHE_DIR") or platformdirs.user_cache_path("bife")).expanduser().absolute()
+    )
+
+
+def usable(folder: Path) -> Path:
+    """Return a folder of the cache, made if need be, or `own` where it cannot be made or written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return own(folder)
+
+
+def own(folder: Path) -> Path:
+    """Return what all processes of this user, and no others, use in place of a folder: below the temporary directory.
+
+    A `ConfigError` says that this cannot be used either.
+    """
+    try:
+        root = Path(tempfile.gettempdir()) / f"bife-{os.getuid()}"
+        root.mkdir(mode=0o700, exist_ok=True)
+        if root.is_symlink() or root.stat().st_uid != os.getuid():  # code in it would be run
+            raise PermissionError(errno.EPERM, f"{root} is another user's")
+        place = root / (folder.relative_to(_cache()) if folder.is_relative_to(_cache()) else folder.name)
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"Neither {folder} nor a folder in its place can be written to ({error.strerror or error}); set "
+            "BIFE_CACHE_DIR to a folder of yours."
+        ) from error
+    return place
 
 
 def home() -> Path:

@@ -164,9 +164,9 @@ def run_solves(
     another machine's seconds are not this one's. A failure is an outcome, but is not stored: the next run tries again.
     A solve whose worker is lost is repeated once, and `note` is called. `progress` is called with (done, of how many).
 
-    A `WorkerFailure` says that the pool is closed meanwhile, or that the machine fails RPB as well, unless
-    `machine_may_fail`; an `OutOfTimeError` that solves are left when the time is `over` (those under way then are
-    dropped); a `StoreError` that a result cannot be stored.
+    A `WorkerFailure` says that the pool is closed meanwhile, that a call could not be made twice, or that the machine
+    fails RPB as well, unless `machine_may_fail`; an `OutOfTimeError` that solves are left when the time is `over` (those
+    under way then are dropped); a `StoreError` that a result cannot be stored.
     """
     machine = _machine_of(pool)
 
@@ -304,12 +304,14 @@ class _Batch:
             self.solved[place] = Solved(job, result)
         elif not isinstance(error, WorkerFailure) or error.kind == "closed":
             raise error
-        elif error.kind == "died" and place not in self.repeated:
+        elif error.kind in ("died", "unmade") and place not in self.repeated:
             if self.note is not None:
                 self.note(f"{error} It is repeated.")
             self.repeated.add(place)
             self._submit([place])
             return
+        elif error.kind == "unmade":  # whatever was to be solved, and by which rule
+            raise error
         else:
             by_rule = error.error_type == RuleError.__name__
             cause: Cause | None = "rule" if by_rule else "machine" if error.by_machine else None

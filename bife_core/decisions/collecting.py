@@ -21,7 +21,7 @@ from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
-from bife_core.places import compiled_code
+from bife_core.places import compiled_code, usable
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveSettings, versions
@@ -236,9 +236,8 @@ def _start(
     solver: SolverConfig,
     note: Note | None,
 ) -> Future[Any]:
-    written = [part.parent, compiled_code()]
-    for directory in written:
-        directory.mkdir(parents=True, exist_ok=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    written = [part.parent, usable(compiled_code())]
     return pool.submit(
         "bife_core.decisions.collecting:work",
         {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from bife_core.places import core_slots
+from bife_core.places import core_slots, own, usable
 from bife_core.sandbox.workers import WorkerFailure
 
 
@@ -27,12 +27,13 @@ class CoreSlots:
     would mean anything. The operating system releases a slot when its holder dies.
 
     The directory holds one lock file per core and machine; None is that of the user, see `bife_core.places.core_slots`.
+    One that cannot be written to is replaced, see `bife_core.places.own`; so is a file that another user locks away.
     Waiting callers form a line: the first of it tries all cores, the others try for its place. So a search whose
     next solve is ready at once does not keep another one waiting for ever.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
-        self._directory = core_slots() if directory is None else directory
+        self._directory = usable(core_slots() if directory is None else directory)
         self._machine = socket.gethostname()
 
     @contextmanager
@@ -49,21 +50,25 @@ class CoreSlots:
 
     @contextmanager
     def _first_of(self, names: list[str], given_up: Callable[[], bool]) -> Iterator[int]:
-        """Hold the first of some lock files that can be had, and yield its position."""
-        self._directory.mkdir(parents=True, exist_ok=True)
-        paths = [self._directory / f"{name}@{self._machine}.lock" for name in names]
-        descriptors = [os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) for path in paths]
+        """Hold the first of some lock files that can be had, which alone stays open, and yield its position."""
+        while True:
+            for position, name in enumerate(names):
+                descriptor = self._open(f"{name}@{self._machine}.lock")
+                try:
+                    if _lock(descriptor):
+                        yield position
+                        return
+                finally:
+                    os.close(descriptor)  # which releases the lock
+            if given_up():
+                raise WorkerFailure("closed", "A call waited for a core when its worker pool was closed.")
+            time.sleep(max(0.02, 0.001 * len(names)))  # a look at many files takes longer
+
+    def _open(self, name: str) -> int:
         try:
-            while (
-                position := next(filter(lambda k: _lock(descriptors[k]), range(len(paths))), None)
-            ) is None:
-                if given_up():
-                    raise WorkerFailure("closed", "A call waited for a core when its worker pool was closed.")
-                time.sleep(0.02)
-            yield position
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)  # which releases the lock
+            return _opened(self._directory / name)
+        except PermissionError:
+            return _opened(own(self._directory) / name)
 
 
 def _lock(descriptor: int) -> bool:
@@ -71,3 +76,14 @@ def _lock(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
     return False
+
+
+def _opened(path: Path) -> int:
+    """Open a lock file, which other users of the directory can open too."""
+    with suppress(FileNotFoundError):
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with suppress(PermissionError):  # of another user, who was faster
+        os.fchmod(descriptor, 0o666)  # whatever the umask
+    return descriptor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -23,6 +24,10 @@ from bife_core.sandbox.workers import CALL, Allowed, WorkerFailure, Workers
 
 START_LIMIT_S: Final = 120.0
 """Wall seconds a worker may take to start; a slow disk under load needs many."""
+
+
+_FILES: Final = 16
+"""Files that a worker may need open here at once: pipes, a selector, and the lock of its core."""
 
 
 class _Task(NamedTuple):
@@ -69,6 +74,7 @@ class WorkerPool(Workers):
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers!r}.")
         self._workers = len(cores) if workers is None else workers
+        _allow_files(_FILES * self._workers)
         self._shared = _Shared(measures, memory_share_mb(self._workers))
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
         # Holds only what workers share: a pool that is dropped or open at exit must not leave processes behind.
@@ -193,8 +199,8 @@ class _Worker(threading.Thread):
                 raise WorkerFailure("closed", failure.reason, failure.detail) from failure
             raise
         except Exception as error:  # no disk left, say; the caller must hear of it, whatever it is
-            reason = f"The worker process for {task.call} failed: {error}."
-            raise WorkerFailure("died", reason, by_machine=True) from error
+            reason = f"No worker process could make the call of {task.call}: {error}."
+            raise WorkerFailure("unmade", reason, by_machine=True) from error
         finally:
             if self.process is not None and not self.process.clean:
                 self._end_process()
@@ -224,3 +230,13 @@ class _Worker(threading.Thread):
             process, self.process = self.process, None
         if process is not None:
             process.close()
+
+
+def _allow_files(more: int) -> None:
+    """Have this process open so many files more than the usual 1,024, as far as its hard limit goes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 1024 + more
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import psutil  # type: ignore[import-untyped, unused-ignore]
 
+from bife_core.places import compiled_code, usable
 from bife_core.sandbox.confinement import Confinement
 from bife_core.sandbox.workers import WorkerFailure
 
@@ -64,6 +65,7 @@ def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, 
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, (root, kept.get("PYTHONPATH"))))
     kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
     kept |= {f"{library}_NUM_THREADS": "1" for library in _SINGLE_THREADED} | {"VECLIB_MAXIMUM_THREADS": "1"}
+    kept["BIFE_CACHE_DIR"] = str(usable(compiled_code()).parent)
     return kept | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
 
 
@@ -128,13 +130,14 @@ class WorkerProcess:
         self.clean = False
         _remove_abandoned()
         self._scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-"))
-        child_requests, self._requests = os.pipe()
-        self._responses, child_responses = os.pipe()
-        child_lifeline, self._lifeline = os.pipe()
-        child_ends = {"requests": child_requests, "responses": child_responses, "lifeline": child_lifeline}
         facts = {"parent": os.getpid(), "core": core, "confinement": confinement.model_dump(mode="json")}
-        command = [sys.executable, "-P", "-m", "bife_core.sandbox.worker", json.dumps(child_ends | facts)]
+        child_ends: dict[str, int] = {}
+        self._pipes: dict[str, int] = {}
         try:
+            for name in ("requests", "responses", "lifeline"):
+                ends = os.pipe()
+                child_ends[name], self._pipes[name] = ends if name != "responses" else ends[::-1]
+            command = [sys.executable, "-P", "-m", "bife_core.sandbox.worker", json.dumps(child_ends | facts)]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -149,7 +152,7 @@ class WorkerProcess:
             self._close_pipes()
             shutil.rmtree(self._scratch, ignore_errors=True)
             reason = f"A worker process could not be started: {error}."
-            raise WorkerFailure("died", reason, by_machine=True) from error
+            raise WorkerFailure("unmade", reason, by_machine=True) from error
         finally:
             for descriptor in child_ends.values():
                 os.close(descriptor)
@@ -157,6 +160,7 @@ class WorkerProcess:
         self._output = b""
         self._drain = threading.Thread(target=self._keep_tail, name="bife-worker-output", daemon=True)
         self._drain.start()
+        self._requests, self._responses = self._pipes["requests"], self._pipes["responses"]
         os.set_blocking(self._requests, False)
         os.set_blocking(self._responses, False)
 
@@ -175,7 +179,7 @@ class WorkerProcess:
             self._read_message(errand, "ready")
         except WorkerFailure as failure:
             # No call is in it yet that could be at fault.
-            raise WorkerFailure("died", failure.reason, failure.detail, by_machine=True) from failure
+            raise WorkerFailure("unmade", failure.reason, failure.detail, by_machine=True) from failure
         self.clean = True
 
     def ask(
@@ -235,7 +239,7 @@ class WorkerProcess:
         self._close_pipes()
 
     def _close_pipes(self) -> None:
-        for descriptor in (self._requests, self._responses, self._lifeline):
+        for descriptor in self._pipes.values():
             os.close(descriptor)
 
     def _write(self, data: bytes, errand: _Errand) -> None:

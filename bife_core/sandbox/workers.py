@@ -18,9 +18,9 @@ from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unp
 
 from bife_core.errors import BifeError, InterruptedSolveError
 
-FailureKind = Literal["timeout", "died", "error", "closed"]
-"""Killed at its limit; gone without an answer; the call itself raised; or the pool was closed, which says nothing
-about the call."""
+FailureKind = Literal["timeout", "died", "error", "unmade", "closed"]
+"""Killed at its limit; gone without an answer; the call itself raised; or what says nothing about the call: the machine
+had no core, process or file to make it with, or the pool was closed."""
 
 Note = Callable[[str], None]
 """Receives, in a sentence, what a person should know; called from any thread."""
@@ -112,7 +112,7 @@ class Workers(ABC):
 
         def arrived(repeats: int, answer: Future[Any]) -> None:
             failure = None if answer.cancelled() else answer.exception()
-            lost = isinstance(failure, WorkerFailure) and failure.kind == "died"
+            lost = isinstance(failure, WorkerFailure) and failure.kind in ("died", "unmade")
             if lost and repeats and not promised.cancelled() and (workers := reference()) is not None:
                 if note is not None:
                     note(f"{failure} It is repeated.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -17,6 +18,8 @@ from bife_core.fidelity.solving import Solving
 from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solving import SolveSettings
+from bife_core.solves import SolveJob, run_solves
 from bife_core.store import Store
 from tests.support.misbehaving import RUN, die, text_of
 
@@ -78,6 +81,18 @@ def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
     assert score.f_hf is None
     assert "SIGKILL" in (score.failure or "")
     assert (score.failure or "").endswith("RPB does not fail there.")
+
+
+def test_a_machine_without_files_for_a_call_is_an_error_and_nobodys_solve(
+    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(*_: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("bife_core.sandbox.cores._opened", none_left)
+    job = SolveJob(instance=tiny_auctions[0], method=rule, settings=SolveSettings(time_limit_s=30))
+    with WorkerPool(1) as full, pytest.raises(WorkerFailure, match="Too many open files"):
+        run_solves([[job]], Store(tmp_path), full, machine_may_fail=True)
 
 
 def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(

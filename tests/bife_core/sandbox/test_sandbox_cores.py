@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
+import psutil
 import pytest
 
 from bife_core.sandbox import CoreSlots, WorkerFailure, WorkerPool, usable_cores
@@ -45,6 +48,37 @@ def test_the_preferred_core_is_given_and_then_any_other(tmp_path, monkeypatch):
             pass
     with slots.hold(6) as again:
         assert again == 6
+
+
+def test_on_many_cores_each_holder_keeps_one_file_open_and_any_user_may_wait_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("bife_core.sandbox.cores.usable_cores", lambda: tuple(range(128)))
+    slots, before = CoreSlots(tmp_path), psutil.Process().num_fds()
+    with ExitStack() as held:
+        umask = os.umask(0o077)
+        held.callback(os.umask, umask)
+        assert {held.enter_context(slots.hold(core % 8)) for core in range(128)} == set(range(128))
+        assert psutil.Process().num_fds() == before + 128
+        with pytest.raises(WorkerFailure, match="waited for a core"), slots.hold(0, lambda: True):
+            pass
+    assert psutil.Process().num_fds() == before
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o666}
+
+
+def test_a_lock_that_another_user_keeps_to_himself_is_replaced(tmp_path, monkeypatch, one_core):
+    real = os.open
+
+    def refuse(path, *arguments):
+        if Path(path).parent == tmp_path / "cores":
+            raise PermissionError(13, "Permission denied")
+        return real(path, *arguments)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("os.open", refuse)
+    with (
+        CoreSlots(tmp_path / "cores").hold(one_core),
+        pytest.raises(WorkerFailure, match="waited for a core"),
+    ):
+        CoreSlots(tmp_path / "cores").hold(one_core, lambda: True).__enter__()
 
 
 def test_a_holder_that_is_killed_holds_nothing(tmp_path, one_core):

@@ -44,7 +44,6 @@ def test_secrets_and_addresses_stay_outside(name):
         "LANG",
         "LC_ALL",
         "LD_LIBRARY_PATH",
-        "BIFE_CACHE_DIR",
         "BIFE_SANDBOX_READABLE",
         "NUMBA_OPT",
     ],
