@@ -23,7 +23,7 @@ help:
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, branching's share, and reference rules against SCIP's default"
 	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
-	@echo "make postgres  run three evolutions at once with both servers on PostgreSQL (adds the extra postgres)"
+	@echo "make postgres  test store and registry on PostgreSQL, run three evolutions at once with both servers on it"
 	@echo "make chaos   kill pipelines at 25 random moments and count records that were lost or calls billed twice"
 	@echo "make hostile run the corpus of hostile rules in the sandbox (CORPUS=DIR: another corpus)"
 	@echo "make newest  run one pipeline with the newest versions that pyproject.toml allows, not those of constraints.txt"
@@ -99,6 +99,7 @@ results: $(STAMP)
 
 postgres: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[postgres]'
+	$(BIN)/python -m bench.postgres_cluster $(BIN)/python -m pytest -n 2 tests/bife_core/store tests/tasks/registry
 	$(BIN)/python -m bench.postgres
 
 chaos: $(STAMP)

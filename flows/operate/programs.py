@@ -15,6 +15,7 @@ from typing import Final
 import psutil
 
 from bife_core.errors import ConfigError
+from bife_core.places import sqlite_url
 from flows.operate.servers import LOOPBACK, Server, free_port, with_own_code
 from tasks.home import Home
 from tasks.tracking import store
@@ -33,7 +34,7 @@ _USUAL_LOGS: Final = {"PREFECT_LOGGING_LEVEL": "", "PREFECT_LOGGING_SERVER_LEVEL
 
 _AUTH_FILE: Final = """[mlflow]
 default_permission = READ
-database_uri = sqlite:///{database}
+database_uri = {database}
 authorization_function = mlflow.server.auth:authenticate_request_basic_auth
 """
 
@@ -147,7 +148,10 @@ def mlflow_server(home: Home, access: Access, asked: int | None) -> tuple[str, S
 def _mlflow_password(home: Home, auth: str) -> dict[str, str]:
     # MLflow keeps the first password it was given in its database for ever: a new password gets a new database.
     settings = home.mlflow / f"auth-{hashlib.sha256(auth.encode()).hexdigest()[:16]}.ini"
-    settings.write_text(_AUTH_FILE.format(database=settings.with_suffix(".db")), encoding="utf-8")
+    database = sqlite_url(settings.with_suffix(".db")).replace(
+        "%", "%%"
+    )  # which begins a reference to a setting
+    settings.write_text(_AUTH_FILE.format(database=database), encoding="utf-8")
     name, _, password = auth.partition(":")
     return {
         "MLFLOW_AUTH_CONFIG_PATH": str(settings),

@@ -21,6 +21,7 @@ from bife_core.errors import BifeError
 from bife_core.search import CostPoint
 from bife_core.study import EvolutionState
 from bife_core.study.files import sample_rows
+from bife_core.wording import storable
 from tasks.stores import observer
 from tasks.tracking.store import first_line
 
@@ -31,6 +32,10 @@ _TABLE_ROWS = 50
 def artifact_key(*parts: str) -> str:
     """Return a key as Prefect wants them: lower case, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-") or "run"
+
+
+def _shown(value: object) -> object:
+    return storable(value) if isinstance(value, str) else value
 
 
 @contextmanager
@@ -65,7 +70,7 @@ class EvolutionPage:
             else:
                 update_progress_artifact(self._bar, progress=percent, description=state.sentence)
             create_table_artifact(
-                [{name: row[name] for name in _TABLE_COLUMNS} for row in rows],
+                [{name: _shown(row[name]) for name in _TABLE_COLUMNS} for row in rows],
                 key=artifact_key("population", self._label),
                 description=f"Rules after generation {state.generation}, best first. {self._links}",
             )
@@ -85,4 +90,4 @@ def show_conclusion(label: str, stage: str, markdown: str) -> None:
     """Write the conclusion of a stage where Prefect's reader looks first."""
     about = f"Conclusion of the {stage} on {label}"
     with showing():
-        create_markdown_artifact(markdown, key=artifact_key(stage, label), description=about)
+        create_markdown_artifact(storable(markdown), key=artifact_key(stage, label), description=about)

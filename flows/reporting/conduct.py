@@ -23,6 +23,7 @@ from prefect.states import Completed, Failed
 
 from bife_core.errors import BifeError
 from bife_core.study import EvolutionState
+from bife_core.wording import storable
 from flows.reporting.artifacts import showing
 from flows.reporting.overview import renew
 from tasks.home import project_home
@@ -102,7 +103,7 @@ class RunLog(Observer):
             logger = get_run_logger()
         except MissingContextError:  # in a thread that belongs to no run
             logger = self._of_the_flow
-        logger.log(level, "%s", text)
+        logger.log(level, "%s", storable(text))
 
 
 def conducted(stage: Callable[P, R]) -> Callable[P, R]:

@@ -13,7 +13,7 @@ from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFi
 from prefect.client.schemas.objects import StateType
 from prefect.utilities.urls import url_for
 
-from bife_core.wording import counted, interval_text
+from bife_core.wording import counted, interval_text, storable
 from tasks.overview import Family, LastSearch, Overview, Waiting, gather
 
 KEY: Final = "bife-overview"
@@ -135,7 +135,7 @@ def renew() -> None:
     if not os.environ.get("PREFECT_API_URL"):
         return  # an API that ends with its run has no pages
     with get_client(sync_client=True) as client:
-        text = markdown(gather(lambda: waiting_in(client)))
+        text = storable(markdown(gather(lambda: waiting_in(client))))
         about = "Champions, searches, money, what waits and what the disk holds"
         wanted = ArtifactFilter.model_validate({"key": {"any_": [KEY]}})
         found = client.read_artifacts(artifact_filter=wanted, limit=1)

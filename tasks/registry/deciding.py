@@ -12,6 +12,7 @@ from prefect import task
 from bife_core.errors import BifeError
 from bife_core.methods.loading import method_of
 from bife_core.values import Value
+from bife_core.wording import storable
 from tasks.registry.evidence import REFUSALS, REPLACED, Evidence, GateDecision, RegisteredRule, gate, refusal
 from tasks.registry.models import create_version, model_card
 from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias, by_hash, registered, registry
@@ -64,7 +65,7 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
     """
     method = method_of(source)
     known = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
-    tags = {key: str(value) for key, value in known.items()}
+    tags = {key: storable(str(value)) for key, value in known.items()}
     with registry(held=name) as client:
         held, champion = by_hash(name, evidence.sha), by_alias(name, CHAMPION)
         challenger = by_alias(name, CHALLENGER)
@@ -84,7 +85,7 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
             for key in (same.tags.keys() & Evidence.model_fields.keys()) - tags.keys():
                 client.delete_model_version_tag(name, number, key)
             _tag(client, name, number, tags)
-        client.update_model_version(name, number, model_card(name, method, evidence))
+            client.update_model_version(name, number, model_card(name, method, evidence))
         decision, waiting = gate(evidence, champion), None
         if challenger is not None and challenger.version not in (int(number), _number(champion)):
             waiting = challenger.evidence
@@ -196,7 +197,7 @@ def _put_aside(client: MlflowClient, name: str, number: int, word: str, by: str,
 
 def _tag(client: MlflowClient, name: str, number: str, tags: Mapping[str, str]) -> None:
     for key, value in tags.items():
-        client.set_model_version_tag(name, number, key, value)
+        client.set_model_version_tag(name, number, key, storable(value))
 
 
 def _now() -> str:

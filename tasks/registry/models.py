@@ -10,6 +10,7 @@ from typing import Final
 import mlflow
 import numpy as np
 from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
 
 from bife_core.evaluation.comparing import p_text
 from bife_core.evaluation.metrics import METRICS
@@ -18,8 +19,13 @@ from bife_core.methods.base import Method
 from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.rules import complexity
 from bife_core.scip.solving import versions
-from bife_core.wording import counted, interval_text
+from bife_core.wording import counted, interval_text, storable
 from tasks.registry.evidence import Evidence
+from tasks.tracking.store import fits
+
+MOST_IN_CARD: Final = 4500
+_FACTS, _FACT = 3500, 200
+"""Characters of a card, of all facts in it and of one; the tags have all of it."""
 
 _NOT_IN_CARD: Final = {
     "benchmark", "size", "ratio", "ci_low", "ci_high", "p_value", "instances", "groups", "seeds", "likeness",
@@ -30,10 +36,13 @@ _NOT_IN_CARD: Final = {
 def create_version(
     client: MlflowClient, name: str, method: Method, evidence: Evidence, tags: dict[str, str]
 ) -> str:
-    """Make a version that holds a method, and return its number."""
-    if not client.search_registered_models(f"name = '{name}'"):
-        about = f"Branching rules for {evidence.benchmark}: features in, one score out."
-        client.create_registered_model(name, description=about)
+    """Make a version that holds a method, with its card and tags or not at all, and return its number."""
+    about = f"Branching rules for {evidence.benchmark}: features in, one score out."
+    try:
+        client.create_registered_model(name, description=fits(about, MOST_IN_CARD))
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
     own, run_id = versions()["bife"], evidence.evaluation_run
     candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES))
     with TemporaryDirectory() as directory, warnings.catch_warnings():
@@ -54,13 +63,18 @@ def create_version(
                     f"mlflow=={mlflow.__version__}",
                 ],
             )
-    return str(
-        client.create_model_version(name, info.model_uri, run_id, tags, model_id=info.model_id).version
+    card = model_card(name, method, evidence)
+    made = client.create_model_version(
+        name, info.model_uri, run_id, tags, description=card, model_id=info.model_id
     )
+    return str(made.version)
 
 
 def model_card(name: str, method: Method, evidence: Evidence) -> str:
-    """Return the description of a version: how good it was measured to be, where it is from, and its text."""
+    """Return the description of a version: how good it was measured to be, where it is from, and its text.
+
+    MLflow's database takes 5,000 characters: of a longer text the card shows the beginning.
+    """
     one, words = evidence, METRICS[evidence.metric].words
     measured = f"{one.ratio:.3f} ({interval_text(one.ci_low, one.ci_high, confidence=one.confidence)}, "
     facts = {
@@ -74,6 +88,12 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     if isinstance(method, RuleMethod):
         facts |= {key.replace("_", " "): value for key, value in complexity(method.source)._asdict().items()}
     shown = {key: f"{fact:.4g}" if isinstance(fact, float) else fact for key, fact in facts.items()}
-    lines = [f"- **{key}**: {fact}" for key, fact in shown.items() if fact not in (None, "")]
+    lines = [f"- **{key}**: {fits(fact, _FACT)}" for key, fact in shown.items() if fact not in (None, "")]
+    listed = fits("\n".join(lines), _FACTS)
     language = "python" if isinstance(method, RuleMethod) else method.file_name.rpartition(".")[2]
-    return "\n".join([f"## {name}", "", *lines, "", f"```{language}", method.text.rstrip(), "```", ""])
+    head, text, foot = f"## {name}\n\n{listed}\n\n```{language}\n", storable(method.text.rstrip()), "\n```\n"
+    if len(head) + len(text) + len(foot) > MOST_IN_CARD:
+        foot += (
+            f"\nThis is the beginning of {len(text):,} characters: `artifacts/{method.file_name}` has all.\n"
+        )
+    return f"{head}{text[: MOST_IN_CARD - len(head) - len(foot)]}{foot}"

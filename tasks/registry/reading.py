@@ -22,6 +22,7 @@ from bife_core.evaluation.metrics import METRICS
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, version_of
 from bife_core.scip.solver import SolverConfig
+from bife_core.values import digest_of
 from tasks.registry.evidence import Origin, RegisteredRule
 from tasks.stores import home_store
 from tasks.tracking import store
@@ -31,6 +32,8 @@ CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
 
 _PREFIX: Final = "bife-"
+_LONGEST: Final = 200
+"""Characters of a registered name: MLflow's database takes 256, and adds some for a logged model."""
 
 
 def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
@@ -44,7 +47,8 @@ def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
     # Two dashes only before settings: no folder has the name of another one under these. MLflow allows no dot.
     label = re.sub(r"-+", "-", re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_"))
     name = _PREFIX + (label or "rules")
-    return name if solver.label == "default" else f"{name}--{solver.label}"
+    name += "" if solver.label == "default" else f"--{solver.label}"
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{digest_of(name)[:8]}"
 
 
 @contextmanager

@@ -16,8 +16,10 @@ from bife_core.errors import RuleError
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method, stored_text
+from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.tuned_rpb import TunedRpb
 from tasks.tracking import store
+from tasks.tracking.store import TrackingError
 from tests.support.challenging import made_champion, source
 from tests.support.weighted import KIND, Weighted
 
@@ -85,6 +87,35 @@ def test_the_evidence_stands_in_tags_and_card(name):
     assert registered.tags["evolution_key"] == "key"
     assert "**solver**: SCIP default settings" in registered.card
     assert "0.800 (95 % interval 0.700 to 0.900, p = 0.001;" in registered.card
+    assert source(0).rstrip() in registered.card
+
+
+def test_a_rule_of_any_length_has_a_card_that_the_database_takes(name):
+    lines = "".join(f"    # \N{GREEK SMALL LETTER ALPHA} {line}\n" for line in range(900))
+    long = RuleMethod(
+        name="long", source=f"def candidate_variable_score(f) -> float:\n{lines}    return f[20]\n"
+    )
+    registered = made_champion(name, 0, long, benchmark="b" * 5000, champion_obstacle="o\0" * 3000)
+    assert len(registered.card) <= 4500
+    assert (
+        f"the beginning of {len(long.text.rstrip()):,} characters: `artifacts/rule.py` has all"
+        in registered.card
+    )
+    assert stored_text(registered.reference) == long.text
+    assert registered.tags["champion_obstacle"] == "o\ufffd" * 3000
+
+
+def test_a_registration_that_failed_is_made_by_the_next_attempt(name, monkeypatch):
+    def away(*_, **__):
+        raise MlflowException("The database is away.")
+
+    for step in ("create_model_version", "set_registered_model_alias"):
+        monkeypatch.setattr(store.client(), step, away)
+        with pytest.raises(TrackingError, match="The database is away"):
+            made_champion(name, 0)
+        monkeypatch.undo()
+    registered = made_champion(name, 0)
+    assert (registered.version, registered.aliases) == (1, ("challenger", "champion"))
     assert source(0).rstrip() in registered.card
 
 

@@ -39,6 +39,12 @@ def test_each_settings_of_scip_have_a_name_of_their_own():
     assert registered_name(auctions, own) == f"bife-combinatorial_auction--fast_one_{own.digest[:6]}"
     asked = SolverConfig(gap=0.01)
     assert registered_name(auctions, asked) == f"bife-combinatorial_auction--default_{asked.digest[:6]}"
+    long = [SolverConfig(name=f"{'s' * 250}.set", params={"limits/nodes": n}) for n in (1, 2)]
+    names = {
+        registered_name(InstancesConfig(benchmark="folder", folder=Path("/" + "f" * 250)), one)
+        for one in long
+    }
+    assert [len(name) for name in names] == [200, 200]
 
 
 def test_a_rule_of_a_run_is_known_by_its_sample():
