@@ -26,10 +26,6 @@ START_LIMIT_S: Final = 120.0
 """Wall seconds a worker may take to start; a slow disk under load needs many."""
 
 
-_FILES: Final = 16
-"""Files that a worker may need open here at once: pipes, a selector, and the lock of its core."""
-
-
 class _Task(NamedTuple):
     future: Future[Any]
     call: str
@@ -74,7 +70,10 @@ class WorkerPool(Workers):
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers!r}.")
         self._workers = len(cores) if workers is None else workers
-        _allow_files(_FILES * self._workers)
+        # Of files, such as pipes, each worker needs some here; the usual limit of 1,024 is for old programs.
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65_536)), hard))
         self._shared = _Shared(measures, memory_share_mb(self._workers))
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
         # Holds only what workers share: a pool that is dropped or open at exit must not leave processes behind.
@@ -230,13 +229,3 @@ class _Worker(threading.Thread):
             process, self.process = self.process, None
         if process is not None:
             process.close()
-
-
-def _allow_files(more: int) -> None:
-    """Have this process open so many files more than the usual 1,024, as far as its hard limit goes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 1024 + more
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -6,7 +6,6 @@ files that never change (instances, expert samples, reports) lie beside it.
 
 from bife_core.store.claims import (
     PATIENCE_S as PATIENCE_S,
-    Claim as Claim,
     ClaimLostError as ClaimLostError,
     ClaimTimeoutError as ClaimTimeoutError,
 )

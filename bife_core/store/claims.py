@@ -50,17 +50,6 @@ class ClaimLostError(BifeError):
     """The holder of a claim did not renew it in time, and another process has taken it over or done the work."""
 
 
-class Claim:
-    """A claim that is held; a holder that writes elsewhere than to the store asks `check` before it does."""
-
-    def __init__(self, held_by: Claims, name: str) -> None:
-        self._held_by, self.name = held_by, name
-
-    def check(self) -> None:
-        """Raise `ClaimLostError` unless the claim still holds."""
-        self._held_by.check({self.name})
-
-
 class Claims:
     """The claims that this process takes in one database; threads may share it."""
 
@@ -75,7 +64,7 @@ class Claims:
     @contextmanager
     def claim(
         self, name: str, timeout_s: float | None = None, waits: Callable[[str], object] | None = None
-    ) -> Iterator[Claim]:
+    ) -> Iterator[None]:
         """Hold a claim; wait while another thread or process holds it, `timeout_s` seconds at most unless it is None.
 
         Raises `ClaimTimeoutError` if that was too long. In a long wait `waits` is called once with who holds the claim,
@@ -94,7 +83,7 @@ class Claims:
                 tell = None
             time.sleep(_POLL_S)
         try:
-            yield Claim(self, name)
+            yield
         finally:
             self.release([name])
 
@@ -115,12 +104,12 @@ class Claims:
                         connection.execute(delete(claims).where(claims.c.name.in_(taken)))
                         new = [{"name": name, **own} for name in sorted(taken)]
                         connection.execute(insert(claims).values(new))
-                    self._held |= taken  # before others see the rows
-            except (IntegrityError, StoreError) as error:
+                    self._held |= taken  # before other threads see the rows
+            except IntegrityError:  # another process was faster with one, which only a server lets happen
+                return set()
+            except StoreError:
                 self._held &= before
-                if isinstance(error, StoreError):
-                    raise
-                return set()  # another process took one at the same time, which only a server lets happen
+                raise
             if self._held and self._renewer is None:
                 self._renewer = threading.Thread(target=self._renew, name="bife-claims", daemon=True)
                 self._renewer.start()
@@ -138,11 +127,6 @@ class Claims:
     def of(self, study: str) -> set[str]:
         """Return the claims held here on the events of a study: those that are named after it."""
         return {name for name in self._held.copy() if name == study or name.endswith(f" {study}")}
-
-    def check(self, names: set[str]) -> None:
-        """Raise `ClaimLostError` unless claims that were taken here still hold."""
-        with self._database.reading() as connection:
-            self.fence(connection, names)
 
     def fence(self, connection: Connection, names: set[str]) -> None:
         """Raise `ClaimLostError` unless claims that were taken here still hold, and do until the transaction ends."""

@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from bife_core.arguments import checked
 from bife_core.benchmarks.base import SPLITS, Split
-from bife_core.store.claims import Claim, Claims
+from bife_core.store.claims import Claims
 from bife_core.store.database import Database, calls, cursors, events, ledger, solves, studies
 from bife_core.values import Value
 
@@ -95,7 +95,7 @@ class Store:
 
     def claim(
         self, name: str, timeout_s: float | None = None, waits: Callable[[str], object] | None = None
-    ) -> AbstractContextManager[Claim]:
+    ) -> AbstractContextManager[None]:
         """Return a context in which no other thread or process holds the same claim; see `Claims.claim`.
 
         A claim whose name ends with the key of a study is a claim on its events: while this process holds it,
