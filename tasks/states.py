@@ -47,7 +47,7 @@ def is_infrastructure(task: Task[..., Any], run: TaskRun, state: State[Any]) -> 
     """Whether another try may help: the disk, the network or a worker failed, not the work itself."""
     error = state.data
     if isinstance(error, WorkerFailure):
-        return error.kind in ("died", "unmade") or error.by_machine
+        return error.kind == "died" or error.by_machine
     return isinstance(error, OSError | StoreError)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import ConfigError
+from bife_core.places import mlflow_uri, sqlite_file
 from tasks import home as home_module
 from tasks.home import Home, prepare_environment
 from tests.support.programs import python
@@ -44,12 +45,23 @@ def test_defaults_lie_in_the_home(environment, monkeypatch):
     assert dict(os.environ) == before, "again changes nothing"
 
 
+def test_a_home_has_databases_of_its_own_whatever_it_is_called(environment, monkeypatch):
+    names = ("MLFLOW_TRACKING_URI", "PREFECT_SERVER_DATABASE_CONNECTION_URL")
+    restored(monkeypatch, *names, "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
+    monkeypatch.setenv("BIFE_HOME", str(environment / "what? 5%41#"))
+    home = prepare_environment()
+    files = [home.mlflow / "mlflow.db", home.prefect / "prefect.db"]
+    assert [sqlite_file(os.environ[name]) for name in names] == files
+    assert sqlite_file(mlflow_uri()) == files[0]
+
+
 @pytest.mark.parametrize("name", ["MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"])
 def test_a_database_beside_the_shell_is_the_same_for_programs_elsewhere(environment, monkeypatch, name):
     here = environment / "cwd"
     for given, meant in (
         ("sqlite:///my/mlflow.db", f"sqlite:///{here}/my/mlflow.db"),
         ("sqlite:////srv/mlflow.db", "sqlite:////srv/mlflow.db"),
+        ("sqlite:///file:my%3Fdb?uri=true", f"sqlite:///file:{here}/my%3Fdb?uri=true"),
         ("http://mlflow.example.org:5000", "http://mlflow.example.org:5000"),
     ):
         monkeypatch.setenv(name, given)

@@ -68,6 +68,17 @@ def test_a_table_is_replaced_and_keeps_its_order(run_id):
     assert json.loads(tags["mlflow.loggedArtifacts"]) == [{"path": "t.json", "type": "table"}]
 
 
+def test_what_a_database_cannot_hold_is_replaced_or_cut(run_id):
+    awkward = "NUL \0 and half a pair \ud800"
+    store.log(run_id, params={"long": "p" * 7000}, tags={"awkward": awkward, "long": "t" * 9000})
+    store.log_table(run_id, [{"thought": awkward}], "awkward.json")
+    data = store.run_data(run_id)
+    assert data.tags["awkward"] == "NUL \ufffd and half a pair \ufffd"
+    assert [data.params["long"], data.tags["long"]] == ["p" * 5999 + "\u2026", "t" * 7999 + "\u2026"]
+    table = store.client().load_table(store.experiment_id(store.EVALUATION), "awkward.json", [run_id])
+    assert list(table["thought"]) == [data.tags["awkward"]]
+
+
 def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
     store.save_view(run_id, "an evolution", 1000)
     number = store.experiment_id(store.EVOLUTION)
