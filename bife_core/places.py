@@ -69,9 +69,13 @@ def mlflow_uri() -> str:
     return sqlite_url(home() / "mlflow" / "mlflow.db")
 
 
-def sqlite_url(file: Path, driver: str = "sqlite") -> str:
+def sqlite_url(file: Path, driver: str = "pysqlite") -> str:
     """Return the URL under which SQLAlchemy opens a file, whatever its path: a plain one ends at the first ``?``."""
-    return f"{driver}:///file:{quote(str(file))}?uri=true" if "?" in str(file) else f"{driver}:///{file}"
+    if "?" in str(
+        file
+    ):  # with its driver: of one without, MLflow makes the folders of a path that begins with file:
+        return f"sqlite+{driver}:///file:{quote(str(file))}?uri=true"
+    return f"sqlite:///{file}" if driver == "pysqlite" else f"sqlite+{driver}:///{file}"
 
 
 def sqlite_file(url: str) -> Path | None:

@@ -168,7 +168,7 @@ def _defaults(own: Home) -> dict[str, str]:
     if not (os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_PROFILE")):
         defaults["PREFECT_HOME"] = str(own.prefect)
         if "?" in defaults["PREFECT_HOME"]:  # of which Prefect itself makes another path
-            file = sqlite_url(own.prefect / "prefect.db", "sqlite+aiosqlite")
+            file = sqlite_url(own.prefect / "prefect.db", "aiosqlite")
             defaults["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = file
         # The command line reports errors itself, as one sentence; Prefect would add its stack.
         defaults |= {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL"}

@@ -61,7 +61,7 @@ def test_a_database_beside_the_shell_is_the_same_for_programs_elsewhere(environm
     for given, meant in (
         ("sqlite:///my/mlflow.db", f"sqlite:///{here}/my/mlflow.db"),
         ("sqlite:////srv/mlflow.db", "sqlite:////srv/mlflow.db"),
-        ("sqlite:///file:my%3Fdb?uri=true", f"sqlite:///file:{here}/my%3Fdb?uri=true"),
+        ("sqlite:///file:my%3Fdb?uri=true", f"sqlite+pysqlite:///file:{here}/my%3Fdb?uri=true"),
         ("http://mlflow.example.org:5000", "http://mlflow.example.org:5000"),
     ):
         monkeypatch.setenv(name, given)
