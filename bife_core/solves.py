@@ -165,8 +165,8 @@ def run_solves(
     A solve whose worker is lost is repeated once, and `note` is called. `progress` is called with (done, of how many).
 
     A `WorkerFailure` says that the pool is closed meanwhile, that a call could not be made twice, or that the machine
-    fails RPB as well, unless `machine_may_fail`; an `OutOfTimeError` that solves are left when the time is `over` (those
-    under way then are dropped); a `StoreError` that a result cannot be stored.
+    fails RPB as well, unless `machine_may_fail`; an `OutOfTimeError` that solves are left when the time is `over`
+    (those under way then are dropped); a `StoreError` that a result cannot be stored.
     """
     machine = _machine_of(pool)
 

@@ -28,7 +28,7 @@ from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
-from bife_core.store import ClaimTimeoutError, Store
+from bife_core.store import Store
 from bife_core.study.archive import archived
 from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
 from bife_core.study.evaluator import Evaluator
@@ -137,13 +137,12 @@ class Study:
             yield
             return
         journal, name = self.journal, claim_on(self.journal.key)
-        with ExitStack() as held:
-            try:
-                held.enter_context(journal.store.claim(name, timeout_s=0.0))
-            except ClaimTimeoutError:
-                tell = self.note or warnings.warn
-                tell(f"Another process is at the {name}; this one waits for it and then uses its results.")
-                held.enter_context(journal.store.claim(name))
+        tell = self.note or warnings.warn
+
+        def wait(holder: str) -> None:
+            tell(f"Waiting: the {name} is under way in {holder}; its results are then used.")
+
+        with journal.store.claim(name, waits=wait), ExitStack() as held:
             held.callback(journal.halt)
             if journal.refresh():
                 self._engine = None
