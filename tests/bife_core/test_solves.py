@@ -191,10 +191,12 @@ def test_ctrl_c_that_scip_takes_reaches_the_main_thread(
     arguments = jobs(tiny_auctions[:2], WORST), Store(tmp_path), InProcess()
     with pytest.raises(KeyboardInterrupt):
         run_solves(*arguments)
+    begin = threading.Event()
     with ThreadPoolExecutor(1) as threads:
-        future = threads.submit(run_solves, *arguments)
+        future = threads.submit(lambda: begin.wait(60.0) and run_solves(*arguments))
         with pytest.raises(KeyboardInterrupt):
-            future.result(60.0)
+            begin.set()
+            time.sleep(60.0)
     failure = future.exception()
     assert isinstance(failure, WorkerFailure)
     assert failure.kind == "closed", "it says nothing about the method"
