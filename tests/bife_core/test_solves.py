@@ -194,8 +194,8 @@ def test_ctrl_c_that_scip_takes_reaches_the_main_thread(
     begin = threading.Event()
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(lambda: begin.wait(60.0) and run_solves(*arguments))
+        threading.Timer(0.1, begin.set).start()
         with pytest.raises(KeyboardInterrupt):
-            begin.set()
             time.sleep(60.0)
     failure = future.exception()
     assert isinstance(failure, WorkerFailure)
