@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import threading
 import time
 from collections import defaultdict
 from typing import Any, Final
@@ -18,16 +19,18 @@ _RULES: Final = 10_000
 class PaidApi(ModelApi):
     """Answers every request with a rule that depends on the request alone, after a time drawn from `seed`.
 
-    `answered` has the Unix times at which answers left the server whole, by request.
+    `answered` has, by request, the Unix times at which it came and its answer had left the server whole, each time.
     """
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self.answered: defaultdict[str, list[float]] = defaultdict(list)
+        self.answered: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+        self._request = threading.local()
         self._rng = random.Random(seed)
 
     def take(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Said:
         """Return the answer to a request, when its time has come."""
+        self._request.came_unix_s = time.time()
         request = _name(headers.get(CLIENT_REQUEST, "")) or json.dumps(body["messages"])
         with self._lock:
             pause_s = self._rng.uniform(0.1, 0.8)
@@ -40,10 +43,10 @@ class PaidApi(ModelApi):
         # Two requests for a first rule read the same, so only their names tell them apart.
         if name := _name(request):
             with self._lock:
-                self.answered[name].append(time.time())
+                self.answered[name].append((self._request.came_unix_s, time.time()))
 
-    def again(self) -> dict[str, list[float]]:
-        """Return the requests that were answered more than once, with the times of their answers."""
+    def again(self) -> dict[str, list[tuple[float, float]]]:
+        """Return the requests that were answered more than once, with their times."""
         return {request: times for request, times in self.answered.items() if len(times) > 1}
 
 

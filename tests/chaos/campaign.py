@@ -16,9 +16,9 @@ from tests.chaos.program import Program
 
 LIMIT_S: Final = 1200.0
 IN_FLIGHT_S: Final = 0.25
-"""An answer that left the server less than this before a kill may not have reached the process it was for.
+"""An answer that left the server less than this before a kill may not be on disk.
 
-Longer where an answer that did reach its process took longer to be on disk: on a busy machine.
+Longer by what an answer took to reach its process: on a busy machine.
 """
 
 
@@ -73,7 +73,7 @@ def disturbed(
     `durations_s` has how long each stage takes undisturbed; `tally` gets all but what only a comparison shows.
     """
     with PaidApi(rng.randrange(2**31)) as api:
-        kills_unix_s: list[float] = []
+        kills: list[tuple[float, float]] = []
         paid: dict[Path, tuple[int, int]] = {}
         for stage in stages:
             program = Program(command, home, api.environment)
@@ -82,19 +82,22 @@ def disturbed(
             time.sleep(rng.uniform(0.0, durations_s[stage]))
             if program.ended:
                 break
-            kills_unix_s.append(time.time())
+            began_unix_s = time.time()
             tally.kills[program.kill()] += 1
+            kills.append((began_unix_s, time.time()))
             tally.solves_repeated += _changed(paid, home)
             paid = remains.recorded(home)
         program = Program(command, home, api.environment)
         code = program.wait(LIMIT_S)
         tally.solves_repeated += _changed(paid, home)
         tally.calls_answered += sum(map(len, api.answered.values()))
-        flight_s = max([IN_FLIGHT_S, *_on_disk_after_s(api, home)])
-        for times in api.again().values():
-            lost = any(0.0 <= kill - times[0] < flight_s for kill in kills_unix_s)
+        flight_s = IN_FLIGHT_S + max(_recorded_after_s(api, home), default=0.0)
+        for request, times in api.again().items():
+            lost = in_flight(times[0], kills, flight_s)
             tally.answers_in_flight_at_a_kill += lost
             tally.calls_paid_twice += not lost
+            if not lost:
+                tally.reasons.append(f"{request} was answered at {times}, kills were at {kills}")
         if code != 0:
             tally.lost += 1
             tally.reasons.append(f"exit code {code}: " + " | ".join(program.output[-8:]))
@@ -102,13 +105,23 @@ def disturbed(
     return remains.read(home)
 
 
-def _on_disk_after_s(api: PaidApi, home: Path) -> Iterator[float]:
-    """Give how long each answer that was given once took from leaving the server until it was recorded."""
+def in_flight(call: tuple[float, float], kills: Sequence[tuple[float, float]], flight_s: float) -> bool:
+    """Whether a call, from its coming until its answer had left and `flight_s` longer, met a kill while that lasted.
+
+    A kill takes a while on a busy machine: first the processes are found, which live on meanwhile. What the server
+    sends to a process that is dead by then has left it all the same.
+    """
+    came, left = call
+    return any(came <= ended and began < left + flight_s for began, ended in kills)
+
+
+def _recorded_after_s(api: PaidApi, home: Path) -> Iterator[float]:
+    """Give how long each answer that was given once took from leaving the server to its process."""
     ended = remains.answered_unix_s(home)
     for request, times in api.answered.items():
         name = request.removeprefix("bife-")
         if name in ended and len(times) == 1:
-            yield ended[name] - times[0]
+            yield ended[name] - times[0][1]
 
 
 def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:

@@ -1,0 +1,19 @@
+"""What the campaign counts as lost in flight, and what as paid twice."""
+
+import pytest
+
+from tests.chaos.campaign import in_flight
+
+
+@pytest.mark.parametrize(
+    ("came", "left", "lost"),
+    [
+        (99.0, 99.9, True),  # it may not have been on disk when the kill began
+        (99.0, 99.5, False),  # it was
+        (99.9, 100.2, True),  # while the processes were being found
+        (100.3, 100.9, True),  # sent to a process that was dead by then
+        (100.5, 100.9, False),  # a request of the next process
+    ],
+)
+def test_a_call_is_in_flight_from_its_request_until_its_answer_is_on_disk(came, left, lost):
+    assert in_flight((came, left), [(50.0, 50.1), (100.0, 100.4)], 0.25) is lost
