@@ -15,7 +15,8 @@ from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.tuning import tuned
-from bife_core.methods.loading import AnyReference, as_scoring, is_json, method_of
+from bife_core.methods.base import Method
+from bife_core.methods.loading import AnyReference, as_scoring, method_of
 from bife_core.methods.scorer import NodeMethod, RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import RejectionKind
@@ -94,27 +95,26 @@ def score_low(
     config: LowFidelityConfig,
     pool: Workers,
     limit_s: float = TIME_LIMIT_S,
+    method: bool = False,
 ) -> LowScore:
     """Compile and score a rule in a worker process that is killed at the time limit, and tune its numbers in another.
 
+    `source` is a rule's, whatever it looks like; only with `method` it is the text of any method, which a search made.
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that ends its worker
     twice, or does not end in time, has no score. Raises `DecisionsError` if there is no such file, and `WorkerFailure`
     if the call failed for a reason that is not the rule's: the pool is closed, the machine fails a sound rule too.
     """
-    arguments = {"decisions": decisions and str(decisions), "measure": config.measure}
+    arguments = {"decisions": decisions and str(decisions), "measure": config.measure, "method": method}
     numbers = 0 if decisions is None else numbers_in(decisions)
-    most_mb = MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20
-
-    def room(text: str) -> float | None:
-        # What recorded nodes take is not known before, but only a method in JSON reads them, no written rule.
-        return None if has_nodes(decisions) and is_json(text) else most_mb
+    # What recorded nodes take is not known before, and no rule reads them.
+    most_mb = None if method and has_nodes(decisions) else MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20
 
     def ask(tune: int, limit_s: float, text: str = source) -> LowScore:
         answer = pool.submit(
             "bife_core.fidelity.low:work",
             arguments | {"source": text, "tune": tune},
             limit_s=limit_s,
-            memory_mb=room(text),
+            memory_mb=most_mb,
             reads=[] if decisions is None else [decisions],
         )
         return LowScore.model_validate(answer.result())
@@ -150,15 +150,18 @@ def score_low(
     return better.model_copy(update={"seconds": score.seconds + better.seconds})
 
 
-def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> dict[str, Any]:
+def work(source: str, decisions: str | None, measure: LowMeasure, tune: int, method: bool) -> dict[str, Any]:
     """Score a rule in this process, its numbers tuned if that is wanted; what `score_low` calls in a worker."""
     recorded = None if decisions is None else _prepared(decisions, measure)
-    if decisions is not None and is_json(source) and has_nodes(Path(decisions)):
+    if decisions is not None and method and has_nodes(Path(decisions)):
         _nodes(decisions)  # what happens here does not count against the method
     started = time.process_time()
     try:
         better = tuned(source, *recorded, tune) if recorded is not None and tune else None
-        score = _scored(better or source, recorded, decisions).model_copy(update={"source": better})
+        chosen = (
+            method_of(source) if method and not better else RuleMethod(name="rule", source=better or source)
+        )
+        score = _scored(chosen, recorded, decisions).model_copy(update={"source": better})
     except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
         # Models are sent this, so it names no file.
         what = error.strerror if isinstance(error, OSError) else error
@@ -166,9 +169,8 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int) -> 
     return score.model_copy(update={"seconds": time.process_time() - started}).model_dump()
 
 
-def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None, path: str | None) -> LowScore:
-    method = method_of(source)
-    rule = compile_rule(source) if isinstance(method, RuleMethod) else method
+def _scored(method: Method, recorded: tuple[Decisions, Yardstick] | None, path: str | None) -> LowScore:
+    rule = compile_rule(method.source) if isinstance(method, RuleMethod) else method
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
     sha = method.identity

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import reprlib
+import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -56,6 +57,12 @@ _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
 RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json", FILE_NAME)
 """Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
 
+_LONGEST: Final = 4_096
+"""Characters of a reference: as many as a path may have."""
+
+_LARGEST: Final = 2**28
+"""Bytes of a file that holds a method; networks have millions of weights."""
+
 _FORMS: Final = (
     "a Python file, a JSON file of a method, settings of RPB (.set), a reference rule, a branching rule of SCIP, the "
     "method of a plugin, models:/NAME@ALIAS, models:/NAME/VERSION, runs:/ID or runs:/ID/FILE"
@@ -97,6 +104,11 @@ def load_method(reference: AnyReference) -> Method:
     if not isinstance(reference, str | Path):
         raise RuleError(
             f"{reference!r} is no method to branch by; expected {_FORMS}, a method, or a function."
+        )
+    if len(str(reference)) > _LONGEST or "\n" in str(reference):
+        raise RuleError(
+            f"The name of a rule or a file was expected and a text of {len(str(reference)):,} characters was found; "
+            "if it is that of a rule, compile it with bife_core.compile_rule(text)."
         )
     if reference in BUILTIN_METHODS:
         return ScipMethod(name=str(reference))
@@ -198,8 +210,10 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
         return REFERENCE_RULES[reference].source, reference
     if reference.startswith(("models:", "runs:")):
         return stored_text(reference), reference
+    if "://" in reference:
+        raise RuleError(f"{reference} is a web address; download the file and give its path.")
     path = Path(reference)
-    if path.suffix in (".py", ".set") or len(path.parts) > 1 or (reference and path.exists()):
+    if path.suffix in (".py", ".set") or len(path.parts) > 1 or (reference and os.path.lexists(path)):
         return _read(path), path.stem
     names = [*REFERENCE_RULES, *BUILTIN_METHODS, *METHODS.foreign]
     near = difflib.get_close_matches(reference, names, n=3)
@@ -228,7 +242,7 @@ def method_of(text: str, name: str = "rule") -> Method:
         return RuleMethod(name=name, source=text)
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RuleError(f"{name} is no JSON file of a method: {error}.") from error
     return _valid({"name": name} | data, f"{name} is no method")
 
@@ -241,15 +255,30 @@ def _valid(data: dict[str, object], problem: str) -> Method:
         return TypeAdapter[Method](AnyMethod).validate_python(data)
     except ValidationError as error:
         raise RuleError(f"{problem}: {describe(error)}") from error
+    except RecursionError as error:
+        raise RuleError(f"{problem}: its parts are nested too deep.") from error
 
 
 def _read(path: Path) -> str:
+    """Return the text of a file; a path may begin with ``~``, and a pipe or a device is not waited for."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        about = path.expanduser().stat()
+        if not stat.S_ISREG(about.st_mode):
+            kind = "a folder" if stat.S_ISDIR(about.st_mode) else "no regular file"
+            raise RuleError(f"{path} is {kind}; give a rule's Python file.")
+        if about.st_size > _LARGEST:
+            raise RuleError(
+                f"{path} has {about.st_size:,} bytes, and no method has more than {_LARGEST:,}; give a rule's file."
+            )
+        with path.expanduser().open(encoding="utf-8-sig") as file:
+            return file.read(about.st_size)
     except FileNotFoundError:
         raise RuleError(f"There is no file {path}; give a rule's Python file.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise RuleError(f"{path} cannot be read as text: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise RuleError(f"{path} is no text in UTF-8 ({error}); save it as UTF-8.") from error
+    except (OSError, ValueError, RuntimeError) as error:  # no such user, or a name that no file can have
+        why = str(error.strerror if isinstance(error, OSError) else error).rstrip(".")
+        raise RuleError(f"{str(path)!r} cannot be read ({why}); give a rule's Python file.") from error
 
 
 def stored_text(reference: str) -> str:

@@ -226,6 +226,7 @@ class BaseSearch(ABC):
         prompt: str | None = None,
         training: dict[str, Any] | None = None,
         frame: str | None = None,
+        method: bool = False,
     ) -> SampleRequest:
         """Return the request for the sample at `position` of the generation under way; see `SampleRequest`."""
         name = sample_id(self.generation, position)
@@ -238,6 +239,7 @@ class BaseSearch(ABC):
             seed=sample_seed(self.config.drawn, name),
             scored=self.low_fidelity,
             source=source,
+            method=method,
             prompt=prompt,
             frame=frame,
             fit=self.fit(position, operator, parents),

@@ -88,7 +88,8 @@ class _Written(Value):
 class SampleRequest(_Written):
     """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
-    With `source` the rule is given and no generator is asked. `fit` says how a rule by operator `fit` is found,
+    With `source` the rule is given and no generator is asked; with `method` it is the text of another method, not a
+    rule. `fit` says how a rule by operator `fit` is found,
     `training` what the search's own function `train` is given to find it. `number` counts the rules that were asked
     for before it.
     """
@@ -96,6 +97,7 @@ class SampleRequest(_Written):
     kind: Literal["sample"] = "sample"
     scored: bool = True
     source: str | None = None
+    method: bool = False
     fit: Fit | None = None
     training: dict[str, Any] | None = None
     number: int = 0

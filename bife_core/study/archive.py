@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from bife_core.methods.loading import is_json
 from bife_core.search import Sample
 from bife_core.store import Store
 
@@ -24,7 +25,8 @@ def archived(store: Store, most: int) -> tuple[str, ...]:
         best = next(
             (event.body["best"] for event in reversed([*store.events(row.key, kinds=("ended",))])), None
         )
-        if best is not None and best["source"] and len(rules) < most:
+        rule = best is not None and best["source"] and not is_json(best["source"])  # else another method
+        if rule and len(rules) < most:
             written = "".join(line for line in best["source"].splitlines(True) if not line.startswith(_MARK))
             rules.setdefault(best["sha"], f"{_MARK}{best['id']} of the search {row.key}\n{written}")
     return tuple(rules.values())

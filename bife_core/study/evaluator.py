@@ -104,7 +104,10 @@ class Evaluator:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
         # The numbers of a fitted rule are likeliest as they are.
         low = self.config.low.model_copy(update={"tune": 0}) if request.computed else self.config.low
-        return score_low(draft.source, self.decisions if request.scored else None, low, self.solving.pool)
+        decisions = self.decisions if request.scored else None
+        # What a search found by training need not be a rule; what was written for it must be one.
+        method = request.method or request.training is not None
+        return score_low(draft.source, decisions, low, self.solving.pool, method=method)
 
     def refer(self) -> Reference:
         """Solve the design instances with RPB, which others are measured by."""

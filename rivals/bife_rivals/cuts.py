@@ -98,10 +98,12 @@ class CutSearch(HighOnlySearch):
         self, position: int, operator: str, parents: tuple[Sample, ...] = (), *args: Any, **fields: Any
     ) -> SampleRequest:
         """Return the request for a sample: for a formula of its parents, or with the prompt of an operator."""
-        if "source" not in fields and self.options.writer == "model":
+        if "source" in fields:
+            fields["method"] = True
+        elif self.options.writer == "model":
             theme = (THEMES[position % len(THEMES)],) if operator == "i1" else ()
             fields |= {"hints": theme, "prompt": prompt(f"cuts_{operator}"), "frame": prompt("cuts")}
-        elif "source" not in fields:
+        else:
             fields["training"] = {
                 "seed": sample_seed(self.config.drawn, sample_id(self.generation, position)),
                 "parents": [code_of(parent.source or "") for parent in parents],

@@ -162,7 +162,9 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
         policy = SamplingPolicy(**common, file=file, seed=seed, optimum=bound)
         job = world.job(drawn[k], policy, seeds[k], **(DFS if config.dfs else {}))
         limits: Any = {"limit_s": job.limit_s, "reads": [drawn[k].path], "writes": [folder]}
-        futures[world.sampling.submit("bife_core.solves:work", job.model_dump(mode="json"), **limits)] = k
+        futures[
+            world.sampling.submit("bife_rivals.tmdp_policy:work", job.model_dump(mode="json"), **limits)
+        ] = k
     for future in as_completed(futures):
         k = futures[future]
         write_whole(files[k], json.dumps(_outcome(future, drawn[k].name, config)))

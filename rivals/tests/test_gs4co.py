@@ -147,7 +147,7 @@ def test_training_gets_better_judges_by_f_lf_and_resumes_to_the_same_weights(
     accuracy, _ = judged([*whole.judges[0], *whole.judges[1]], batch)
     for row in range(3):
         text = whole.method(batch.expression(row), None).model_dump_json(exclude={"name", "budget"})
-        f_lf = score_low(text, recorded.path, LowFidelityConfig(), InProcess()).f_lf
+        f_lf = score_low(text, recorded.path, LowFidelityConfig(), InProcess(), method=True).f_lf
         assert f_lf == pytest.approx(accuracy[row])
 
 

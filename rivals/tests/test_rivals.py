@@ -39,7 +39,7 @@ def operators(requests: tuple[Request, ...]) -> list[str]:
 def test_a_published_rule_imitates_more_than_chance(file: Path, recorded: CollectionSummary) -> None:
     rule, samples = load_method(file), Decisions.load(recorded.path)
     chance = float(np.mean([best.mean() for best in np.split(samples.best, samples.offsets[1:-1])]))
-    found = score_low(rule.text, recorded.path, LowFidelityConfig(), InProcess()).f_lf
+    found = score_low(rule.text, recorded.path, LowFidelityConfig(), InProcess(), method=True).f_lf
     assert found is not None
     assert found > (2 * chance if file.name.startswith("combinatorial_auction") else 0)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -11,13 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns
+from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, work
 from bife_rivals.weights import GNN, NORMS, as_text
 
 from bife_core import InProcess, Store, load_method, solve
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.scip.node import Node
 from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solving import SolveSettings
+from bife_core.solves import SolveJob
 
 PAPER = SolverConfig.model_validate("paper")
 
@@ -44,6 +48,24 @@ def some_weights() -> dict[str, Any]:
 def played(path: Path, file: Path, kind: type[SamplingPolicy] = SamplingPolicy, **fields: Any) -> Any:
     policy = kind(weights=as_text(some_weights()), file=file, **{"seed": (0,)} | fields)
     return solve(path, policy, solver=PAPER), Episode.load(file)
+
+
+def test_no_text_names_a_method_that_writes_a_file() -> None:
+    project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
+    offered = project["entry-points"]["bife.methods"]
+    kinds = [pkgutil.resolve_name(where) for where in offered.values()]
+    assert SamplingPolicy not in kinds
+    assert not [
+        kind for kind in kinds for field in kind.model_fields.values() if "Path" in str(field.annotation)
+    ]
+
+
+def test_what_workers_are_sent_is_a_solve_under_the_policy(instances: list[Instance], tmp_path: Path) -> None:
+    file = tmp_path / "episode"
+    policy = SamplingPolicy(weights=as_text(some_weights()), file=file, seed=(0,))
+    job = SolveJob(instance=instances[0], method=policy, settings=SolveSettings(solver=PAPER))
+    work(**job.model_dump(mode="json"))
+    assert len(Episode.load(file).parents) > 0
 
 
 def test_credit_on_a_tree() -> None:

@@ -16,6 +16,7 @@ from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
 from bife_core.methods.scorer import RuleMethod
+from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
 from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool
 from tests.support.recorded import decisions_of
@@ -97,6 +98,22 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     silent = score_low(HEADER + "return math.nan", path, config, pool)
     assert (silent.f_lf, silent.kind) == (None, "runtime")
     assert "NaN" in (silent.failure or "")
+
+
+def test_the_text_of_a_method_is_scored_only_where_one_is_expected(
+    four_decisions: Decisions, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.npz"
+    four_decisions.save(path)
+    text = RuleMethod(name="rule", source=HEADER + "return variable_features[0]").model_dump_json()
+    settings = TunedRpb(params={"branching/relpscost/maxreliable": 4.0}).text
+    asked = ((text, True), (text, False), ("  " + text, False), (settings, False))
+    found = [
+        score_low(source, path, LowFidelityConfig(tune=4), InProcess(), method=method)
+        for source, method in asked
+    ]
+    assert [score.f_lf for score in found] == [1.0, None, None, None]
+    assert [score.kind for score in found] == [None, "forbidden", "syntax", "syntax"]
 
 
 def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: WorkerPool) -> None:

@@ -12,6 +12,7 @@ import bife_core
 from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.generators import Draft
+from bife_core.methods.scorer import RuleMethod
 from bife_core.search import WrittenRequest
 from bife_core.store import DATABASE
 from bife_core.study import JournalError
@@ -163,8 +164,8 @@ class Stubborn:
 
     name = "stubborn"
 
-    def __init__(self, fails_at: int | None) -> None:
-        self.fails_at, self.asked = fails_at, []
+    def __init__(self, fails_at: int | None, as_method: bool = False) -> None:
+        self.fails_at, self.as_method, self.asked = fails_at, as_method, []
 
     def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
         self.asked.append(request.id)
@@ -172,7 +173,19 @@ class Stubborn:
             raise MemoryError("The notebook's machine is small.")
         number = int(request.id[1:3]) * 10 + int(request.id[-2:])
         source = f"def candidate_variable_score(f):\n    return f[24] + {number} * f[18]\n"
+        if self.as_method:
+            source = RuleMethod(name="mine", source=source).model_dump_json()
         return Draft(key=request.id, generator=self.name, model="", thought="One more.", source=source)
+
+
+def test_what_a_generator_writes_is_a_rule_and_never_another_method(
+    data: dict[str, Any], tmp_path: Path
+) -> None:
+    generator = Stubborn(None, as_method=True)
+    found = bife_core.create_study(small(), **data, generator=generator, folder=tmp_path).run()
+    assert found.best is None
+    assert len(found.samples) == len(generator.asked) > 0
+    assert all("Line 1" in (sample.failure or "") for sample in found.samples)
 
 
 def test_a_generator_of_ones_own_and_an_error_on_the_way(
