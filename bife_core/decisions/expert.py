@@ -17,7 +17,7 @@ from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.node import Node
 from bife_core.scip.python_branching import LpBranchrule
 from bife_core.scip.reading import read_model
-from bife_core.scip.solver import HIGHEST_PRIORITY
+from bife_core.scip.solver import put_in_charge
 from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
 
 _NO_LIMIT: Final = 2**31 - 1
@@ -84,10 +84,10 @@ class _Expert(LpBranchrule):
         self.unscored = 0
 
     def branchinitsol(self) -> None:
-        self.extractor = FeatureExtractor(self.model)
+        self.extractor = FeatureExtractor(self.solved)
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
-        model = self.model
+        model = self.solved
         found = None
         if self.decisions and self.rng.random() >= self.share:  # the first is always recorded
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
@@ -141,8 +141,8 @@ def record_decisions(
     model = read_model(path)
     apply(settings, model)
     expert = _Expert(instance, quota, share, observe)
-    model.includeBranchrule(expert, "expert", "strong branching, recorded", HIGHEST_PRIORITY, -1, 1.0)
-    model.setParam("branching/pscost/priority", HIGHEST_PRIORITY - 1)
+    expert.include(model, "expert", "strong branching, recorded")
+    put_in_charge(model, "expert", "pscost")
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
     if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from bife_core.plugins import Plugins
-from bife_core.scip.solver import HIGHEST_PRIORITY
+from bife_core.scip.solver import put_in_charge
 from bife_core.values import Value
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ScipMethod(Method):
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:
         """Give it the highest priority."""
-        model.setParam(f"branching/{self.name}/priority", HIGHEST_PRIORITY)
+        put_in_charge(model, self.name)
 
 
 METHODS: Final[Plugins[type[Method]]] = Plugins(

@@ -11,7 +11,7 @@ import pyscipopt
 
 from bife_core.arguments import checked
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
-from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard
+from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import lp_iterations, saved_nodes, total
 from bife_core.scip.reading import read_model
@@ -29,12 +29,13 @@ def attach(
 
     Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
     rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
-    branching priorities set by the user, only those of the highest are scored (`docs/troubleshooting.md`).
+    branching priorities set by the user, only those of the highest are scored (`docs/troubleshooting.md`). A copy of
+    the model branches without the rule, and so does ``solveConcurrent``, which solves copies: a warning says so.
 
     Parameters
     ----------
     model : pyscipopt.Model
-        Any model, before `optimize`. One rule may be attached to it.
+        Any model, before `optimize`. One rule may be attached to it; of SCIP's own the last counts.
     rule : str, Path, CompiledRule, Method or function
         What `load_method` takes: a file, a name, ``models:/NAME@ALIAS``, a compiled rule, a scorer, ... A warning says
         if ``models:/...`` was measured under other settings of SCIP than the model has; what was loaded before does
@@ -63,6 +64,7 @@ def attach(
     >>> stats = attach(pyscipopt.Model(), "pseudocost_product")
     """
     method = load_method(rule)
+    check_free(model)
     if budget is not None:
         method = with_budget(method, budget)
     warn_of_other_settings(rule, model.getParams)

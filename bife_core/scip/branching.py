@@ -15,8 +15,8 @@ from bife_core.errors import SolverError
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import check, library, scip_address
-from bife_core.scip.python_branching import Branching, PythonBranchrule
-from bife_core.scip.solver import HIGHEST_PRIORITY
+from bife_core.scip.python_branching import Branching, CopyNotice, PythonBranchrule
+from bife_core.scip.solver import HIGHEST_PRIORITY, put_in_charge
 from bife_core.values import Value
 
 PLUGIN_NAME: Final = "bife"
@@ -133,19 +133,24 @@ class BranchingStats:
         }
 
 
+def check_free(model: pyscipopt.Model) -> None:
+    """Raise a `SolverError` if a model can take no rule: it has one, or is being solved."""
+    if model.getStage() > pyscipopt.SCIP_STAGE.PROBLEM:
+        raise SolverError(
+            "This model was solved or is being solved; attach before optimize, or after freeTransform()."
+        )
+    if library().SCIPfindBranchrule(ctypes.c_void_p(scip_address(model)), PLUGIN_NAME.encode()):
+        raise SolverError("This model already has a BiFE rule attached; attach another one to a fresh Model.")
+
+
 def attach_scorer(
     model: pyscipopt.Model, rule: Branching, guard: bool | Guard | None = None, budget: Budget | None = None
 ) -> BranchingStats:
     """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
     address, features = rule.address, mask_of(rule.features)
-    if model.getStage() > pyscipopt.SCIP_STAGE.PROBLEM:
-        raise SolverError(
-            "This model was solved or is being solved; attach before optimize, or after freeTransform()."
-        )
+    check_free(model)
     handle = library()
     scip = ctypes.c_void_p(scip_address(model))
-    if handle.SCIPfindBranchrule(scip, PLUGIN_NAME.encode()):
-        raise SolverError("This model already has a BiFE rule attached; attach another one to a fresh Model.")
     stats = BranchingStats()
     state = stats._state
     limits = as_guard(guard)
@@ -155,32 +160,32 @@ def attach_scorer(
     if budget is not None:
         state[layout.BUDGET_SHARE] = np.float64(budget.share).view(np.int64)
         state[layout.BUDGET_RETURNS] = budget.returns
-    if limits is not None or budget is not None:
-        model.setParam("branching/relpscost/priority", HIGHEST_PRIORITY - 1)
-    if not address:
-        PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, HIGHEST_PRIORITY)
-        return stats
-    state[layout.SCORER] = address
-    state[layout.OBSERVES] = rule.observes
-    state[layout.NODE_DATA] = rule.data
-    state[layout.MASK] = features
-    plugin = ctypes.c_void_p()
-    included = handle.SCIPincludeBranchruleBasic(
-        scip,
-        ctypes.byref(plugin),
-        PLUGIN_NAME.encode(),
-        rule.name.encode(),
-        ctypes.c_int(HIGHEST_PRIORITY),
-        ctypes.c_int(-1),
-        ctypes.c_double(1.0),
-        ctypes.c_void_p(state.ctypes.data),
-    )
-    check(included, "include the branching rule")
-    for set_callback, function in (
-        (handle.SCIPsetBranchruleExecLp, callback.branch_on_lp),
-        (handle.SCIPsetBranchruleInitsol, callback.begin_solve),
-    ):
-        check(set_callback(scip, plugin, ctypes.c_void_p(function.address)), "set a branching callback")
-    # SCIP holds bare addresses: the rule's machine code and the state must live as long as the model does.
-    weakref.finalize(model, layout.free_state, state, rule)
+    if address:
+        state[layout.SCORER] = address
+        state[layout.OBSERVES] = rule.observes
+        state[layout.NODE_DATA] = rule.data
+        state[layout.MASK] = features
+        plugin = ctypes.c_void_p()
+        included = handle.SCIPincludeBranchruleBasic(
+            scip,
+            ctypes.byref(plugin),
+            PLUGIN_NAME.encode(),
+            rule.name.encode(),
+            ctypes.c_int(HIGHEST_PRIORITY),
+            ctypes.c_int(-1),
+            ctypes.c_double(1.0),
+            ctypes.c_void_p(state.ctypes.data),
+        )
+        check(included, "include the branching rule")
+        for set_callback, function in (
+            (handle.SCIPsetBranchruleExecLp, callback.branch_on_lp),
+            (handle.SCIPsetBranchruleInitsol, callback.begin_solve),
+        ):
+            check(set_callback(scip, plugin, ctypes.c_void_p(function.address)), "set a branching callback")
+        # SCIP holds bare addresses: the rule's machine code and the state must live as long as the model does.
+        weakref.finalize(model, layout.free_state, state, rule)
+    else:
+        PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name)
+    put_in_charge(model, PLUGIN_NAME, None if limits is None and budget is None else "relpscost")
+    CopyNotice(model, rule.name)
     return stats

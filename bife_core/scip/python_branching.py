@@ -15,8 +15,11 @@ from bife_core.errors import SolverError
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.libscip import scip_address
+from bife_core.scip.solver import HIGHEST_PRIORITY
 
 _DID_NOT_RUN: Final = {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+
+_OF_HEURISTICS: Final = (pyscipopt.SCIP_STAGE.PRESOLVING, pyscipopt.SCIP_STAGE.SOLVING)
 
 
 class Scoring(Protocol):
@@ -53,13 +56,13 @@ class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
 
     model: Any
 
-    def include(self, model: pyscipopt.Model, name: str, about: str, priority: int) -> None:
+    def include(self, model: pyscipopt.Model, name: str, about: str) -> None:
         """Put the rule into a model, which it knows as `solved` and does not keep in memory.
 
         SCIP holds the rule, and PySCIPOpt has the rule hold the model: neither would ever be freed.
         """
         self.solved = weakref.proxy(model)
-        model.includeBranchrule(self, name, about, priority, -1, 1.0)
+        model.includeBranchrule(self, name, about, HIGHEST_PRIORITY, -1, 1.0)
         self.model = None
 
     def branchexecps(self, allowaddcons: bool) -> dict[str, int]:
@@ -67,6 +70,26 @@ class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
         return _DID_NOT_RUN
 
     branchexecext = branchexecps
+
+
+class CopyNotice(pyscipopt.Eventhdlr):  # type: ignore[misc]
+    """Warns whoever copies a model that SCIP leaves the rule out of the copy."""
+
+    model: Any
+
+    def __init__(self, model: pyscipopt.Model, rule: str) -> None:
+        self.solved, self.rule = weakref.proxy(model), rule
+        model.includeEventhdlr(self, "bife_copies", "says that copies lack the rule")
+        self.model = None
+
+    def eventcopy(self) -> None:
+        """Warn, unless SCIP itself copies the model for one of its heuristics: SCIP's EVENTCOPY."""
+        if self.solved.getStage() not in _OF_HEURISTICS:
+            warnings.warn(
+                f"A copy of this model branches without {self.rule}, and solveConcurrent solves copies: attach the "
+                "rule to the copy, or call optimize.",
+                stacklevel=2,
+            )
 
 
 class PythonBranchrule(LpBranchrule):
@@ -91,6 +114,13 @@ class PythonBranchrule(LpBranchrule):
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         """Branch on the candidate of the highest score: SCIP's BRANCHEXECLP."""
+        try:
+            return self._branch()
+        except KeyboardInterrupt:  # with misc/catchctrlc off; raised here it would be an error of SCIP's
+            self.solved.interruptSolve()
+            return _DID_NOT_RUN
+
+    def _branch(self) -> dict[str, int]:
         state = self.state
         if callback.within_budget(scip_address(self.solved), state):
             return _DID_NOT_RUN

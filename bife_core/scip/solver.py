@@ -7,13 +7,16 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from pydantic import Field, model_validator
 
 from bife_core.errors import ConfigError
 from bife_core.files import can_be_path
 from bife_core.values import Value, digest_of
+
+if TYPE_CHECKING:
+    from pyscipopt import Model
 
 Parameter: TypeAlias = bool | int | float | str
 """A value of one of SCIP's parameters."""
@@ -31,7 +34,20 @@ def of_settings(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
 
 
 HIGHEST_PRIORITY: Final = 2**29 - 1
-"""The highest a branching rule can have: nothing in a settings file takes it from the method that was chosen."""
+"""The highest a branching rule can have."""
+
+
+def put_in_charge(model: Model, rule: str, then: str | None = None) -> None:
+    """Have SCIP ask a branching rule before all others of a model, and `then` another one.
+
+    Another of the highest priority, by the user's settings, would be asked in its place: it is lowered.
+    """
+    for name, value in model.getParams().items():
+        if name.startswith("branching/") and name.endswith("/priority") and value > HIGHEST_PRIORITY - 2:
+            model.setParam(name, HIGHEST_PRIORITY - 2)
+    model.setParam(f"branching/{rule}/priority", HIGHEST_PRIORITY)
+    if then is not None:
+        model.setParam(f"branching/{then}/priority", HIGHEST_PRIORITY - 1)
 
 
 class SolverConfig(Value):

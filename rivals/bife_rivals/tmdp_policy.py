@@ -21,7 +21,7 @@ from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Guard
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.node import Node
 from bife_core.scip.python_branching import LpBranchrule
-from bife_core.scip.solver import HIGHEST_PRIORITY
+from bife_core.scip.solver import put_in_charge
 from bife_core.scip.solving import TOLERANCE
 from bife_rivals.networks import GnnMethod
 
@@ -95,7 +95,8 @@ class SamplingPolicy(GnnMethod):
         if self.optimum is not None:  # a limit at the optimum itself would refuse it
             worse = -1.0 if model.getObjectiveSense() == "maximize" else 1.0
             model.setObjlimit(self.optimum + worse * TOLERANCE * max(1.0, abs(self.optimum)))
-        _Sampling(self).include(model, PLUGIN_NAME, self.name, HIGHEST_PRIORITY)
+        _Sampling(self).include(model, PLUGIN_NAME, self.name)
+        put_in_charge(model, PLUGIN_NAME)
         return BranchingStats()
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
+import pyscipopt
 import pytest
 
 from bife_core.benchmarks.base import Benchmark, Instance
@@ -15,6 +17,7 @@ from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.nodes import load_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
+from bife_core.methods.using import solve
 from bife_core.sandbox import InProcess, WorkerPool
 from bife_core.scip.solving import SolveSettings
 from tests.support import awkward
@@ -95,6 +98,24 @@ def test_the_expert_takes_the_largest_score(
     assert followed.pruned.any()
     assert followed.tightenable.any()
     assert followed.genuine.any()
+
+
+def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(tiny_auctions: list[Instance]) -> None:
+    def recorded(instance: Instance) -> str:
+        found = record_decisions(instance.path, "x", settings=SolveSettings(), quota=6)
+        return found.decisions.digest
+
+    gc.collect()
+    gc.disable()
+    try:
+        first = recorded(tiny_auctions[0])
+        other = recorded(tiny_auctions[1])
+        solve(tiny_auctions[0].path, "vanillafullstrong", node_limit=3)
+        assert recorded(tiny_auctions[0]) == first != other
+        kept = [one for one in gc.get_objects() if type(one) is pyscipopt.Model and one.getNVars(False) > 0]
+        assert kept == []
+    finally:
+        gc.enable()
 
 
 def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:

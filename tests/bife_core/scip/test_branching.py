@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,27 @@ from bife_core.rules import CompiledRule, compile_rule
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
+from tests.support.weighted import Weighted
+
+METHODS_HERE: dict[str, Any] = {
+    "rule": "pseudocost_product",
+    "python scorer": Weighted(name="slack", weights={"slack": 1.0}),
+}
+
+
+def knapsack(n: int = 20) -> pyscipopt.Model:
+    """A model that takes some branching, and milliseconds."""
+    rng, model = np.random.default_rng(0), pyscipopt.Model()
+    model.hideOutput()
+    for switch_off in (model.setPresolve, model.setSeparating, model.setHeuristics):
+        switch_off(pyscipopt.SCIP_PARAMSETTING.OFF)
+    x = [model.addVar(vtype="B", obj=-float(profit)) for profit in rng.integers(10, 100, n)]
+    for weights in rng.integers(10, 100, (10, n)).tolist():
+        model.addCons(
+            pyscipopt.quicksum(w * one for w, one in zip(weights, x, strict=True)) <= sum(weights) / 3
+        )
+    return model
+
 
 HEADER = "import math\ndef candidate_variable_score(variable_features) -> float:\n    "
 
@@ -112,6 +136,23 @@ def test_a_second_rule_on_a_model_is_refused() -> None:
     attach(model, load_rule("pseudocost_product"))
     with pytest.raises(SolverError, match="already has a BiFE rule"):
         attach(model, load_rule("pseudocost_min"))
+    with pytest.raises(SolverError, match="already has a BiFE rule"):
+        attach(model, "pscost")
+
+
+def test_of_methods_of_scip_the_last_counts_and_a_rule_after_them() -> None:
+    model = knapsack()
+    attach(model, "mostinf")
+    attach(model, "pscost")
+    alone = knapsack()
+    attach(alone, "pscost")
+    for one in (model, alone):
+        one.optimize()
+    assert model.getNTotalNodes() == alone.getNTotalNodes()
+    model.freeTransform()
+    stats = attach(model, "pseudocost_product")
+    model.optimize()
+    assert stats.calls > 0
 
 
 @pytest.mark.parametrize(
@@ -150,3 +191,99 @@ def test_a_model_may_be_solved_again_with_its_rule(tiny_auctions: list[Instance]
         model.freeTransform()
     assert solves[0][:2] == solves[1][:2]
     assert 0 < solves[0][2] < solves[1][2]
+
+
+@pytest.mark.parametrize("name", ["rule", "python scorer"])
+def test_a_row_may_be_added_between_two_solves_and_a_third_be_cut_short_and_gone_on_with(name: str) -> None:
+    model, fresh = knapsack(), knapsack()
+    stats = attach(model, METHODS_HERE[name], guard=True, budget=0.3)
+    model.optimize()
+    for one in (model, fresh):
+        one.freeTransform()
+        one.addCons(pyscipopt.quicksum(one.getVars()[:8]) <= 1)
+        one.optimize()
+    assert model.getObjVal() == pytest.approx(fresh.getObjVal())
+    twice = stats.calls
+    model.freeTransform()
+    assert stats.calls == twice > 0
+    model.setParam("limits/nodes", 2)
+    model.optimize()
+    assert model.getStatus() == "nodelimit"
+    model.setParam("limits/nodes", -1)
+    model.optimize()
+    assert model.getObjVal() == pytest.approx(fresh.getObjVal())
+    assert stats.calls > twice
+
+
+@pytest.mark.parametrize("name", ["rule", "python scorer"])
+def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name: str) -> None:
+    model = knapsack()
+    stats = attach(model, METHODS_HERE[name])
+    said = "branches without (pseudocost_product|slack), and solveConcurrent solves copies"
+    with pytest.warns(UserWarning, match=said) as caught:
+        copy = pyscipopt.Model(sourceModel=model)
+    assert Path(caught[0].filename) == Path(__file__)
+    copy.hideOutput()
+    own = attach(copy, METHODS_HERE[name])
+    copy.optimize()
+    assert own.calls > 0
+    del copy
+    # Last, for SCIP 10.0 solves no copy any more afterwards, and crashes where two such models are freed.
+    with pytest.warns(UserWarning, match=said):
+        model.solveConcurrent()
+    assert stats.calls == 0
+
+
+def test_heuristics_copy_a_model_without_a_word() -> None:
+    model = knapsack()
+    stats = attach(model, "pseudocost_product")
+    model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.AGGRESSIVE)
+    model.setParam("limits/nodes", 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.optimize()
+    assert stats.calls > 0
+
+
+class Interrupted(Weighted):
+    """Meets Ctrl-C at its first branching."""
+
+    def score(self, X: Any) -> Any:
+        if not pressed:
+            pressed.append(True)
+            raise KeyboardInterrupt
+        return super().score(X)
+
+
+pressed: list[bool] = []
+
+
+def test_ctrl_c_in_a_scorer_stops_the_solve_which_goes_on_when_asked() -> None:
+    model, alone = knapsack(), knapsack()
+    stats = attach(model, Interrupted(name="interrupted", weights={"slack": 1.0}))
+    model.optimize()
+    assert (model.getStatus(), stats.calls) == ("userinterrupt", 0)
+    for one in (model, alone):
+        one.optimize()
+    assert model.getStatus() == "optimal"
+    assert model.getObjVal() == pytest.approx(alone.getObjVal())
+    assert stats.calls > 0
+
+
+@pytest.mark.parametrize("name", ["rule", "python scorer"])
+def test_models_and_what_was_attached_are_freed_at_once(name: str) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        models = []
+        for _ in range(20):
+            model = knapsack(8)
+            stats = attach(model, METHODS_HERE[name], guard=True)
+            model.optimize()
+            models.append(weakref.ref(model))
+            calls = stats.calls
+            del model
+            assert stats.calls == calls
+        assert [one() for one in models] == [None] * 20
+    finally:
+        gc.enable()

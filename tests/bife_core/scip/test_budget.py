@@ -19,6 +19,7 @@ from bife_core.fidelity.solving import cost_of
 from bife_core.methods.loading import method_of
 from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.scip.reading import read_model
+from bife_core.scip.solver import HIGHEST_PRIORITY
 from bife_core.scip.solving import SolveResult, SolveSettings, apply
 from tests.bife_core.scip.test_branching import paper_model
 from tests.support.exported import branchings, exported
@@ -120,7 +121,9 @@ def test_nodes_are_counted_once_however_often_rpb_tightens_bounds_at_them(
 def test_a_method_branches_whatever_priorities_the_settings_give(
     method: str, tiny_auctions: list[Instance]
 ) -> None:
-    params = {"branching/relpscost/priority": 10_000_000, "branching/mostinf/priority": 10_000_000}
+    params = dict.fromkeys(
+        (f"branching/{name}/priority" for name in ("relpscost", "mostinf")), HIGHEST_PRIORITY
+    )
     plain, raised = (solve(tiny_auctions[0].path, method, params=more) for more in ({}, params))
     assert counts(raised) == counts(plain)
 
