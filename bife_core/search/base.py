@@ -217,16 +217,7 @@ class BaseSearch(ABC):
         )
 
     def sample_request(
-        self,
-        position: int,
-        operator: Operator,
-        parents: tuple[Sample, ...] = (),
-        hints: tuple[str, ...] = (),
-        source: str | None = None,
-        prompt: str | None = None,
-        training: dict[str, Any] | None = None,
-        frame: str | None = None,
-        method: bool = False,
+        self, position: int, operator: Operator, parents: tuple[Sample, ...] = (), **fields: Any
     ) -> SampleRequest:
         """Return the request for the sample at `position` of the generation under way; see `SampleRequest`."""
         name = sample_id(self.generation, position)
@@ -235,16 +226,11 @@ class BaseSearch(ABC):
             generation=self.generation,
             operator=operator,
             parents=parents,
-            hints=hints,
             seed=sample_seed(self.config.drawn, name),
             scored=self.low_fidelity,
-            source=source,
-            method=method,
-            prompt=prompt,
-            frame=frame,
             fit=self.fit(position, operator, parents),
-            training=training,
             number=self._used + position,
+            **fields,
         )
 
     def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:

@@ -25,8 +25,9 @@ def archived(store: Store, most: int) -> tuple[str, ...]:
         best = next(
             (event.body["best"] for event in reversed([*store.events(row.key, kinds=("ended",))])), None
         )
-        rule = best is not None and best["source"] and not is_json(best["source"])  # else another method
-        if rule and len(rules) < most:
+        if best is None or not best["source"] or is_json(best["source"]):  # another method is no rule
+            continue
+        if len(rules) < most:
             written = "".join(line for line in best["source"].splitlines(True) if not line.startswith(_MARK))
             rules.setdefault(best["sha"], f"{_MARK}{best['id']} of the search {row.key}\n{written}")
     return tuple(rules.values())

@@ -95,7 +95,7 @@ class CutSearch(HighOnlySearch):
         return (hybrid, *super().first_rules(position + 1, operator))
 
     def sample_request(
-        self, position: int, operator: str, parents: tuple[Sample, ...] = (), *args: Any, **fields: Any
+        self, position: int, operator: str, parents: tuple[Sample, ...] = (), **fields: Any
     ) -> SampleRequest:
         """Return the request for a sample: for a formula of its parents, or with the prompt of an operator."""
         if "source" in fields:
@@ -109,7 +109,7 @@ class CutSearch(HighOnlySearch):
                 "parents": [code_of(parent.source or "") for parent in parents],
                 "branching": self.options.branching.model_dump(mode="json"),
             }
-        return super().sample_request(position, operator, parents, *args, **fields)
+        return super().sample_request(position, operator, parents, **fields)
 
     @staticmethod
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:

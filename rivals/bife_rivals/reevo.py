@@ -120,7 +120,7 @@ class ReevoSearch(BaseSearch):
     def _written(
         self, position: int, operator: str, parents: tuple[Sample, ...], hints: tuple[str, ...] = ()
     ) -> SampleRequest:
-        return self.sample_request(position, operator, parents, hints, prompt=prompt(operator))
+        return self.sample_request(position, operator, parents, hints=hints, prompt=prompt(operator))
 
     def _reflect(
         self, name: str, operator: str, parents: tuple[Sample, ...] = (), hints: tuple[str, ...] = ()
