@@ -241,8 +241,6 @@ def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
 def screen(path: Path) -> str:
     """Read an instance file and return its digest; raises InstanceError with a sentence if it cannot be used."""
     model = read_model(path)
-    if model.getNVars() == 0:
-        raise InstanceError(f"{path.name} describes no variables.")
     if model.getNBinVars() + model.getNIntVars() == 0:
         raise InstanceError(f"{path.name} has no integer variables, so there is nothing to branch on.")
     return digest_of_file(path)

@@ -7,8 +7,13 @@ work alike.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
-from collections.abc import Iterable
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
@@ -101,3 +106,35 @@ def lp_solver() -> str:
     """Return name and version of the LP solver SCIP was built with, such as ``SoPlex 8.0.2``."""
     name: bytes = _function("SCIPlpiGetSolverName", ctypes.c_char_p)()
     return name.decode()
+
+
+_SCIP_ERROR: Final = re.compile(r"^\[[^\]]*\] ERROR: (.*)$", re.MULTILINE)
+_collecting = threading.local()
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+def _keep_or_print(_data: object, _file: object, text: bytes | None) -> None:
+    pieces: list[bytes] | None = getattr(_collecting, "pieces", None)
+    if pieces is None:
+        os.write(2, text or b"")
+    else:
+        pieces.append(text or b"")
+
+
+@cache
+def _print_errors() -> None:
+    """Have SCIP's errors go through us until the process ends."""
+    _function("SCIPmessageSetErrorPrinting")(_keep_or_print, None)
+    atexit.register(_function("SCIPmessageSetErrorPrintingDefault"))
+
+
+@contextmanager
+def scip_errors(messages: list[str]) -> Iterator[None]:
+    """Add to `messages` the errors SCIP reports in this thread, the cause first, instead of printing them."""
+    _print_errors()
+    _collecting.pieces = pieces = []
+    try:
+        yield
+    finally:
+        del _collecting.pieces
+        messages += _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))

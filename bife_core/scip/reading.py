@@ -1,35 +1,39 @@
-"""Read an instance file with SCIP, after making sure that it is whole."""
+"""Read an instance file with SCIP, after making sure that it is whole and read as it was written."""
 
 from __future__ import annotations
 
 import gzip
-import os
+import math
 import re
-import sys
-import tempfile
-import threading
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final, Literal, get_args
 
 from pyscipopt import Model
 
 from bife_core.errors import InstanceError
+from bife_core.scip.libscip import scip_errors
+from bife_core.scip.text_lp import check_lp
+from bife_core.scip.text_mps import check_mps
+from bife_core.scip.texts import MisreadError, check_cip, check_encoding, check_opb
 
 ModelFormat = Literal["mps", "lp", "cip", "opb"]
 
 EXPECTED_FILES: Final = "a .mps, .lp, .cip or .opb file, plain or gzipped (.gz)"
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_END_MARK: Final[dict[ModelFormat, bytes]] = {"mps": b"ENDATA", "cip": b"END"}
-"""Last lines; that of an LP file may be left out."""
+_CHECKS: Final = {"mps": check_mps, "lp": check_lp, "cip": check_cip, "opb": check_opb}
 _CHECKED: Final[set[tuple[int, int, int, int, str]]] = set()
 """Files as they were when they were checked: a large one that is solved again is not gone through again."""
 
-_STDERR_LOCK: Final = threading.Lock()
-_SCIP_ERROR: Final = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
+_SAID: Final = re.compile(r"(?m)^(?:Warning line (\d+)|WARNING): (.*)$")
+_SECOND_OBJECTIVE: Final = re.compile(r'row "(.*)" for objective function "N" ignored')
+_HARMLESS: Final = re.compile(
+    "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
+    "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
+)
+"""Of what SCIP's readers warn of, what changes no model."""
 
 
 def model_format(path: Path) -> ModelFormat | None:
@@ -47,8 +51,9 @@ def model_format(path: Path) -> ModelFormat | None:
 def read_model(path: Path) -> Model:
     """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden; it can be given parameters and solved.
 
-    An `InstanceError` is raised if the file is missing, is not an instance file, or is damaged. The end mark of the
-    format is looked for first: an MPS file cut among its rows can bring the process down.
+    An `InstanceError` is raised if the file is missing, is not an instance file, is damaged, or is one of which SCIP
+    would make another model than the one that was written. Its text is gone through before: an MPS file cut among its
+    rows can bring the process down.
     """
     try:
         status = path.stat()
@@ -60,78 +65,75 @@ def read_model(path: Path) -> Model:
     if format_ is None or not path.is_file():
         raise InstanceError(f"{path} is no instance file; expected {EXPECTED_FILES}.")
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
-    if file not in _CHECKED:
-        _check_lines(path, format_)
-        _CHECKED.add(file)
-    model = Model()
+    if checks := file not in _CHECKED:
+        _check_text(path, format_)
+    model, errors = Model(), list[str]()
     model.hideOutput()
-    messages: list[str] = []
-    try:
-        with scip_errors(messages):
-            model.readProblem(str(path), format_)
-    except Exception as error:
-        # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP printed.
-        reason = messages[0] if messages else str(error).removeprefix("SCIP: ")
-        raise InstanceError(
-            f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
-        ) from error
+    with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
+        if checks:
+            model.setParam("display/verblevel", 5)  # where readers say what they leave out
+            model.setLogfile(log.name)
+        try:
+            with scip_errors(errors):
+                model.readProblem(str(path), format_)
+        except Exception as error:
+            # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP reported.
+            reason = errors[0] if errors else str(error).removeprefix("SCIP: ")
+            raise InstanceError(
+                f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
+            ) from error
+        if checks:
+            model.setLogfile(None)
+            model.resetParam("display/verblevel")
+            _check_model(path.name, model, log.read())
+            _CHECKED.add(file)
     return model
 
 
-def _check_lines(path: Path, format_: ModelFormat) -> None:
-    """Refuse a file that shows that it is not whole."""
-    section, empty = b"", True
-    mark = _END_MARK.get(format_)
+def _check_text(path: Path, format_: ModelFormat) -> None:
+    """Refuse a file that is not whole, or that SCIP would misread."""
     try:
+        text = path.read_bytes()
         # SCIP goes by the content too, so a gzipped file need not be called .gz.
-        with path.open("rb") as file:
-            lines: Iterable[bytes] = gzip.GzipFile(fileobj=file) if file.read(2) == _GZIP_MAGIC else file
-            file.seek(0)
-            for number, line in enumerate(lines, start=1):
-                tokens = line.split()
-                empty = empty and not tokens
-                if not tokens or (format_ == "mps" and line.startswith(b"*")):
-                    continue
-                if tokens[0].upper() == mark:
-                    mark = None  # the rest is read to know that it can be decompressed
-                if not line[:1].isspace():
-                    section = tokens[0].upper()
-                elif section == b"ROWS" and len(tokens) < 2 and format_ == "mps":
-                    # SCIP does not survive it.
-                    raise InstanceError(f"{path.name} is damaged: line {number}, in ROWS, names no row.")
+        if text.startswith(_GZIP_MAGIC):
+            text = gzip.decompress(text)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InstanceError(f"{path.name} cannot be decompressed: it is cut off or damaged.") from error
     except OSError as error:
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
-    if empty:
+    if not text.strip():
         raise InstanceError(f"{path.name} is empty.")
-    if mark is not None:
-        raise InstanceError(
-            f"{path.name} is cut off or no {format_.upper()} file: it has no line {mark.decode()!r}."
+    try:
+        check_encoding(text)
+        _CHECKS[format_](text)
+    except MisreadError as error:
+        where = f", line {error.line}:" if error.line else ""
+        raise InstanceError(f"{path.name}{where} {error}.") from error
+
+
+def _check_model(name: str, model: Model, log: str) -> None:
+    """Refuse a model of which SCIP's reader left something out, or that no solution can have."""
+    others = set(_SECOND_OBJECTIVE.findall(log))
+    for line, said in _SAID.findall(log):
+        left_out = re.fullmatch(
+            r'(?:row "(?P<row>.*)" for objective.*|.* for row "(?P<of>.*)") ignored', said
         )
-
-
-@contextmanager
-def scip_errors(messages: list[str]) -> Iterator[None]:
-    """Collect the error messages SCIP writes straight to the process's standard error.
-
-    What others wrote there in the meantime is passed on. PySCIPOpt's own redirection is no substitute: it is
-    never undone, and calls into Python from solves that have let go of the interpreter lock.
-    """
-    with _STDERR_LOCK, tempfile.TemporaryFile() as capture:
-        sys.stderr.flush()
-        original = os.dup(2)
-        os.dup2(capture.fileno(), 2)
-        try:
-            yield
-        finally:
-            sys.stderr.flush()
-            os.dup2(original, 2)
-            os.close(original)
-            capture.seek(0)
-            for line in capture.read().decode(errors="replace").splitlines(keepends=True):
-                message = _SCIP_ERROR.match(line.rstrip())
-                if message:
-                    messages.append(message.group(1))
-                else:
-                    os.write(2, line.encode())
+        if _HARMLESS.search(said) or (left_out and (left_out["row"] or left_out["of"]) in others):
+            continue
+        where = f"{name}, line {line}" if line else name
+        raise InstanceError(f"{where}: SCIP would read another model ({said.strip(' .')}); correct it.")
+    variables = model.getVars()
+    if not variables:
+        raise InstanceError(f"{name} describes no variables.")
+    if model.getNConss() == 0 and not any(variable.getObj() for variable in variables):
+        raise InstanceError(f"{name} describes neither a row nor an objective.")
+    for variable in variables:
+        low, high, kind = variable.getLbOriginal(), variable.getUbOriginal(), variable.vtype()
+        least, most = (
+            (low, high) if kind == "CONTINUOUS" else (math.ceil(low - 1e-6), math.floor(high + 1e-6))
+        )
+        if least > most or (kind == "BINARY" and not 0 <= least <= most <= 1):
+            raise InstanceError(
+                f"{name} bounds the {kind.lower()} {variable.name!r} to [{low:g}, {high:g}], where it has no value; "
+                "correct it (a negative upper bound needs a lower one, LO or MI in MPS)."
+            )

@@ -153,7 +153,7 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
     # A configuration that names no file does without SCIP.
     from pyscipopt import Model
 
-    from bife_core.scip.reading import scip_errors
+    from bife_core.scip.libscip import scip_errors
 
     model = Model()
     model.hideOutput()

@@ -16,8 +16,7 @@ from pydantic import Field, field_validator
 from bife_core.errors import SolverError
 from bife_core.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.scip.cost import Cost
-from bife_core.scip.libscip import scip_version, total
-from bife_core.scip.reading import scip_errors
+from bife_core.scip.libscip import scip_errors, scip_version, total
 from bife_core.scip.solver import Parameter, Seed, SolverConfig
 from bife_core.values import Value
 
@@ -265,10 +264,15 @@ def _fitting(value: Parameter, present: Parameter) -> Parameter:
 
 def optimize(model: pyscipopt.Model, doing: str) -> None:
     """Call ``model.optimize()``; a `SolverError` says what SCIP was `doing` when it failed."""
+    messages: list[str] = []
     try:
-        model.optimize()
-    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
-        reason = str(error).removeprefix("SCIP: ").rstrip("!. ")
+        with scip_errors(messages):
+            model.optimize()
+    except (
+        Exception
+    ) as error:  # PySCIPOpt raises bare Exception for SCIP's return codes; SCIP reports the cause
+        model.to_ptr(True)  # SCIP frees no model that failed while it was set up, and would only complain
+        reason = (messages[0] if messages else str(error).removeprefix("SCIP: ")).rstrip("!. ")
         raise SolverError(f"SCIP failed while {doing}: {reason}.") from error
 
 
@@ -299,7 +303,7 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
         try:
             yield clock
         finally:
-            with suppress(Exception):  # SCIP frees no solve that failed while it was set up
+            with suppress(Exception), scip_errors([]):  # SCIP frees no solve that failed while it was set up
                 model.freeProb()
             clock.model = None
 

@@ -111,7 +111,7 @@ def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(
         model.optimize()
     assert counters(stats) == (0, 0)
     with pytest.raises(
-        SolverError, match=r"SCIP failed while solving .* under relpscost: cannot create file\."
+        SolverError, match=r"SCIP failed while solving .* under relpscost: error creating file <"
     ):
         solve(tiny_auctions[0].path, params={"visual/vbcfilename": str(tmp_path / "no" / "tree.vbc")})
     assert solve(tiny_auctions[0].path, RULE).status == "optimal"

@@ -1,0 +1,128 @@
+"""Where SCIP's reader of LP files would give another model than the one that was written."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from bife_core.scip.texts import VALUE, Bounds, MisreadError, refuse, shown
+
+_NAME: Final = r"[^\s\-+:<>=\[\]*^]+"
+_DONE: Final = r"(?![^\s\-+:<>=\[\]*^])"
+_SENSE: Final = r"\s*([<>]=?|=[<>=]?)\s*"
+_SIGNED: Final = rf"([-+]?\s*{VALUE})"
+_KEY: Final = re.compile(
+    r"(?i)([-+*:][ \t]*)?(?<![^\s\-+:<>=\[\]*^])((min(?:imum|imize)?|max(?:imum|imize)?)|subject\s+to|such\s+that"
+    r"|st\.?|s\.t\.|lazy\s+constraints|(user\s+cuts)|(bounds?)|gen(?:erals?)?|int(?:egers?)?|bin(?:ary|aries)?"
+    rf"|semi-continuous|semis?|sos|nan|(end)){_DONE}(?!\s*:)".encode()
+)
+"""A keyword: 1 is what makes it a name, 3 begins the objective, 4 cuts, 5 bounds, and 6 is the end."""
+_FIRST_WORDS: Final = frozenset(
+    b"min minimum minimize max maximum maximize subject such st st. s.t. lazy user bound bounds gen general generals "
+    b"int integer integers bin binary binaries semi semis sos end nan".split()
+)
+_BLANKS: Final = bytes.maketrans(b"-+:<>=[]*^", b" " * 10)
+_ANY: Final = re.compile(rb"\S+")
+_TWO_SIDES: Final = re.compile(rf"[<>=]\s*[-+]?\s*{VALUE}\s*[<>=]".encode())
+_BOUND: Final = re.compile(
+    rf"\s*(?:{_SIGNED}{_SENSE})?(?![\d.])({_NAME})(?:{_SENSE}{_SIGNED}|\s+((?i:free)){_DONE})?".encode()
+)
+_NAMED_WITH: Final = re.compile(rf"{_NAME}\[\S*".encode())
+_BRACKET: Final = re.compile(rb"[^\s\-+:<>=\[\]*^]\[")
+
+
+def check_lp(text: bytes) -> None:
+    """Raise a `MisreadError` for the first thing found that SCIP would misread, or if the end is missing."""
+    text = re.sub(rb"\\[^\n]*", b"", text)
+    keys: list[re.Match[bytes]] = []
+    first = _ANY.search(text)
+    for key in _keys(text):
+        if not keys and not (key[3] and first and key.start(2) == first.start()):
+            break
+        if key[1] or key[2].lower() == b"nan":
+            refuse(
+                text, key.start(2), f"found the name {shown(key[2])}, which LP files use otherwise; rename it"
+            )
+        if key[3] and keys:
+            refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
+        if key[4] and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
+            words = "after rows, the last of which SCIP takes for one of them; delete them, or write the model as MPS"
+            refuse(text, key.start(2), f"found User Cuts {words}")
+        keys.append(key)
+        if key[6]:
+            break
+    if first and not keys:
+        words = "expected Minimize or Maximize, with which an LP file begins"
+        refuse(text, first.start(), f"found {shown(first[0])}, {words}")
+    if not (keys and keys[-1][6]):
+        raise MisreadError(0, "is cut off or not complete: it has no line 'End'")
+    if rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end()):
+        refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
+    if found := _BRACKET.search(text):
+        words = "but [ and ] enclose quadratic terms in LP files; rename it, or write the model as MPS"
+        line = text[text.rfind(b"\n", 0, found.start()) + 1 : found.end() + 60]
+        refuse(text, found.start(), f"found {shown(_NAMED_WITH.findall(line)[0])}, {words}")
+    bounds: dict[bytes, int] = {}
+    sides = Bounds()
+    for key, following in pairwise(keys):
+        if key[5]:
+            bounds |= _bounded(text, key.end(), following.start(), sides)
+    for key, following in pairwise(keys):
+        if not key[5]:
+            for begin, end in _stretches(text, key.end(), following.start()):
+                if bounds:  # mostly of what the first rows have
+                    for name in _words(text[begin:end]).intersection(bounds):
+                        del bounds[name]
+            if found := _TWO_SIDES.search(text, key.end(), following.start()):
+                refuse(
+                    text, found.start(), "found a row with two sides, of which SCIP reads one; write two rows"
+                )
+    for name, position in bounds.items():
+        words = "which is in neither the objective nor a row; correct or delete it"
+        refuse(text, position, f"found a bound of {shown(name)}, {words}")
+
+
+def _words(text: bytes) -> set[bytes]:
+    return set(text.translate(_BLANKS).split())
+
+
+def _keys(text: bytes) -> Iterator[re.Match[bytes]]:
+    for begin, end in _stretches(text, 0, len(text)):
+        if not _FIRST_WORDS.isdisjoint(_words(text[begin:end].lower())):
+            yield from (key for key in _KEY.finditer(text, begin, end + 99) if begin <= key.start(2) < end)
+
+
+def _stretches(text: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where whole lines begin and end, a million characters at once: all words of a text take much memory."""
+    while begin < end:
+        stop = text.find(b"\n", min(begin + 1_000_000, end), end) + 1 or end
+        yield begin, stop
+        begin = stop
+
+
+def _bounded(text: bytes, begin: int, end: int, bounds: Bounds) -> dict[bytes, int]:
+    """Return where the variables of a section Bounds stand first."""
+    places: dict[bytes, int] = {}
+    while rest := _ANY.search(text, begin, end):
+        found = _BOUND.match(text, rest.start(), end)
+        if found is None or not any(found.group(1, 5, 6)):
+            words = "expected a name, which no digit begins, and a number with <=, >= or =, or 'free'"
+            refuse(
+                text,
+                rest.start(),
+                f"in Bounds, found {shown(text[rest.start() : end].splitlines()[0])}, {words}",
+            )
+        left, left_sense, name, right_sense, right, free = found.groups()
+        sides = [("l", -math.inf), ("u", math.inf)] if free else []
+        for value, sense, (low, high) in ((left, left_sense, "lu"), (right, right_sense, "ul")):
+            if value:
+                side = low if b"<" in sense else high if b">" in sense else "lu"
+                sides.append((side, float(b"".join(value.split()))))
+        if any(bounds.differ(name, *side) for side in sides):
+            refuse(text, found.start(3), f"found another bound of {shown(name)} on the same side; delete one")
+        places.setdefault(name, found.start(3))
+        begin = found.end()
+    return places

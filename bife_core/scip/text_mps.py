@@ -1,0 +1,183 @@
+"""Where SCIP's reader of MPS files would give another model than the one that was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final, NoReturn
+
+from bife_core.scip.texts import NUMBER, VALUE, Bounds, MisreadError, refuse, shown
+
+
+def _lines(pattern: str) -> re.Pattern[bytes]:
+    """Return the pattern of a data line: a blank stands for the space between fields, `_` for a name."""
+    spaced = pattern.replace("_", r"([^\s$]\S*)").replace(" ", r"[ \t]+")
+    return re.compile(rf"(?:[ \t]+(?:{spaced})(?:[ \t]+\$.*)?|\*.*)?[ \t]*\r?\n".encode())
+
+
+_N, _V = "[-+]?" + NUMBER, "[-+]?" + VALUE
+_ROW: Final = (_lines("[NLGE] _"), "N, L, G or E and the row's name")
+_SIDE: Final = (_lines(rf"(?:_ )?_ {_V}(?: _ {_V})?"), "a name, then a row and a number, once or twice")
+_QUADRATIC: Final = (_lines(rf"_ _ {_N}(?: _ {_N})?"), "a column, then another and a number")
+_LINES: Final = {
+    b"ROWS": _ROW,
+    b"USERCUTS": _ROW,
+    b"LAZYCONS": _ROW,
+    b"COLUMNS": (
+        _lines(rf"_ _ {_N}(?: _ {_N})?|\S+ (?:\S+ )?'MARKER' '(?:INTORG|INTEND)'"),
+        "a column, then a row and a number, once or twice",
+    ),
+    b"RHS": _SIDE,
+    b"RANGES": _SIDE,
+    b"BOUNDS": (
+        _lines(rf"(LO|UP|FX|LI|UI|SC|SI) (?:_ )?_ ({_V})|(?:FR|MI|PL|BV)(?: _)? _(?: {_V})?"),
+        "the kind, a name, the column and a number",
+    ),
+    b"QMATRIX": _QUADRATIC,
+    b"QUADOBJ": _QUADRATIC,
+    b"INDICATORS": (_lines("IF _ _(?: [01])?"), "IF, a row, a column and 0 or 1"),
+    b"OBJNAME": (_lines("_"), "a row's name"),
+}
+_OTHER: Final = (_lines(r"\S.*"), "a line")
+_SIDES: Final = {b"LO": "l", b"LI": "l", b"FX": "lu"}
+"""Sides of kinds of bounds; others with a number are upper ones."""
+_HEAD: Final = re.compile(rb"(?m)^([^\s*]\S*)(.*)\n")
+_LONG: Final = re.compile(rb"(?m)^(?=.{255}).*")
+_MOST: Final = (1022, 254)
+"""Characters that SCIP takes of a line and of a name."""
+
+
+def check_mps(text: bytes) -> None:
+    """Raise a `MisreadError` for the first line that SCIP would misread, or if the end is missing."""
+    text = text.replace(b"\t", b" ") + b"\n"
+    heads = list(_HEAD.finditer(text))
+    end = next((place for place, head in enumerate(heads) if head[1] == b"ENDATA"), None)
+    if end is None:
+        raise MisreadError(0, "is cut off or no MPS file: it has no line 'ENDATA'")
+    for head in heads[end + 1 :]:
+        if head[1] in (*_LINES, b"NAME", b"ENDATA"):
+            refuse(
+                text,
+                head.start(),
+                f"found {shown(head[0])} after 'ENDATA'; delete what is no part of the model",
+            )
+    for line in _LONG.finditer(text):
+        if len(line[0]) > _MOST[0] or max(map(len, line[0].split())) > _MOST[1]:
+            refuse(
+                text,
+                line.start(),
+                "SCIP reads {} characters in a line and {} in a name; shorten it".format(*_MOST),
+            )
+    if (found := re.search(rb"(?im)^\*SENSE:MAX", text)) and not any(b"OBJSEN" in head[1] for head in heads):
+        refuse(
+            text, found.start(), "SCIP passes over the comment *SENSE:Max; write it as the section OBJSENSE"
+        )
+    sections = _Sections(text)
+    for head, following in pairwise(heads[: end + 1]):
+        sections.check(head[1], head.end(), following.start())
+
+
+class _Sections:
+    """What the sections so far have given; `current` is the column or vector, and `rows` those that it has had."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text, self.fixed = text, True
+        self.section, self.position = b"", 0
+        self.columns: set[bytes] = set()
+        self.current, self.rows = b"", set[bytes]()
+
+    def check(self, section: bytes, begin: int, end: int) -> None:
+        """Check a section's lines."""
+        self.section, self.current, self.rows = section, b"", set()
+        if section == b"COLUMNS":
+            for name, first, second in self.entries(begin, end):
+                if name is not None:
+                    if name != self.current:
+                        self.columns.add(name)
+                        self.current, self.rows = name, set()
+                    if row := self.again(first, second):
+                        self.refuse(f"found a second entry of {shown(name)} in row {shown(row)}; delete one")
+        elif section in (b"RHS", b"RANGES"):
+            for vector, first, second in self.entries(begin, end):
+                if first is not None:
+                    if self.rows and (vector or b"") != self.current:
+                        self.refuse(
+                            f"found a second vector, {shown(vector or b'')}, which SCIP leaves out; delete one"
+                        )
+                    self.current = vector or b""
+                    if row := self.again(first, second):
+                        self.refuse(f"found a second number for row {shown(row)}; delete one")
+        elif section == b"BOUNDS":
+            self.bounds(begin, end)
+        else:
+            for entry in self.entries(begin, end):
+                if section == b"OBJNAME" and not re.search(
+                    rb"(?m)^ +N +%b\s*$" % re.escape(entry[0]), self.text
+                ):
+                    self.refuse(f"found {shown(entry[0])}, but there is no row N of this name; correct it")
+
+    def refuse(self, words: str) -> NoReturn:
+        refuse(self.text, self.position, f"in {self.section.decode(errors='replace')}, {words}")
+
+    def entries(self, begin: int, end: int) -> Iterator[tuple[Any, ...]]:
+        """Yield the groups of each line, None for those of comments and of blank lines."""
+        text = self.text
+        pattern, expected = _LINES.get(self.section, _OTHER)
+        if self.fixed:
+            read = b"".join(map(self.as_fixed, text[begin:end].splitlines(keepends=True)))
+            text = text[:begin] + read + text[end:]
+        self.position = begin
+        for found in pattern.finditer(text, begin, end):
+            if found.start() != self.position:
+                break
+            yield found.groups()
+            self.position = found.end()
+        if self.position != end:
+            line = text[self.position : end].split(b"\n", 1)[0]
+            words = "correct it, or put more blanks between its fields"
+            self.refuse(f"SCIP sees {shown(line)}, expected {expected}; {words}")
+
+    def as_fixed(self, line: bytes) -> bytes:
+        """Return a line as SCIP reads it while all have been in fixed columns.
+
+        Two fields that stand where one is expected are one, with `_` for the blank.
+        """
+        if not self.fixed or line.startswith(b"*"):
+            return line
+        numbers = re.search(rb"\d", line[24:36])
+        gaps = line[12:14] + line[22:24] + line[36:39] + line[47:49] + line[61:64]
+        if gaps.strip() or (not numbers and self.section in (b"COLUMNS", b"RHS", b"RANGES", b"BOUNDS")):
+            self.fixed = False
+        elif numbers or len(line) < 14:
+            for begin, end in ((4, 13), (14, 23), (39, 48)):
+                if b" " in (field := line[begin:end].strip()):
+                    line = (
+                        line[:begin] + line[begin:end].replace(field, field.replace(b" ", b"_")) + line[end:]
+                    )
+        return line
+
+    def again(self, first: bytes, second: bytes | None) -> bytes | None:
+        """Note rows, and return one that the column or vector has had."""
+        for row in (first, second) if second is not None else (first,):
+            if row in self.rows:
+                return row
+            self.rows.add(row)
+        return None
+
+    def bounds(self, begin: int, end: int) -> None:
+        bounds, semicontinuous = Bounds(), dict[bytes, int]()
+        for kind, vector, valued, value, _, unvalued in self.entries(begin, end):
+            name = valued or unvalued
+            if kind is not None and vector is None and not value.replace(b".", b"").isdigit():
+                self.refuse("SCIP takes the column for the name that lacks before it; write a name")
+            if name is not None and name not in self.columns:
+                self.refuse(f"found a bound of {shown(name)}, which is no column; correct or delete it")
+            if kind is not None and bounds.differ(name, _SIDES.get(kind, "u"), float(value)):
+                self.refuse(f"found another bound of {shown(name)} on the same side; delete one")
+            if kind in (b"SC", b"SI"):
+                semicontinuous[name] = self.position
+        for name, self.position in semicontinuous.items():
+            if bounds.given.get((name, "l"), 0.0) <= 0.0:
+                words = "has no positive lower bound, for which SCIP takes 1; give one"
+                self.refuse(f"the semicontinuous {shown(name)} {words}")
