@@ -132,7 +132,8 @@ def _print_errors() -> None:
 def scip_errors(messages: list[str]) -> Iterator[None]:
     """Add to `messages` the errors SCIP reports in this thread, the cause first, instead of printing them."""
     _print_errors()
-    _collecting.pieces = pieces = []
+    pieces: list[bytes] = []
+    _collecting.pieces = pieces
     try:
         yield
     finally:

@@ -33,6 +33,8 @@ def of_settings(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
     return {name: value for name, value in params.items() if not name.startswith(_EACH_SOLVE)}
 
 
+_LEAST_TOLERANCE: Final = 1e-10
+
 HIGHEST_PRIORITY: Final = 2**29 - 1
 """The highest a branching rule can have."""
 
@@ -176,4 +178,9 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
         messages.append(str(error))
     if messages:
         raise ConfigError(f"SCIP does not take the settings in {name}: {messages[0].strip(' .')}.")
-    return {each: value for each, value in model.getParams().items() if value != before[each]}
+    after = model.getParams()
+    for each in ("numerics/feastol", "numerics/dualfeastol"):
+        if after[each] < _LEAST_TOLERANCE:
+            limit = f"the LP solver takes {_LEAST_TOLERANCE:g} at the least, and complains at every LP"
+            raise ConfigError(f"{name} sets {each} = {after[each]:g}, but {limit}; set that or more.")
+    return {each: value for each, value in after.items() if value != before[each]}

@@ -45,7 +45,8 @@ class SolveSettings(Value):
     time_limit_s: float | None = Field(
         None,
         gt=0,
-        description="CPU seconds on SCIP's clock, which leaves out those of the system; None is no limit.",
+        description="CPU seconds on SCIP's clock, which leaves out those of the system and is looked at between steps: "
+        "a solve may take, and then costs, more. None is no limit.",
     )
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
     seed: Seed = Field(0, description="Seed of SCIP's randomisation.")

@@ -15,6 +15,7 @@ from bife_core.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.high import score_high, score_trial
 from bife_core.fidelity.low import score_low
 from bife_core.fidelity.solving import Solving
+from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.scip.solver import SolverConfig
@@ -108,3 +109,38 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
             score()
         assert (failure.value.kind, failure.value.by_machine) == ("died", True)
     assert not list(tmp_path.rglob("*.json"))
+
+
+class Overrun(Workers):
+    """A pool on which every solve is stopped at its limit, as where SCIP's presolving never looks at the clock."""
+
+    workers = 1
+
+    def submit_batch(
+        self, call: str, arguments: Sequence[dict[str, Any]], *, limit_s: float, **_: Any
+    ) -> list[Future[Any]]:
+        futures: list[Future[Any]] = [Future() for _ in arguments]
+        for future in futures:
+            future.set_exception(
+                WorkerFailure("timeout", f"{call} was stopped at its limit of {limit_s:g} s.")
+            )
+        return futures
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_where_no_solve_heeds_the_limit_rpb_fails_as_well_as_the_rule_and_neither_is_blamed(
+    tmp_path: Path,
+) -> None:
+    settings = SolveSettings(time_limit_s=30)
+    instance = Instance("slow.mps", tmp_path / "slow.mps", "0" * 16)
+    jobs = [
+        SolveJob(instance=instance, method=method, settings=settings)
+        for method in (rule, ScipMethod(name=RPB))
+    ]
+    for solved in run_solves([jobs], Store(tmp_path), Overrun()):
+        assert (
+            solved.rpb_failure == solved.failure == "bife_core.solves:work was stopped at its limit of 90 s."
+        )
+        assert solved.rules_fault is None

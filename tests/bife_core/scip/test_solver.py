@@ -142,6 +142,11 @@ def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
             ConfigError, match=rf"SCIP does not take the settings in .*bad\.set: .*<{value}>.*<limits/gap>"
         ):
             SolverConfig.model_validate(bad)
+    bad.write_text("numerics/feastol = 1e-12\n")
+    with pytest.raises(
+        ConfigError, match=r"bad\.set sets numerics/feastol = 1e-12, but the LP solver takes 1e-10"
+    ):
+        SolverConfig.model_validate(bad)
 
 
 def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir: Path) -> None:
