@@ -20,22 +20,14 @@ _N, _V = "[-+]?" + NUMBER, "[-+]?" + VALUE
 _ROW: Final = (_lines("[NLGE] _"), "N, L, G or E and the row's name")
 _SIDE: Final = (_lines(rf"(?:_ )?_ {_V}(?: _ {_V})?"), "a name, then a row and a number, once or twice")
 _QUADRATIC: Final = (_lines(rf"_ _ {_N}(?: _ {_N})?"), "a column, then another and a number")
+_COLUMN: Final = rf"_ _ {_N}(?: _ {_N})?|\S+ (?:\S+ )?'MARKER' '(?:INTORG|INTEND)'"
+_BOUND: Final = rf"(LO|UP|FX|LI|UI|SC|SI) (?:_ )?_ ({_V})|(?:FR|MI|PL|BV)(?: _)? _(?: {_V})?"
 _LINES: Final = {
-    b"ROWS": _ROW,
-    b"USERCUTS": _ROW,
-    b"LAZYCONS": _ROW,
-    b"COLUMNS": (
-        _lines(rf"_ _ {_N}(?: _ {_N})?|\S+ (?:\S+ )?'MARKER' '(?:INTORG|INTEND)'"),
-        "a column, then a row and a number, once or twice",
-    ),
-    b"RHS": _SIDE,
-    b"RANGES": _SIDE,
-    b"BOUNDS": (
-        _lines(rf"(LO|UP|FX|LI|UI|SC|SI) (?:_ )?_ ({_V})|(?:FR|MI|PL|BV)(?: _)? _(?: {_V})?"),
-        "the kind, a name, the column and a number",
-    ),
-    b"QMATRIX": _QUADRATIC,
-    b"QUADOBJ": _QUADRATIC,
+    **dict.fromkeys((b"ROWS", b"USERCUTS", b"LAZYCONS"), _ROW),
+    b"COLUMNS": (_lines(_COLUMN), "a column, then a row and a number, once or twice"),
+    **dict.fromkeys((b"RHS", b"RANGES"), _SIDE),
+    b"BOUNDS": (_lines(_BOUND), "the kind, a name, the column and a number"),
+    **dict.fromkeys((b"QMATRIX", b"QUADOBJ"), _QUADRATIC),
     b"INDICATORS": (_lines("IF _ _(?: [01])?"), "IF, a row, a column and 0 or 1"),
     b"OBJNAME": (_lines("_"), "a row's name"),
 }
@@ -57,65 +49,54 @@ def check_mps(text: bytes) -> None:
         raise MisreadError(0, "is cut off or no MPS file: it has no line 'ENDATA'")
     for head in heads[end + 1 :]:
         if head[1] in (*_LINES, b"NAME", b"ENDATA"):
-            refuse(
-                text,
-                head.start(),
-                f"found {shown(head[0])} after 'ENDATA'; delete what is no part of the model",
-            )
+            refuse(text, head.start(), f"found {shown(head[0])} after 'ENDATA'; delete what is no part of it")
     for line in _LONG.finditer(text):
         if len(line[0]) > _MOST[0] or max(map(len, line[0].split())) > _MOST[1]:
-            refuse(
-                text,
-                line.start(),
-                "SCIP reads {} characters in a line and {} in a name; shorten it".format(*_MOST),
-            )
-    if (found := re.search(rb"(?im)^\*SENSE:MAX", text)) and not any(b"OBJSEN" in head[1] for head in heads):
-        refuse(
-            text, found.start(), "SCIP passes over the comment *SENSE:Max; write it as the section OBJSENSE"
-        )
+            most = "{} characters in a line and {} in a name".format(*_MOST)
+            refuse(text, line.start(), f"SCIP reads {most}; shorten it")
+    said = re.search(rb"(?im)^\*SENSE:MAX", text)
+    if said and not any(b"OBJSEN" in head[1] for head in heads):
+        refuse(text, said.start(), "SCIP passes over *SENSE:Max; write it as the section OBJSENSE")
     sections = _Sections(text)
     for head, following in pairwise(heads[: end + 1]):
         sections.check(head[1], head.end(), following.start())
 
 
 class _Sections:
-    """What the sections so far have given; `current` is the column or vector, and `rows` those that it has had."""
+    """What the sections so far have given."""
 
     def __init__(self, text: bytes) -> None:
         self.text, self.fixed = text, True
         self.section, self.position = b"", 0
         self.columns: set[bytes] = set()
-        self.current, self.rows = b"", set[bytes]()
 
     def check(self, section: bytes, begin: int, end: int) -> None:
         """Check a section's lines."""
-        self.section, self.current, self.rows = section, b"", set()
-        if section == b"COLUMNS":
-            for name, first, second in self.entries(begin, end):
-                if name is not None:
-                    if name != self.current:
-                        self.columns.add(name)
-                        self.current, self.rows = name, set()
-                    if row := self.again(first, second):
-                        self.refuse(f"found a second entry of {shown(name)} in row {shown(row)}; delete one")
-        elif section in (b"RHS", b"RANGES"):
-            for vector, first, second in self.entries(begin, end):
-                if first is not None:
-                    if self.rows and (vector or b"") != self.current:
-                        self.refuse(
-                            f"found a second vector, {shown(vector or b'')}, which SCIP leaves out; delete one"
-                        )
-                    self.current = vector or b""
-                    if row := self.again(first, second):
-                        self.refuse(f"found a second number for row {shown(row)}; delete one")
-        elif section == b"BOUNDS":
+        self.section, current, rows = section, b"", set[bytes]()
+        if section == b"BOUNDS":
             self.bounds(begin, end)
-        else:
-            for entry in self.entries(begin, end):
-                if section == b"OBJNAME" and not re.search(
-                    rb"(?m)^ +N +%b\s*$" % re.escape(entry[0]), self.text
-                ):
-                    self.refuse(f"found {shown(entry[0])}, but there is no row N of this name; correct it")
+            return
+        for entry in self.entries(begin, end):
+            if section == b"OBJNAME" and not re.search(rb"(?m)^ +N +%b\s*$" % re.escape(entry[0]), self.text):
+                self.refuse(f"found {shown(entry[0])}, but there is no row N of this name; correct it")
+            if section not in (b"COLUMNS", b"RHS", b"RANGES") or entry[1] is None:
+                continue
+            name, first, second = entry
+            if name != current:
+                if section == b"COLUMNS":
+                    self.columns.add(name)
+                    rows = set()
+                elif rows:
+                    self.refuse(
+                        f"found a second vector, {shown(name or b'')}, which SCIP leaves out; delete one"
+                    )
+                current = name
+            for row in (first, second) if second is not None else (first,):
+                if row in rows:
+                    self.refuse(
+                        f"found a second number for {shown(name or section)} in row {shown(row)}; delete one"
+                    )
+                rows.add(row)
 
     def refuse(self, words: str) -> NoReturn:
         refuse(self.text, self.position, f"in {self.section.decode(errors='replace')}, {words}")
@@ -156,14 +137,6 @@ class _Sections:
                         line[:begin] + line[begin:end].replace(field, field.replace(b" ", b"_")) + line[end:]
                     )
         return line
-
-    def again(self, first: bytes, second: bytes | None) -> bytes | None:
-        """Note rows, and return one that the column or vector has had."""
-        for row in (first, second) if second is not None else (first,):
-            if row in self.rows:
-                return row
-            self.rows.add(row)
-        return None
 
     def bounds(self, begin: int, end: int) -> None:
         bounds, semicontinuous = Bounds(), dict[bytes, int]()
