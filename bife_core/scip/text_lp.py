@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from bife_core.scip.texts import VALUE, Bounds, MisreadError, refuse, shown
+from bife_core.scip.texts import NUMBER, VALUE, Bounds, MisreadError, refuse, shown
 
 _NAME: Final = r"[^\s\-+:<>=\[\]*^]+"
 _DONE: Final = r"(?![^\s\-+:<>=\[\]*^])"
 _SENSE: Final = r"\s*([<>]=?|=[<>=]?)\s*"
 _SIGNED: Final = rf"([-+]?\s*{VALUE})"
 _KEY: Final = re.compile(
-    r"(?i)([-+*:][ \t]*)?(?<![^\s\-+:<>=\[\]*^])((min(?:imum|imize)?|max(?:imum|imize)?)|subject\s+to|such\s+that"
+    rf"(?i)((?<![<>=])(?<![<>=] )[-+*:][ \t]*(?:{NUMBER}[ \t]+)?)?"
+    r"(?<![^\s\-+:<>=\[\]*^])((min(?:imum|imize)?|max(?:imum|imize)?)|subject\s+to|such\s+that"
     r"|st\.?|s\.t\.|lazy\s+constraints|(user\s+cuts)|(bounds?)|gen(?:erals?)?|int(?:egers?)?|bin(?:ary|aries)?"
     rf"|semi-continuous|semis?|sos|nan|(end)){_DONE}(?!\s*:)".encode()
 )

@@ -160,6 +160,7 @@ BAD = [
     ("lp", ("<= 7", ">= 1 <= 7"), "line 4: found a row with two sides"),
     ("lp", ("c: x", "c: nan x"), "line 4: found the name 'nan', which LP files use otherwise"),
     ("lp", ("2 y\n", "2 y + bin\n"), "line 2: found the name 'bin', which LP files use otherwise"),
+    ("lp", ("+ 2 y", "+ 2 bound"), "line 2: found the name 'bound', which LP files use otherwise"),
     ("lp", ("o: x", "o: end"), "line 2: found the name 'end', which LP files use otherwise"),
     ("lp", ("Bounds", "User Cuts\n u: y <= 4\nBounds"), "line 5: found User Cuts after rows, the last of which"),
     ("lp", ("2 y\n", "2 y +\n"), "skipped single sign"),
