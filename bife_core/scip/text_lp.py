@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from bife_core.scip.texts import NUMBER, VALUE, Bounds, MisreadError, refuse, shown
+from bife_core.scip.texts import NUMBER, VALUE, MisreadError, differ, refuse, shown
 
 _NAME: Final = r"[^\s\-+:<>=\[\]*^]+"
 _DONE: Final = r"(?![^\s\-+:<>=\[\]*^])"
@@ -67,7 +67,7 @@ def check_lp(text: bytes) -> None:
         line = text[text.rfind(b"\n", 0, found.start()) + 1 : found.end() + 60]
         refuse(text, found.start(), f"found {shown(_NAMED_WITH.findall(line)[0])}, {words}")
     bounds: dict[bytes, int] = {}
-    sides = Bounds()
+    sides: dict[tuple[bytes, str], float] = {}
     for key, following in pairwise(keys):
         if key[5]:
             bounds |= _bounded(text, key.end(), following.start(), sides)
@@ -104,7 +104,7 @@ def _stretches(text: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
         begin = stop
 
 
-def _bounded(text: bytes, begin: int, end: int, bounds: Bounds) -> dict[bytes, int]:
+def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], float]) -> dict[bytes, int]:
     """Return where the variables of a section Bounds stand first."""
     places: dict[bytes, int] = {}
     while rest := _ANY.search(text, begin, end):
@@ -122,7 +122,7 @@ def _bounded(text: bytes, begin: int, end: int, bounds: Bounds) -> dict[bytes, i
             if value:
                 side = low if b"<" in sense else high if b">" in sense else "lu"
                 sides.append((side, float(b"".join(value.split()))))
-        if any(bounds.differ(name, *side) for side in sides):
+        if any(differ(bounds, name, *side) for side in sides):
             refuse(text, found.start(3), f"found another bound of {shown(name)} on the same side; delete one")
         places.setdefault(name, found.start(3))
         begin = found.end()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final, NoReturn
 
-from bife_core.scip.texts import NUMBER, VALUE, Bounds, MisreadError, refuse, shown
+from bife_core.scip.texts import NUMBER, VALUE, MisreadError, differ, refuse, shown
 
 
 def _lines(pattern: str) -> re.Pattern[bytes]:
@@ -139,18 +139,18 @@ class _Sections:
         return line
 
     def bounds(self, begin: int, end: int) -> None:
-        bounds, semicontinuous = Bounds(), dict[bytes, int]()
+        bounds, semicontinuous = dict[tuple[bytes, str], float](), dict[bytes, int]()
         for kind, vector, valued, value, _, unvalued in self.entries(begin, end):
             name = valued or unvalued
             if kind is not None and vector is None and not value.replace(b".", b"").isdigit():
                 self.refuse("SCIP takes the column for the name that lacks before it; write a name")
             if name is not None and name not in self.columns:
                 self.refuse(f"found a bound of {shown(name)}, which is no column; correct or delete it")
-            if kind is not None and bounds.differ(name, _SIDES.get(kind, "u"), float(value)):
+            if kind is not None and differ(bounds, name, _SIDES.get(kind, "u"), float(value)):
                 self.refuse(f"found another bound of {shown(name)} on the same side; delete one")
             if kind in (b"SC", b"SI"):
                 semicontinuous[name] = self.position
         for name, self.position in semicontinuous.items():
-            if bounds.given.get((name, "l"), 0.0) <= 0.0:
+            if bounds.get((name, "l"), 0.0) <= 0.0:
                 words = "has no positive lower bound, for which SCIP takes 1; give one"
                 self.refuse(f"the semicontinuous {shown(name)} {words}")

@@ -32,15 +32,9 @@ class MisreadError(Exception):
         self.line = line
 
 
-class Bounds:
-    """Bounds as they are given, to find a variable that is given two on one side."""
-
-    def __init__(self) -> None:
-        self.given: dict[tuple[bytes, str], float] = {}
-
-    def differ(self, name: bytes, sides: str, value: float) -> bool:
-        """Note a value, and return whether another one was given for one of these sides."""
-        return any(self.given.setdefault((name, side), value) != value for side in sides)
+def differ(given: dict[tuple[bytes, str], float], name: bytes, sides: str, value: float) -> bool:
+    """Note a bound of a variable, and return whether another one was given for one of these sides."""
+    return any(given.setdefault((name, side), value) != value for side in sides)
 
 
 def refuse(text: bytes, position: int, words: str) -> NoReturn:
