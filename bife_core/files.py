@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, whatever happens while they are written."""
+"""Files that are either whole or absent, whatever happens while they are written, and links to them."""
 
 from __future__ import annotations
 
@@ -27,3 +27,14 @@ def write_whole(path: Path, content: bytes | str) -> None:
         if error.filename is None:  # a full disk names no file
             error.filename = str(path)
         raise
+
+
+def link_whole(path: Path, target: Path) -> None:
+    """Have `path` lead to a file below its folder, in one step; where links cannot be made it becomes a copy."""
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    try:
+        partial.symlink_to(target.relative_to(path.parent))
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        write_whole(path, target.read_bytes())

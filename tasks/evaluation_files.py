@@ -12,7 +12,7 @@ from bife_core.errors import BifeError
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
-from bife_core.methods.loading import BUDGET, RUN_REFERENCE
+from bife_core.methods.loading import BUDGET, RUN_REFERENCE, without_budget
 from bife_core.report import (
     Report,
     ReportFigure,
@@ -26,13 +26,14 @@ from bife_core.report import (
 from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
+from bife_core.wording import as_markdown
 from tasks.home import project_home
 from tasks.registry.reading import registered
 from tasks.stores import home_store
 from tasks.tracking.store import run_data
 
 RECORD: Final = "evaluation.json"
-"""The file that is written last: where it lies, all lie."""
+"""The file that says that an evaluation was made; of what lies beside it only page, tables and figure come later."""
 STORY: Final = "story.json"
 PAGE: Final = "report.html"
 TABLES: Final = ("tables.md", "tables.tex")
@@ -41,12 +42,7 @@ _RUN: Final = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
 
 
 def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, story: Story) -> None:
-    """Write the record of an evaluation that `lead` leads, its page, tables and figure of costs."""
-    report = Report(evaluations=(summary,), stories=(story,))
-    figures = report_figures(report)
-    write_report(folder, report, figures)
-    # MLflow shows pictures, but no page: the most telling one stands beside it.
-    plots.save(figures[0].figure, folder, "costs", formats=("png",))
+    """Write the record of an evaluation that `lead` leads, and what its report is made from."""
     write_whole(folder / lead.file_name, lead.text)
     for label, file in summary.settings_files.items():
         write_whole(folder / file, summary.methods[label].text)
@@ -54,11 +50,15 @@ def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, sto
     write_whole(folder / RECORD, summary.model_dump_json())
 
 
-def write_report(folder: Path, report: Report, figures: tuple[ReportFigure, ...]) -> None:
-    """Write page and tables of one evaluation, or of several together."""
-    write_whole(folder / PAGE, render_page(report, figures))
-    write_whole(folder / TABLES[0], f"{report.conclusion}\n\n{report_markdown(report)}")
+def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
+    """Write tables, the figure of costs and last the page of one evaluation, or of several; return all figures."""
+    figures = report_figures(report)
+    write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{report_markdown(report)}")
     write_whole(folder / TABLES[1], report_latex(report))
+    # MLflow shows pictures, but no page: the most telling one stands beside it.
+    plots.save(figures[0].figure, folder, "costs", formats=("png",))
+    write_whole(folder / PAGE, render_page(report, figures))
+    return figures
 
 
 def read_summary(folder: Path) -> EvaluationSummary:
@@ -73,24 +73,23 @@ def read_summary(folder: Path) -> EvaluationSummary:
         ) from error
 
 
-def search_behind(reference: str) -> SearchRecord | None:
+def search_behind(reference: str, method: Method) -> SearchRecord | None:
     """Return the search a rule came from: by its file's folder, its MLflow run, or its registered version.
 
-    A `TrackingError` says that MLflow cannot be asked about a reference it holds.
+    Which of its samples the rule is, its hash says; where none is that rule, the search is not behind it. A
+    `TrackingError` says that MLflow cannot be asked about a reference it holds.
     """
-    path, key = Path(reference.partition(BUDGET)[0]), ""
+    path, key = Path(reference.partition(BUDGET)[0]).resolve(), ""
     if run := RUN_REFERENCE.fullmatch(reference):
         key = run_data(run["run"]).tags.get("evolution_key", "")
     elif reference.startswith("models:/"):
         key = registered(reference).tags.get("evolution_key", "")
-    elif path.suffix not in (".py", ".json"):
-        return None
-    folder = project_home().runs / key if key else path.parent
+    folder = project_home().runs / key if key else search_files.folder_of(path)
     samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
-    if samples is None or cost is None:
+    shas = {method.identity, without_budget(method).identity}
+    best = next((sample.id for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
+    if samples is None or cost is None or best is None:
         return None
-    valid = [sample.id for sample in ranked(samples) if sample.failure is None]
-    best = path.stem if path.stem in valid else next(iter(valid), "")
     opened, _ = next(read_journal(home_store(), folder.name), (None, 0))
     origin = opened.origin if isinstance(opened, Opened) else ""
     return SearchRecord(name=cost.search, best=best, samples=samples, cost=cost, origin=origin)

@@ -136,6 +136,11 @@ def with_budget(method: Method, budget: Budget | float | str) -> Method:
     return method.model_copy(update={"name": f"{name}{BUDGET}{budget}", "budget": budget})
 
 
+def without_budget(method: Method) -> Method:
+    """Return a rule or scorer as it was before it got a budget, and any other method as it is."""
+    return method.model_copy(update={"budget": None}) if isinstance(method, BaseScorer) else method
+
+
 def load_rule(reference: AnyReference) -> CompiledRule:
     """Load and compile a rule.
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from bife_core.plots.style import BLUE, GREEN, GREY, ORANGE, new_figure, readable_log, tidy
+from bife_core.plots.style import BLUE, GREEN, GREY, ORANGE, label as shown, new_figure, readable_log, tidy
 from bife_core.stats import geometric_mean
 
 _NAMED_INSTANCES: Final = 60
@@ -29,9 +29,9 @@ def ratios(intervals: Mapping[str, tuple[float, float | None, float | None]], la
     axes.axvline(1.0, color=GREY, linestyle="--", linewidth=1.0)
     axes.margins(x=0.15, y=0.25)
     readable_log(axes)
-    axes.set_yticks(range(len(intervals)), list(intervals))
+    axes.set_yticks(range(len(intervals)), [*map(shown, intervals)])
     axes.invert_yaxis()
-    axes.set_xlabel(label)
+    axes.set_xlabel(label, parse_math=False)
     tidy(axes, grid="x")
     return figure
 
@@ -41,6 +41,7 @@ def instance_costs(
 ) -> Figure:
     """Draw what each instance cost with the rule and with the baseline, both positive, the greatest saving on top."""
     names = sorted(sorted(costs), key=lambda name: costs[name][1] / costs[name][0])
+    rule_label, baseline_label = shown(rule_label), shown(baseline_label)
     ours, theirs = np.array([costs[name] for name in names]).T
     rows, few = np.arange(len(names)), len(names) <= _NAMED_INSTANCES
     figure = new_figure(7.0, max(2.4, 0.24 * len(names) + 1.2) if few else 7.0)
@@ -51,7 +52,7 @@ def instance_costs(
     axes.scatter(ours, rows, s=size, color=BLUE, marker="o", label=rule_label, zorder=3)
     readable_log(axes)
     axes.set_xlabel(unit)
-    axes.set_yticks(rows if few else [], names if few else [], fontsize=8)
+    axes.set_yticks(rows if few else [], [*map(shown, names)] if few else [], fontsize=8)
     if not few:
         axes.set_ylabel(f"{len(names)} instances")
     axes.set_title(f"{rule_label} / {baseline_label} = {geometric_mean(ours / theirs):.2f} (geometric mean)")

@@ -11,6 +11,7 @@ from typing import Final
 
 from bife_core.generators import Spending
 from bife_core.generators.account import used_shares
+from bife_core.methods.loading import method_of
 from bife_core.scip.solving import SolveResult, contradictions
 from bife_core.search import (
     BaseSearch,
@@ -49,7 +50,8 @@ class Evolution(Value):
     Attributes
     ----------
     folder : Path
-        Where its files lie: best_rule.py, samples.json, search_cost.json, figures.
+        Where its files lie: those of rules, samples.json, search_cost.json, figures, and best_rule.py, which leads to
+        the file of the newest best rule.
     best : Sample or None
         The rule the search ended with, by the fidelity it goes by; None if there is none.
     samples, generations : tuple
@@ -82,6 +84,15 @@ class Evolution(Value):
     def failures(self) -> int:
         """Samples that gave no valid rule."""
         return sum(not sample.valid for sample in self.samples)
+
+    @property
+    def best_rule(self) -> Path | None:
+        """File of the best rule, once the search has ended; it never changes, whatever a longer search finds."""
+        return None if self.best is None else _file_of(self.best, self.folder)
+
+
+def _file_of(best: Sample, folder: Path) -> Path:
+    return files.rule_file(folder, method_of(best.source or "", best.id))
 
 
 class EvolutionState(GenerationSummary):
@@ -250,6 +261,7 @@ class Engine:
         samples = tuple(sample for sample in self._search.samples if sample.id not in answering.unwritten)
         best, ended = self._search.best, self._journal.end(self._budget)
         summaries = self._search.summaries[: max(self._reported, 1)]
+        former, notes = self._journal.find(Ended), [note for score in scores for note in score.notes]
         wall_s, spending = time.monotonic() - self._began_s, self._evaluator.account.spending()
         # The cost on record is that of the run which ended the search, not of one that only found it ended.
         cost = ended.cost if ended is not None else answering.cost
@@ -270,6 +282,12 @@ class Engine:
                 self._finalise(sample for sample in samples if sample.f_hf is not None)
                 end = Ended(best=best, cost=cost, samples=self._budget, ended_by=answering.ended_by)
                 self._journal.add(end)
+                if best and former and former.best and former.best.sha != best.sha:
+                    notes.append(
+                        f"The best rule is {best.id} now ({_file_of(best, folder)}) and was {former.best.id} before, "
+                        f"whose file stays as it is ({_file_of(former.best, folder)}); compare them on held-out "
+                        "instances before one replaces the other."
+                    )
         return Evolution(
             folder=folder,
             best=best,
@@ -281,5 +299,5 @@ class Engine:
             ended_by=answering.ended_by,
             seconds=wall_s,
             mismatches=contradictions([solve for score in scores for solve in score.results]),
-            notes=tuple(dict.fromkeys(note for score in scores for note in score.notes)),
+            notes=tuple(dict.fromkeys(notes)),
         )

@@ -40,13 +40,11 @@ def report(
     console = standard_output()
     with console.status("Drawing ..."):
         from bife_core.plots import save
-        from bife_core.report import report_figures
         from tasks.evaluation_files import PAGE, TABLES, load_report, write_report
 
         loaded, directory = load_report(references or ())
         folder = (to or directory).absolute()
-        drawn = report_figures(loaded)
-        write_report(folder, loaded, drawn)
+        drawn = write_report(folder, loaded)
         for one in drawn if figures else ():
             save(one.figure, folder / "figures", one.name)
     say(console, loaded.conclusion)

@@ -13,7 +13,7 @@ from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFi
 from prefect.client.schemas.objects import StateType
 from prefect.utilities.urls import url_for
 
-from bife_core.wording import counted, interval_text
+from bife_core.wording import as_markdown, counted, interval_text
 from tasks.overview import Family, LastSearch, Overview, Waiting, gather
 
 KEY: Final = "bife-overview"
@@ -124,9 +124,8 @@ def markdown(overview: Overview) -> str:
 
 
 def _marked(cell: Cell) -> str:
-    """Return a cell of a table; what would end it is replaced."""
     text, url = cell if isinstance(cell, Link) else (cell, "")
-    text = " ".join(text.replace("|", "/").split())
+    text = as_markdown(text)
     return f"[{text}]({url})" if url.startswith("http") else text
 
 

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import mlflow
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from pyscipopt import Model
 
 from bife_core.benchmarks.formulation import Likeness, shape
@@ -19,8 +20,14 @@ from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.evaluation.comparing import known_as
 from bife_core.evaluation.metrics import METRICS
-from bife_core.methods.base import RPB
-from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, version_of
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.loading import (
+    MODEL_REFERENCE,
+    RUN_FILES,
+    RUN_REFERENCE,
+    version_of,
+    without_budget,
+)
 from bife_core.scip.solver import SolverConfig
 from tasks.registry.evidence import Origin, RegisteredRule
 from tasks.stores import home_store
@@ -138,16 +145,35 @@ def sample_name(reference: str) -> str | None:
     return data.tags.get("best_sample") or data.tags.get("sample_id") or data.params.get("rule")
 
 
-def origin_of(reference: str) -> Origin:
-    """Return what MLflow knows of the evolution a reference ``runs:/RUN_ID`` names; nothing for any other."""
+def origin_of(reference: str, method: Method) -> Origin:
+    """Return what MLflow knows of the search that the method of a reference came from; nothing if none gave it.
+
+    Of the rules of ``runs:/RUN_ID`` it is the one with the method's hash, whatever the file is called.
+    """
+    if MODEL_REFERENCE.fullmatch(reference):
+        tags = registered(reference).tags
+        return Origin.model_validate({name: tags[name] for name in Origin.model_fields.keys() & tags.keys()})
     match = RUN_REFERENCE.fullmatch(reference)
     data = store.run_data(match["run"]) if match is not None else None
-    if match is None or data is None or data.tags.get("kind") != "evolution":
+    if match is None or data is None or data.tags.get("kind") not in ("evolution", "sample"):
         return Origin()
-    own = {name: data.tags.get(name, "") for name in ("evolution_key", "lineage")}
-    scores = {name: data.metrics.get(f"final_{name}") for name in ("f_lf", "f_hf")}
-    own |= {"cost": data.params.get("high.cost", ""), "decisions_digest": data.params.get("decisions", "")}
-    return Origin.model_validate({"evolution_run": match["run"], **own, **scores})
+    number = match["run"] if data.tags["kind"] == "evolution" else data.tags[MLFLOW_PARENT_RUN_ID]
+    evolution, shas = store.run_data(number), {method.identity, without_budget(method).identity}
+    params = {"cost": "high.cost", "decisions_digest": "decisions"}
+    own: dict[str, Any] = {name: evolution.params.get(param, "") for name, param in params.items()}
+    own |= {"evolution_key": evolution.tags.get("evolution_key", ""), "evolution_run": number}
+    samples = (run.data for run in store.children(number) if run.data.tags.get("rule_sha") in shas)
+    if evolution.tags.get("best_sha") in shas:
+        scores = {name: evolution.metrics.get(f"final_{name}") for name in ("f_lf", "f_hf")}
+        own |= {"lineage": evolution.tags.get("lineage", ""), **scores}
+    elif (sample := next(samples, None)) is not None:
+        made = f"{sample.tags['sample_id']} by {sample.params.get('operator')}"
+        parents = ", ".join(sample.tags.get("parents", "").split())
+        own |= {name: sample.metrics.get(name) for name in ("f_lf", "f_hf")}
+        own |= {"lineage": f"{made} from {parents}" if parents else made}
+    else:
+        return Origin()
+    return Origin.model_validate(own)
 
 
 def other_settings(rule: RegisteredRule, solver: SolverConfig, name: str = "") -> str:
