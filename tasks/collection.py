@@ -24,12 +24,11 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.search.config import SEARCHES
 from bife_core.solves import run_solves
 from bife_core.study import content_of
-from bife_core.values import Value, digest_of
+from bife_core.values import Value, digest_of, flat
 from tasks.home import project_home
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import alone_at, home_store, observer
 from tasks.tracking import Record, store, track_record
-from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
 GENERAL: Final = "general,budget=0.6,once"

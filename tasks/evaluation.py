@@ -23,7 +23,7 @@ from bife_core.methods.base import Method
 from bife_core.report import Story
 from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
 from bife_core.store.store import Served
-from bife_core.values import digest_of
+from bife_core.values import digest_of, flat
 from bife_core.wording import counted
 from tasks import evaluation_files
 from tasks.collection import InstanceSet, benchmark, prepare_instances
@@ -31,7 +31,7 @@ from tasks.home import project_home
 from tasks.states import TRIED_AGAIN
 from tasks.stores import alone_at, home_store, observer
 from tasks.tracking import Record, store, track_record
-from tasks.tracking.store import first_line, flat
+from tasks.tracking.store import first_line
 from tasks.workers import worker_pool
 
 _MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs", "baseline_proofs"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,6 +35,7 @@ from bife_core.study.files import sample_rows
 from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
 from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened
 from bife_core.study.prompt_context import ContextBuilder
+from bife_core.values import flat
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -302,7 +304,7 @@ def create_study(
             raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
         folder = store.folder / "runs" / key
     origin = config.origin_of_rules if generator is None else generator.name
-    opened = Opened(key=key, name=f"{benchmark} {config.search.method}", origin=origin)
+    opened = Opened(key=key, name=f"{benchmark} {config.search.method}", params=flat(facts), origin=origin)
     journal = Journal(Path(folder), opened, store=store)
     if isinstance(decisions, CollectionSummary):
         journal.store.serve(decisions.digests, "collection")
@@ -325,10 +327,18 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
     if decisions is None:
         return None, None, 0.0
     if isinstance(decisions, CollectionSummary):
+        _mark_used(decisions.path)
         return decisions.path, decisions.digest, decisions.cpu_s
     if not isinstance(decisions, str | Path):
         raise ConfigError(
             f"decisions was expected to be what `collect_decisions` returns, or its file, and is {decisions!r}."
         )
     path = Path(decisions).expanduser()
+    _mark_used(path)
     return path, Decisions.load(path).digest, 0.0
+
+
+def _mark_used(path: Path) -> None:
+    """Let the time of a file say that it is used: the store of the study may not be that of the file's home."""
+    with suppress(OSError):
+        os.utime(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -162,7 +163,10 @@ def log(
     tags: Mapping[str, str] | None = None,
 ) -> None:
     """Log in as few requests as MLflow allows; it ignores a metric point that it has, and an equal param."""
-    pairs = [Param(name, str(value)[:6000]) for name, value in (params or {}).items()]
+    pairs = [
+        Param(re.sub(r"[^\w./ :-]", "_", name)[:250], str(value)[:6000])
+        for name, value in (params or {}).items()
+    ]
     labels = [RunTag(name, value) for name, value in (tags or {}).items()]
     for start in range(0, max(len(pairs), len(metrics), 1), _BATCH):
         part = slice(start, start + _BATCH)
@@ -237,14 +241,3 @@ def page(path: str, address: str | None = None, **asked: str) -> str:
 def first_line(error: BaseException) -> str:
     """Return an error's first line, for a sentence of our own."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested settings to dotted names, as MLflow's params are."""
-    params: dict[str, Any] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            params |= flat(value, f"{prefix}{name}.")
-        else:
-            params[prefix + name] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
-    return params
