@@ -104,6 +104,19 @@ def project_home() -> Home:
     return Home(home())
 
 
+def database_of(uri: str) -> Path | None:
+    """Return the file of an SQLite database by its address; None for any other address."""
+    address = uri.removeprefix("sqlite:///").partition("?")[0]
+    return Path(address).absolute() if uri.startswith("sqlite:///") and address else None
+
+
+def registry_is_empty() -> bool:
+    """Whether no rule was registered, since the database does not exist; MLflow takes seconds to say so."""
+    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
+    database = database_of(address)
+    return database is not None and not database.exists()
+
+
 def prepare_environment() -> Home:
     """Read the settings files and give Prefect and MLflow their defaults; calling it again changes nothing.
 

@@ -24,6 +24,7 @@ from bife_core.errors import RuleError
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
+from bife_core.migrations import made_by_newer
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
@@ -275,10 +276,13 @@ def stored_text(reference: str) -> str:
     with _mlflow_settings():
         address = mlflow.get_tracking_uri()
         missing = f"MLflow at {address} holds no {reference}; `bife rules list` shows the registered rules."
-        if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).exists():
+        database = Path(address.removeprefix("sqlite:///")).absolute()
+        if address.startswith("sqlite:///") and not database.exists():
             raise RuleError(missing)  # MLflow would make the database
-        client = mlflow.MlflowClient()
+        if address.startswith("sqlite:///") and (newer := made_by_newer(database, "mlflow")):
+            raise RuleError(newer)
         try:
+            client = mlflow.MlflowClient()
             if model is None:
                 held = {entry.path for entry in client.list_artifacts(run["run"])}
                 wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]

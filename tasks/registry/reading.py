@@ -29,6 +29,7 @@ from bife_core.methods.loading import (
     without_budget,
 )
 from bife_core.scip.solver import SolverConfig
+from tasks.home import registry_is_empty
 from tasks.registry.evidence import Origin, RegisteredRule
 from tasks.stores import home_store
 from tasks.tracking import store
@@ -109,7 +110,7 @@ def registered(reference: str) -> RegisteredRule:
 
 def list_rules() -> list[RegisteredRule]:
     """Return all versions of all registered rules, newest first within a name."""
-    if store.missing_database(mlflow.get_registry_uri()) is not None:
+    if registry_is_empty():
         return []
     ours = f"name LIKE '{_PREFIX}%'"
     with registry():
@@ -187,24 +188,50 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
     """Return the reference of a rule for an instance, given as it was read, under settings of SCIP, and why this one.
 
     It is the champion that was measured on instances like this one under the very same settings, the best if several
-    were, or else RPB: a rule that nobody measured on such instances can be slower. A registry that cannot be reached
-    holds no champions; the reason says so.
+    were, or else RPB: a rule that nobody measured on such instances can be slower. The reason then names challengers
+    that were measured on such instances. A registry that cannot be reached holds no champions; the reason says so.
     """
     try:
-        champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
+        rules = list_rules()
     except TrackingError as error:
         return RPB, f"Champions are not known. {error}"
-    if not champions:
+    if not rules:
         return RPB, "There is no champion yet."
-    found, fitting, elsewhere, others = shape(model), list[tuple[bool, float, str, str]](), [], []
-    for champion in champions:
-        reference, evidence = f"models:/{champion.name}@{CHAMPION}", champion.evidence
+    found = shape(model)
+    fitting, elsewhere, others = _fitting(rules, CHAMPION, found, solver)
+    if fitting:
+        *_, reference, measured = min(fitting)
+        return reference, f"It was measured on instances like this one under {solver.known_as}: {measured}."
+    reason = "There is no champion yet."
+    if elsewhere or others:
+        differing = f"No champion was made for instances like this one ({'; '.join(others)})."
+        reason = f"{'; '.join(elsewhere)}." if elsewhere else differing
+    for *_, reference, measured in sorted(_fitting(rules, CHALLENGER, found, solver)[0]):
+        reason += (
+            f" {reference} was measured on instances like this one too, {measured}, and is not champion; "
+            f"`--rule {reference}` branches by it."
+        )
+    return RPB, reason
+
+
+def _fitting(
+    rules: Iterable[RegisteredRule], alias: str, found: Likeness, solver: SolverConfig
+) -> tuple[list[tuple[bool, float, str, str]], list[str], list[str]]:
+    """Return the holders of an alias that were measured on such instances under the same settings, to be sorted.
+
+    Beside them it returns which differ in the settings, and which in the instances.
+    """
+    fitting, elsewhere, others = list[tuple[bool, float, str, str]](), list[str](), list[str]()
+    for rule in rules:
+        if alias not in rule.aliases:
+            continue
+        reference, evidence = f"models:/{rule.name}@{alias}", rule.evidence
         difference = "it does not say what instances it was made for"
         if evidence is not None and evidence.likeness:
             difference = Likeness.model_validate_json(evidence.likeness).difference(found) or ""
         if evidence is None or difference:
-            others.append(f"{champion.name}: {difference}")
-        elif differing := other_settings(champion, solver, reference):
+            others.append(f"{rule.name}: {difference}")
+        elif differing := other_settings(rule, solver, reference):
             elsewhere.append(differing)
         else:
             measured = (
@@ -212,9 +239,4 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
             )
             # Ratios of different metrics do not compare; those of time come first.
             fitting.append((evidence.metric != "time", evidence.ratio, reference, measured))
-    if fitting:
-        *_, reference, measured = min(fitting)
-        return reference, f"It was measured on instances like this one under {solver.known_as}: {measured}."
-    if elsewhere:
-        return RPB, f"{'; '.join(elsewhere)}."
-    return RPB, f"No champion was made for instances like this one ({'; '.join(others)})."
+    return fitting, elsewhere, others

@@ -17,11 +17,11 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, Run, RunData, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import BifeError
-from tasks.home import project_home
+from bife_core.migrations import made_by_newer, note_version
+from tasks.home import database_of, project_home
 from tasks.stores import home_store
 
 COLLECTION: Final = "bife-collection"
@@ -61,6 +61,8 @@ def client() -> MlflowClient:
             for name in (COLLECTION, EVOLUTION, EVALUATION, TUNING):
                 if made.get_experiment_by_name(name) is None:
                     _create_experiment(made, name, place)
+            if (file := database_of(tracking_uri())) is not None:
+                note_version(file, "mlflow")
     except TRACKING_TROUBLE as error:
         raise TrackingError(
             f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
@@ -78,16 +80,14 @@ def _create_experiment(made: MlflowClient, name: str, place: str | None) -> None
             raise
 
 
-def missing_database(uri: str) -> Path | None:
-    """Return the file of an SQLite database that does not exist yet; None for any other address."""
-    address = make_url(uri).database if uri.startswith("sqlite:") else None
-    return Path(address) if address and not Path(address).exists() else None
-
-
 def _make_database(uri: str) -> None:
     """Make MLflow's SQLite database whole or not at all: one whose migration was killed can never be opened."""
-    path = missing_database(uri)
+    path = database_of(uri)
     if path is None:
+        return
+    if newer := made_by_newer(path, "mlflow"):
+        raise TrackingError(newer)
+    if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     for left_behind in path.parent.glob(f".{path.name}.*"):
