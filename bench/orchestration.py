@@ -101,7 +101,7 @@ def pipeline_cost(preset_name: str) -> None:
 
 def draw_models(config: PipelineConfig) -> None:
     """Draw the models of the run, which is work that the flow's process does before it hands out any."""
-    from tasks.collection import benchmark
+    from tasks.instances import benchmark
 
     wanted = {
         "collection": min(config.collection.max_instances, config.collection.decisions),

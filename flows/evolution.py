@@ -34,9 +34,9 @@ from tasks.evolution import describe_evolution, model_key, next_generation, requ
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import alone_at, home_store, noted, observer
-from tasks.tracking import EvolutionRun
 from tasks.tracking.provenance import provenance
 from tasks.tracking.store import EVOLUTION, ranking_url, run_url
+from tasks.tracking.subscriber import EvolutionRun
 from tasks.workers import worker_pool
 
 

@@ -26,12 +26,14 @@ from bife_core.store.store import Served
 from bife_core.values import digest_of, flat
 from bife_core.wording import counted
 from tasks import evaluation_files
-from tasks.collection import InstanceSet, benchmark, prepare_instances
-from tasks.home import project_home
+from tasks.collection import InstanceSet, prepare_instances
+from tasks.home import RECORD, project_home
+from tasks.instances import benchmark
 from tasks.states import TRIED_AGAIN
 from tasks.stores import alone_at, home_store, observer
-from tasks.tracking import Record, store, track_record
+from tasks.tracking import store
 from tasks.tracking.store import first_line
+from tasks.tracking.subscriber import Record, track_record
 from tasks.workers import worker_pool
 
 _MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs", "baseline_proofs"}
@@ -186,7 +188,7 @@ def evaluate(
             beat=beat,
         )
     folder = evaluation_folder(methods, instances, summary)
-    if (folder / evaluation_files.RECORD).is_file():
+    if (folder / RECORD).is_file():
         return evaluation_files.read_summary(folder)
     return summary
 
@@ -208,7 +210,7 @@ def track_evaluation(
     """
     lead, compared, label = methods[0], summary.lead, config.instances.label
     folder = evaluation_folder(methods, instances, summary)
-    if not (folder / evaluation_files.RECORD).is_file():
+    if not (folder / RECORD).is_file():
         if choice is not None:
             write_whole(folder / "validation.json", choice.model_dump_json(indent=1))
         evaluation_files.write_evaluation(folder, summary, lead, story)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -27,18 +26,12 @@ from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
 from bife_core.wording import as_markdown
-from tasks.home import project_home
-from tasks.registry.reading import registered
+from tasks.home import RECORD, folder_of_evaluation, project_home
 from tasks.stores import home_store
-from tasks.tracking.store import run_data
 
-RECORD: Final = "evaluation.json"
-"""The file that says that an evaluation was made; of what lies beside it only page, tables and figure come later."""
 STORY: Final = "story.json"
 PAGE: Final = "report.html"
 TABLES: Final = ("tables.md", "tables.tex")
-
-_RUN: Final = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
 
 
 def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, story: Story) -> None:
@@ -65,8 +58,6 @@ def read_summary(folder: Path) -> EvaluationSummary:
     """Return the record of an evaluation, or raise `BifeError` if there is none that can be read."""
     try:
         return EvaluationSummary.model_validate_json((folder / RECORD).read_bytes())
-    except FileNotFoundError as error:
-        raise BifeError(f"{error.filename} is missing; give the id of an evaluation's run.") from error
     except ValueError as error:
         raise BifeError(
             f"A record of an evaluation cannot be read, expected one of `bife evaluate`: {error}"
@@ -79,6 +70,9 @@ def search_behind(reference: str, method: Method) -> SearchRecord | None:
     Which of its samples the rule is, its hash says; where none is that rule, the search is not behind it. A
     `TrackingError` says that MLflow cannot be asked about a reference it holds.
     """
+    from tasks.registry.reading import registered
+    from tasks.tracking.store import run_data
+
     path, key = Path(reference.partition(BUDGET)[0]).resolve(), ""
     if run := RUN_REFERENCE.fullmatch(reference):
         key = run_data(run["run"]).tags.get("evolution_key", "")
@@ -99,22 +93,9 @@ def load_report(references: Sequence[str]) -> tuple[Report, Path]:
     """Return the report on evaluations, and the folder of the last; without references on the newest one.
 
     References are ids of MLflow runs, folders, or ``evaluation.json`` files; a `BifeError` says that one is no
-    evaluation that can be read.
+    evaluation that can be read. Without references there has to be an evaluation.
     """
-    folders = [_folder(reference) for reference in references]
-    if not references:
-        records = project_home().runs.glob(f"evaluation-*/{RECORD}")
-        folders = [path.parent for path in sorted(records, key=lambda path: path.stat().st_mtime_ns)[-1:]]
-    if not folders:
-        raise BifeError("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
+    folders = [*map(folder_of_evaluation, references)] or project_home().evaluations()[-1:]
     evaluations = tuple(map(read_summary, folders))
     stories = tuple(Story.model_validate_json((folder / STORY).read_bytes()) for folder in folders)
     return Report(evaluations=evaluations, stories=stories), folders[-1]
-
-
-def _folder(reference: str) -> Path:
-    match = _RUN.fullmatch(reference)
-    if match is None:
-        path = Path(reference)
-        return path.parent if path.is_file() else path
-    return project_home().runs / f"evaluation-{run_data(match[1]).tags.get('bife.key', '')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Mapping
@@ -17,6 +18,9 @@ from bife_core.places import home
 
 LEAST_FREE_MB = 100.0
 """Megabytes on disk below which no run begins: the databases of Prefect and MLflow take some tens when they are new."""
+
+RECORD = "evaluation.json"
+"""The file that says that an evaluation was made; of what lies beside it only page, tables and figure come later."""
 
 SETTINGS_FILE = "mlflow.env"
 """Name of a settings file: lines of NAME=value."""
@@ -69,6 +73,11 @@ class Home:
         sizes = {path.name: megabytes(path) for path in parts}
         return dict(sorted(sizes.items(), key=lambda entry: -entry[1]))
 
+    def evaluations(self) -> list[Path]:
+        """Return the folders of evaluations, the newest last."""
+        records = self.runs.glob(f"evaluation-*/{RECORD}")
+        return [path.parent for path in sorted(records, key=lambda path: path.stat().st_mtime_ns)]
+
     def require_room(self) -> None:
         """Raise `ConfigError` if the home cannot be written to or its disk is all but full."""
         _ = self.runs
@@ -102,6 +111,23 @@ def megabytes(path: Path) -> float:
 def project_home() -> Home:
     """Return the home in use: ``BIFE_HOME``, or the platform's directory for user data."""
     return Home(home())
+
+
+def folder_of_evaluation(reference: str) -> Path:
+    """Return the folder that the id of an MLflow run, a folder or a record of an evaluation names.
+
+    A `ConfigError` says if no record lies there.
+    """
+    if match := re.fullmatch(r"(?:runs:/)?([0-9a-f]{32})", reference):
+        from tasks.tracking.store import run_data
+
+        folder = project_home().runs / f"evaluation-{run_data(match[1]).tags.get('bife.key', '')}"
+    else:
+        path = Path(reference)
+        folder = path.parent if path.is_file() else path
+    if not (folder / RECORD).is_file():
+        raise ConfigError(f"{folder / RECORD} is missing; give the id of an evaluation's run.")
+    return folder
 
 
 def database_of(uri: str) -> Path | None:

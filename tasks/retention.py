@@ -19,8 +19,10 @@ from bife_core.study.journal import JournalError, Opened, left_open, read_journa
 from tasks.home import megabytes, project_home
 from tasks.registry.reading import list_rules
 from tasks.stores import home_store
-from tasks.tracking import lacking, mlflow_run, provenance, read_record, store
+from tasks.tracking import provenance, store
+from tasks.tracking.cursors import lacking, mlflow_run
 from tasks.tracking.store import TrackingError
+from tasks.tracking.subscriber import read_record
 
 
 @dataclass(frozen=True)

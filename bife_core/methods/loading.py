@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pyscipopt import Model
@@ -28,9 +28,11 @@ from bife_core.migrations import made_by_newer
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
-from bife_core.scip.python_branching import Scoring
 from bife_core.scip.solver import Parameter, of_settings
 from bife_core.values import describe
+
+if TYPE_CHECKING:
+    from bife_core.scip.python_branching import Scoring
 
 AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any]
 

@@ -32,6 +32,7 @@ from bife_core.study.answering import Answering
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.journal import Completed, Ended, Finalised, Journal, Stopped
 from bife_core.values import Value
+from bife_core.watcher import Watcher
 
 CONCURRENT_WORK: Final = 16
 """Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""
@@ -118,19 +119,6 @@ class EvolutionState(GenerationSummary):
         """How far the search is, in short."""
         best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
         return f"Generation {self.generation}: {self.samples_total} of {self.budget} rules sampled{best}"
-
-
-class Watcher:
-    """Shows what happens; this one shows nothing. It must not raise and should return at once."""
-
-    def activity(self, text: str) -> None:
-        """Show what is being done, such as "solving with 3 rules"."""
-
-    def progress(self, done: int, total: int) -> None:
-        """Show how far that is."""
-
-    def generation(self, state: EvolutionState) -> None:
-        """Show that a generation is complete."""
 
 
 class Engine:

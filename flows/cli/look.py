@@ -37,7 +37,13 @@ def report(
     ] = False,
 ) -> None:
     """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
+    from tasks.home import folder_of_evaluation, project_home
+
     console = standard_output()
+    if not references and not project_home().evaluations():
+        raise CommandEnd("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
+    for reference in references or ():
+        folder_of_evaluation(reference)
     with console.status("Drawing ..."):
         from bife_core.plots import save
         from tasks.evaluation_files import PAGE, TABLES, load_report, write_report
@@ -66,8 +72,8 @@ def track(
     with console.status("Starting ..."):
         from flows.cli.watching import Display
         from tasks.stores import observing
-        from tasks.tracking import track as track_all
         from tasks.tracking.store import client, tracking_uri
+        from tasks.tracking.subscriber import track as track_all
 
         client()
     done = left = 0

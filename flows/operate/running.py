@@ -19,7 +19,7 @@ from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.conduct import require_room
 from tasks.stores import Observer, home_store, observing
-from tasks.tracking import synchronise_open
+from tasks.tracking.subscriber import synchronise_open
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tasks.stores import Observer
-from tasks.tracking import EvolutionRun, store
+from tasks.tracking import store
+from tasks.tracking.subscriber import EvolutionRun
 from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}

@@ -8,8 +8,8 @@ import pytest
 from tasks.home import project_home
 from tasks.overview import Waiting, gather
 from tasks.stores import home_store
-from tasks.tracking import EvolutionRun
 from tasks.tracking.store import TrackingError, client
+from tasks.tracking.subscriber import EvolutionRun
 from tests.support import journals
 from tests.support.challenging import made_champion
 from tests.support.tracked import synced

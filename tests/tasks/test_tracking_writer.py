@@ -10,7 +10,8 @@ from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
-from tasks.tracking import EvolutionRun, store
+from tasks.tracking import store
+from tasks.tracking.subscriber import EvolutionRun
 from tasks.tracking.writer import outcome
 from tests.support import journals
 from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generation, add_sample

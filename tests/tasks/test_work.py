@@ -16,9 +16,10 @@ from bife_core.report import Story
 from bife_core.sandbox import WorkerFailure
 from bife_core.study import files
 from tasks import evaluation_files
-from tasks.collection import InstanceSet, benchmark, prepare_instances
+from tasks.collection import InstanceSet, prepare_instances
 from tasks.evaluation import evaluation_folder, track_evaluation
 from tasks.evaluation_files import read_summary, search_behind
+from tasks.instances import benchmark
 from tasks.states import is_infrastructure
 from tasks.stores import observing
 from tasks.workers import close_workers, worker_pool
