@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bife_core.generators.account import Spending
+from bife_core.search.cost import CostPoint
+from bife_core.search.types import GenerationSummary, Sample
 
-if TYPE_CHECKING:
-    from bife_core.study import EvolutionState
+
+class EvolutionState(GenerationSummary):
+    """Where an evolution stands after a generation.
+
+    Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
+    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent, and `budget_used` says which
+    share of each limit of the budget is used.
+    """
+
+    budget: int
+    eliminated: int = 0
+    last_failure: str | None = None
+    spending: Spending
+    elapsed_s: float
+    remaining_s: float
+    rules: tuple[Sample, ...] = ()
+    curve: tuple[CostPoint, ...] = ()
+    budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
+
+    @property
+    def sentence(self) -> str:
+        """How far the search is, in short."""
+        best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
+        return f"Generation {self.generation}: {self.samples_total} of {self.budget} rules sampled{best}"
 
 
 class Watcher:

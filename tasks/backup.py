@@ -11,7 +11,6 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -23,7 +22,7 @@ _ORIGIN: Final = "home.txt"
 """First file of an archive: the path of the home, by which MLflow knows its artifacts."""
 
 _MADE_ANEW: Final = ("logs", "up.json", "prefect/pages")
-_OF_DATABASES: Final = ("-wal", "-shm", "-journal")
+_OF_DATABASES: Final = (".db-wal", ".db-shm", ".db-journal")
 _SQLITE: Final = b"SQLite format 3\0"
 _LEVEL: Final = 1
 """Of compression: expert samples and figures are compressed already, and databases get small by little effort."""
@@ -53,15 +52,14 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
                     if os.path.lexists(path):  # else it is of a run under way
                         what = f"a link to {path.readlink()}" if path.is_symlink() else "a socket or device"
                         left_out.append(f"{path} is {what}, with nothing to copy, and is left out.")
-                elif path.absolute() != partial and (size := _add_file(archive, path, name)) is not None:
+                elif path.name != partial.name and (size := _add_file(archive, path, name)) is not None:
                     sizes[name] = size
         _check(partial, sizes)
         partial.replace(file)
     except (OSError, sqlite3.Error, tarfile.TarError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        named = getattr(error, "filename", None)
-        at = f": {named}" if named and Path(named) != partial else ""
-        raise ConfigError(f"{file} cannot be written ({reason}{at}).") from error
+        named = getattr(error, "filename", None) or partial
+        reason = getattr(error, "strerror", None) if Path(named) == partial else None
+        raise ConfigError(f"{file} cannot be written ({reason or error}).") from error
     finally:
         partial.unlink(missing_ok=True)
     return tuple(left_out)
@@ -99,7 +97,7 @@ def _files(root: Path) -> Iterator[Path]:
 def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]:
     """Yield what a folder holds, also where links lead; `inside` are the places of the folders it lies in."""
     for path in folder.iterdir():
-        if path.relative_to(root).as_posix() in _MADE_ANEW or _of_database(path):
+        if path.relative_to(root).as_posix() in _MADE_ANEW or path.name.endswith(_OF_DATABASES):
             continue
         if not path.is_dir():
             yield path
@@ -110,12 +108,6 @@ def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]
                 f"{path} is a link to {place}, which it lies in itself; a backup of it would have no end: remove it."
             )
         yield from _below(root, path, (*inside, place))
-
-
-def _of_database(path: Path) -> bool:
-    """Whether a file belongs to a database beside it, which is copied as a whole."""
-    ending = next((end for end in _OF_DATABASES if path.name.endswith(f".db{end}")), "")
-    return bool(ending) and path.with_name(path.name.removesuffix(ending)).exists()
 
 
 def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> int | None:
@@ -149,12 +141,8 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> int:
 
 
 def _check(file: Path, sizes: dict[str, int]) -> None:
-    """Read an archive from its beginning to its end, as `restore` does; what it cannot take is a `TarError`."""
-    found = {}
+    """Go through an archive as `restore` does; what it would not take is a `TarError`."""
     with tarfile.open(file) as archive:
-        for entry in archive:
-            tarfile.data_filter(entry, str(file.parent))
-            content = archive.extractfile(entry)
-            found[entry.name] = sum(map(len, iter(partial(content.read, 1 << 20), b""))) if content else -1
+        found = {tarfile.data_filter(entry, str(file.parent)).name: entry.size for entry in archive}
     if found != sizes:
         raise tarfile.TarError("it does not hold what was written")

@@ -26,7 +26,7 @@ from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
 from bife_core.wording import as_markdown
-from tasks.home import RECORD, folder_of_evaluation, project_home
+from tasks.home import RECORD, RUN_ID, evaluation_at, project_home
 from tasks.stores import home_store
 
 STORY: Final = "story.json"
@@ -95,7 +95,15 @@ def load_report(references: Sequence[str]) -> tuple[Report, Path]:
     References are ids of MLflow runs, folders, or ``evaluation.json`` files; a `BifeError` says that one is no
     evaluation that can be read. Without references there has to be an evaluation.
     """
-    folders = [*map(folder_of_evaluation, references)] or project_home().evaluations()[-1:]
+    folders = [*map(_folder, references)] or project_home().evaluations()[-1:]
     evaluations = tuple(map(read_summary, folders))
     stories = tuple(Story.model_validate_json((folder / STORY).read_bytes()) for folder in folders)
     return Report(evaluations=evaluations, stories=stories), folders[-1]
+
+
+def _folder(reference: str) -> Path:
+    if (run := RUN_ID.fullmatch(reference)) is None:
+        return evaluation_at(Path(reference))
+    from tasks.tracking.store import run_data  # MLflow, which a page that is drawn again does not need
+
+    return evaluation_at(project_home().runs / f"evaluation-{run_data(run[1]).tags.get('bife.key', '')}")

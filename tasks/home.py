@@ -22,6 +22,9 @@ LEAST_FREE_MB = 100.0
 RECORD = "evaluation.json"
 """The file that says that an evaluation was made; of what lies beside it only page, tables and figure come later."""
 
+RUN_ID = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
+"""A run of MLflow, as a person gives it."""
+
 SETTINGS_FILE = "mlflow.env"
 """Name of a settings file: lines of NAME=value."""
 
@@ -113,18 +116,9 @@ def project_home() -> Home:
     return Home(home())
 
 
-def folder_of_evaluation(reference: str) -> Path:
-    """Return the folder that the id of an MLflow run, a folder or a record of an evaluation names.
-
-    A `ConfigError` says if no record lies there.
-    """
-    if match := re.fullmatch(r"(?:runs:/)?([0-9a-f]{32})", reference):
-        from tasks.tracking.store import run_data
-
-        folder = project_home().runs / f"evaluation-{run_data(match[1]).tags.get('bife.key', '')}"
-    else:
-        path = Path(reference)
-        folder = path.parent if path.is_file() else path
+def evaluation_at(path: Path) -> Path:
+    """Return the folder of an evaluation, or of its record; a `ConfigError` says if no record lies there."""
+    folder = path.parent if path.is_file() else path
     if not (folder / RECORD).is_file():
         raise ConfigError(f"{folder / RECORD} is missing; give the id of an evaluation's run.")
     return folder

@@ -15,7 +15,6 @@ from bife_core.methods.loading import method_of
 from bife_core.scip.solving import SolveResult, contradictions
 from bife_core.search import (
     BaseSearch,
-    CostPoint,
     GenerationSummary,
     ReflectionRequest,
     Request,
@@ -32,7 +31,7 @@ from bife_core.study.answering import Answering
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.journal import Completed, Ended, Finalised, Journal, Stopped
 from bife_core.values import Value
-from bife_core.watcher import Watcher
+from bife_core.watcher import EvolutionState, Watcher
 
 CONCURRENT_WORK: Final = 16
 """Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""
@@ -94,31 +93,6 @@ class Evolution(Value):
 
 def _file_of(best: Sample, folder: Path) -> Path:
     return files.rule_file(folder, method_of(best.source or "", best.id))
-
-
-class EvolutionState(GenerationSummary):
-    """Where an evolution stands after a generation.
-
-    Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
-    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent, and `budget_used` says which
-    share of each limit of the budget is used.
-    """
-
-    budget: int
-    eliminated: int = 0
-    last_failure: str | None = None
-    spending: Spending
-    elapsed_s: float
-    remaining_s: float
-    rules: tuple[Sample, ...] = ()
-    curve: tuple[CostPoint, ...] = ()
-    budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
-
-    @property
-    def sentence(self) -> str:
-        """How far the search is, in short."""
-        best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
-        return f"Generation {self.generation}: {self.samples_total} of {self.budget} rules sampled{best}"
 
 
 class Engine:

@@ -29,14 +29,14 @@ from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.store import Store
 from bife_core.study.archive import archived
-from bife_core.study.engine import Engine, Evolution, EvolutionState
+from bife_core.study.engine import Engine, Evolution
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
 from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
 from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened
 from bife_core.study.prompt_context import ContextBuilder
 from bife_core.values import flat
-from bife_core.watcher import Watcher
+from bife_core.watcher import EvolutionState, Watcher
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -37,13 +37,14 @@ def report(
     ] = False,
 ) -> None:
     """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
-    from tasks.home import folder_of_evaluation, project_home
+    from tasks.home import RUN_ID, evaluation_at, project_home
 
     console = standard_output()
     if not references and not project_home().evaluations():
         raise CommandEnd("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
     for reference in references or ():
-        folder_of_evaluation(reference)
+        if not RUN_ID.fullmatch(reference):
+            evaluation_at(Path(reference))
     with console.status("Drawing ..."):
         from bife_core.plots import save
         from tasks.evaluation_files import PAGE, TABLES, load_report, write_report

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import mlflow
 from mlflow import MlflowClient
@@ -29,6 +29,7 @@ from bife_core.methods.loading import (
     without_budget,
 )
 from bife_core.scip.solver import SolverConfig
+from bife_core.search.types import Sample
 from tasks.home import registry_is_empty
 from tasks.registry.evidence import Origin, RegisteredRule
 from tasks.stores import home_store
@@ -158,23 +159,23 @@ def origin_of(reference: str, method: Method) -> Origin:
     data = store.run_data(match["run"]) if match is not None else None
     if match is None or data is None or data.tags.get("kind") not in ("evolution", "sample"):
         return Origin()
-    number = match["run"] if data.tags["kind"] == "evolution" else data.tags[MLFLOW_PARENT_RUN_ID]
+    number = data.tags.get(MLFLOW_PARENT_RUN_ID, match["run"])
     evolution, shas = store.run_data(number), {method.identity, without_budget(method).identity}
-    params = {"cost": "high.cost", "decisions_digest": "decisions"}
-    own: dict[str, Any] = {name: evolution.params.get(param, "") for name, param in params.items()}
-    own |= {"evolution_key": evolution.tags.get("evolution_key", ""), "evolution_run": number}
-    samples = (run.data for run in store.children(number) if run.data.tags.get("rule_sha") in shas)
-    if evolution.tags.get("best_sha") in shas:
-        scores = {name: evolution.metrics.get(f"final_{name}") for name in ("f_lf", "f_hf")}
-        own |= {"lineage": evolution.tags.get("lineage", ""), **scores}
-    elif (sample := next(samples, None)) is not None:
-        made = f"{sample.tags['sample_id']} by {sample.params.get('operator')}"
-        parents = ", ".join(sample.tags.get("parents", "").split())
-        own |= {name: sample.metrics.get(name) for name in ("f_lf", "f_hf")}
-        own |= {"lineage": f"{made} from {parents}" if parents else made}
-    else:
+    found = (run.data for run in store.children(number) if run.data.tags.get("rule_sha") in shas)
+    if (sample := next(found, None)) is None:
         return Origin()
-    return Origin.model_validate(own)
+    name, made = sample.tags["sample_id"], sample.tags.get("parents", "").split()
+    one = Sample(id=name, generation=0, operator=sample.params.get("operator", ""), parents=tuple(made))
+    best = name == evolution.tags.get("best_sample")
+    return Origin(
+        evolution_key=evolution.tags.get("evolution_key", ""),
+        evolution_run=number,
+        f_lf=sample.metrics.get("f_lf"),
+        f_hf=sample.metrics.get("f_hf"),
+        cost=evolution.params.get("high.cost", ""),
+        decisions_digest=evolution.params.get("decisions", ""),
+        lineage=evolution.tags.get("lineage", "") if best else one.lineage,
+    )
 
 
 def other_settings(rule: RegisteredRule, solver: SolverConfig, name: str = "") -> str:
@@ -215,7 +216,7 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
 
 
 def _fitting(
-    rules: Iterable[RegisteredRule], alias: str, found: Likeness, solver: SolverConfig
+    rules: Iterable[RegisteredRule], alias: str, found: dict[str, float], solver: SolverConfig
 ) -> tuple[list[tuple[bool, float, str, str]], list[str], list[str]]:
     """Return the holders of an alias that were measured on such instances under the same settings, to be sorted.
 

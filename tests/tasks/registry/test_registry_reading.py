@@ -53,10 +53,10 @@ def test_a_rule_of_a_run_is_known_by_its_sample():
     assert sample_name(f"runs:/{made(kind='sample', sample_id='g01-c01')}") == "g01-c01"
     assert sample_name("paper_ca") is None
     best, other = load_method("paper_ca"), load_method("pseudocost_product")
-    child = {store.MLFLOW_PARENT_RUN_ID: evolution, "rule_sha": other.identity, "parents": "g00-c01 g00-c02"}
-    sample = made(kind="sample", sample_id="g01-c00", **child)
+    child = {"kind": "sample", store.MLFLOW_PARENT_RUN_ID: evolution}
+    made(sample_id="g02-c03", rule_sha=best.identity, **child)
+    sample = made(sample_id="g01-c00", rule_sha=other.identity, parents="g00-c01 g00-c02", **child)
     store.log(sample, params={"operator": "e1"}, metrics=store.points({"f_hf": -2.0}, 0))
-    store.log(evolution, tags={"best_sha": best.identity})
     assert origin_of(f"runs:/{evolution}", with_budget(best, 0.5)).lineage == "g02-c03 by e2"
     for reference in (f"runs:/{evolution}/g01-c00.py", f"runs:/{sample}"):
         found = origin_of(reference, other)
