@@ -67,7 +67,7 @@ def pipeline_cost(preset_name: str) -> None:
     drawing, modelling = Meter(), Meter()
     GeneratedBenchmark.instances = modelling.timed(GeneratedBenchmark.instances)  # type: ignore[method-assign]
     evolution_files.write_outcome = drawing.timed(evolution_files.write_outcome)
-    evaluation_files.write_evaluation = drawing.timed(evaluation_files.write_evaluation)
+    evaluation_files.write_report = drawing.timed(evaluation_files.write_report)
     watched, stages = Children(), Stages()
     began_s, began_wall_s = time.process_time(), time.monotonic()
     result = run(stages, pipeline, config)
@@ -101,7 +101,7 @@ def pipeline_cost(preset_name: str) -> None:
 
 def draw_models(config: PipelineConfig) -> None:
     """Draw the models of the run, which is work that the flow's process does before it hands out any."""
-    from tasks.collection import benchmark
+    from tasks.instances import benchmark
 
     wanted = {
         "collection": min(config.collection.max_instances, config.collection.decisions),

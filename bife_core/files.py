@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, whatever happens while they are written, and names that none can have."""
+"""Files that are whole or absent, whatever happens while they are written, links to them, and names none can have."""
 
 from __future__ import annotations
 
@@ -39,3 +39,14 @@ def can_be_path(path: str | Path) -> bool:
     except ValueError:
         return False
     return True
+
+
+def link_whole(path: Path, target: Path) -> None:
+    """Have `path` lead to a file below its folder, in one step; where links cannot be made it becomes a copy."""
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    try:
+        partial.symlink_to(target.relative_to(path.parent))
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        write_whole(path, target.read_bytes())

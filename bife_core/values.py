@@ -53,6 +53,23 @@ def digest_of(facts: Any) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten nested settings to dotted names, as params of MLflow are.
+
+    Examples
+    --------
+    >>> flat({"high": {"cost": "time"}, "seeds": [0, 1]})
+    {'high.cost': 'time', 'seeds': '0 1'}
+    """
+    params: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            params |= flat(value, f"{prefix}{name}.")
+        else:
+            params[prefix + name] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return params
+
+
 def describe(error: Exception) -> str:
     """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
     if not isinstance(error, ValidationError):

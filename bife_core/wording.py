@@ -1,4 +1,4 @@
-"""Numbers as sentences say them, and texts as others can hold them, wherever one is written."""
+"""Numbers as sentences say them, and texts and names as others can hold or show them, wherever one is written."""
 
 from __future__ import annotations
 
@@ -53,3 +53,20 @@ def interval_text(low: float | None, high: float | None, *, confidence: float | 
         return "no interval"
     level = "" if confidence is None else f"{level_text(confidence)} "
     return f"{level}interval {low:.3f} to {high:.3f}"
+
+
+def as_markdown(text: str) -> str:
+    r"""Return a text in one line of Markdown, or one cell of a table, that shows it as it is.
+
+    Examples
+    --------
+    >>> print(as_markdown("a|b [link](x) of lot_sizing"))
+    a\|b \[link\](x) of lot_sizing
+    """
+    return re.sub(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))", r"\\\1", " ".join(text.split()))
+
+
+def fenced(source: str, language: str) -> str:
+    """Return a source as a block of code in Markdown, whatever it holds."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", source))])
+    return f"{fence}{language}\n{source.rstrip()}\n{fence}"

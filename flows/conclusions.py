@@ -5,7 +5,7 @@ from __future__ import annotations
 from bife_core.evaluation.comparing import change_text, known_as
 from bife_core.evaluation.metrics import METRICS
 from bife_core.study.files import abstract
-from bife_core.wording import counted, interval_text
+from bife_core.wording import as_markdown, counted, interval_text
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
 
@@ -33,7 +33,7 @@ def evolution_conclusion(result: EvolutionResult) -> str:
 def evaluation_conclusion(result: EvaluationResult) -> str:
     """Return the conclusion of a comparison."""
     page = link("the comparison in MLflow", result.run.url)
-    return f"# {comparison(result)}\n\n{_table(result)}\n\n{page}\n{_notes(result.notes)}"
+    return f"# {as_markdown(comparison(result))}\n\n{_table(result)}\n\n{page}\n{_notes(result.notes)}"
 
 
 def pipeline_conclusion(result: PipelineResult) -> str:
@@ -46,7 +46,7 @@ def pipeline_conclusion(result: PipelineResult) -> str:
     where = links(evolved.ranking_url, evolved.run.url)
     where += f" · {link('the comparison in MLflow', evaluated.run.url)}"
     rule = f"\n\n{abstract(result.rule)}" if result.rule is not None else ""
-    head = f"# {comparison(evaluated)}\n\n{standing}"
+    head = f"# {as_markdown(comparison(evaluated))}\n\n{standing}"
     return f"{head}\n\n{_table(evaluated)}\n\n{where}{rule}\n{_notes(result.notes)}"
 
 
@@ -91,8 +91,10 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
 
 
 def _table(result: EvaluationResult) -> str:
-    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in measured(result))
+    return "| | |\n|---|---|\n" + "\n".join(
+        f"| {name} | {as_markdown(value)} |" for name, value in measured(result)
+    )
 
 
 def _notes(notes: tuple[str, ...]) -> str:
-    return "".join(f"\n- {note}" for note in notes)
+    return "".join(f"\n- {as_markdown(note)}" for note in notes)

@@ -90,7 +90,7 @@ def evaluation(
         for one in methods
         if isinstance(one, TunedRpb) and not one.params
     ]
-    searches = [record for record in map(search_behind, references) if record is not None]
+    searches = [record for record in map(search_behind, references, methods) if record is not None]
     if searches and choice is not None:
         searches[0] = searches[0].model_copy(update={"chosen": choice.sentence})
     # What a pipeline sets beside its rule are no candidates, nor is the champion.
@@ -120,7 +120,7 @@ def evaluation(
         notes=(*hopeless, *noted((*story.notes, *summary.failures, *differing, *further))),
     )
     if as_challenger:
-        _, notes = register_rule(config, result, origin_of(rule))
+        _, notes = register_rule(config, result, origin_of(rule, methods[0]))
         result = result.model_copy(update={"notes": (*result.notes, *notes)})
     show_conclusion(config.instances.label, "evaluation", evaluation_conclusion(result))
     return with_message(result, f"{comparison(result)}.")

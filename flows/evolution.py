@@ -34,9 +34,10 @@ from tasks.evolution import describe_evolution, model_key, next_generation, requ
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import home_store, noted, observer
-from tasks.tracking import mlflow_run, track_evolution
+from tasks.tracking.cursors import mlflow_run
 from tasks.tracking.provenance import provenance
 from tasks.tracking.store import EVOLUTION, ranking_url, run_url
+from tasks.tracking.subscriber import track_evolution
 from tasks.workers import worker_pool
 
 

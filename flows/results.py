@@ -12,7 +12,6 @@ from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.search import Sample
 from bife_core.study import Evolution
-from bife_core.study.files import BEST_RULE
 from bife_core.tuning import Tuning
 from bife_core.values import Value
 from tasks.registry.evidence import RegisteredRule
@@ -66,11 +65,6 @@ class EvolutionResult(Evolution):
             return f"None of {len(self.samples)} sampled rules was of use."
         name, value = ("F_LF", self.best.f_lf) if self.best.f_hf is None else ("F_HF", self.best.f_hf)
         return f"{self.best.id} is the best of {len(self.samples)} rules: {name} {value:.4g}."
-
-    @property
-    def best_rule(self) -> Path:
-        """File of the best rule."""
-        return self.folder / BEST_RULE
 
 
 class EvaluationResult(Value):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
-from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.methods.loading import budgeted, method_of
 from bife_core.search import Sample
+from bife_core.study.files import keep_rule
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances
 from tasks.evolution import finalists, validate
@@ -42,6 +42,4 @@ def choose_final(
             choice = validate([one for _, one in methods], instances, config)
             sample, method = next(both for both in methods if both[1].name == choice.chosen)
     # Reports call a plain rule by the name of its file, which others say themselves.
-    path = evolved.folder / f"{sample.id}{Path(method.file_name).suffix}"
-    write_whole(path, method.text)
-    return sample, path, choice
+    return sample, keep_rule(evolved.folder, method), choice

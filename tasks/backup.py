@@ -10,9 +10,9 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from bife_core.errors import ConfigError
 from bife_core.store import DATABASE
@@ -22,37 +22,47 @@ _ORIGIN: Final = "home.txt"
 """First file of an archive: the path of the home, by which MLflow knows its artifacts."""
 
 _MADE_ANEW: Final = ("logs", "up.json", "prefect/pages")
+_OF_DATABASES: Final = (".db-wal", ".db-shm", ".db-journal")
+_SQLITE: Final = b"SQLite format 3\0"
 _LEVEL: Final = 1
 """Of compression: expert samples and figures are compressed already, and databases get small by little effort."""
 
 
-def back_up(home: Home, file: Path) -> None:
-    """Write a home into an archive; SQLite's online backup copies its databases."""
+def back_up(home: Home, file: Path) -> tuple[str, ...]:
+    """Write a home into an archive, with all that links in it lead to, and check that it can be restored.
+
+    SQLite's online backup copies databases. Returns a sentence on each thing that no archive can hold, such as a
+    socket. A `ConfigError` says if links go in a circle, or a file cannot be read or changes while it is copied.
+    """
     if not (home.root / DATABASE).exists():
         raise ConfigError(f"{home.root} holds no {DATABASE}, so there is nothing to back up.")
     if file.exists():
         raise ConfigError(f"{file} exists already; name another file.")
-    partial = file.absolute().with_name(f".{file.name}.{os.getpid()}")
+    partial, left_out = file.absolute().with_name(f".{file.name}.{os.getpid()}"), list[str]()
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))  # keys may be in it
-        with tarfile.open(partial, "w:gz", compresslevel=_LEVEL) as archive:
-            origin = str(home.root).encode()
-            entry = tarfile.TarInfo(_ORIGIN)
-            entry.size = len(origin)
+        sizes = dict[str, int]()
+        with tarfile.open(partial, "w:gz", compresslevel=_LEVEL, dereference=True) as archive:
+            origin, entry = os.fsencode(home.root), tarfile.TarInfo(_ORIGIN)
+            entry.size = sizes[_ORIGIN] = len(origin)
             archive.addfile(entry, io.BytesIO(origin))
             for path in _files(home.root):
-                name = path.relative_to(home.root)
-                with suppress(FileNotFoundError):  # a file of a run under way
-                    if path.suffix == ".db":
-                        _add_database(archive, path, name)
-                    elif path != partial:
-                        archive.add(path, name)
+                name = path.relative_to(home.root).as_posix()
+                if not path.is_file():
+                    if os.path.lexists(path):  # else it is of a run under way
+                        what = f"a link to {path.readlink()}" if path.is_symlink() else "a socket or device"
+                        left_out.append(f"{path} is {what}, with nothing to copy, and is left out.")
+                elif path.name != partial.name and (size := _add_file(archive, path, name)) is not None:
+                    sizes[name] = size
+        _check(partial, sizes)
         partial.replace(file)
-    except (OSError, sqlite3.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{file} cannot be written ({reason}).") from error
+    except (OSError, sqlite3.Error, tarfile.TarError, zlib.error) as error:
+        named = getattr(error, "filename", None) or partial
+        reason = getattr(error, "strerror", None) if Path(named) == partial else None
+        raise ConfigError(f"{file} cannot be written ({reason or error}).") from error
     finally:
         partial.unlink(missing_ok=True)
+    return tuple(left_out)
 
 
 def restore(home: Home, file: Path) -> None:
@@ -62,7 +72,7 @@ def restore(home: Home, file: Path) -> None:
     try:
         with tarfile.open(file) as archive:
             origin = archive.extractfile(_ORIGIN)
-            path = origin.read().decode() if origin is not None else ""
+            path = os.fsdecode(origin.read()) if origin is not None else ""
             if path != str(home.root):
                 raise ConfigError(
                     f"{file} is of the home {path}, by which MLflow knows its artifacts; set BIFE_HOME to that path."
@@ -79,19 +89,60 @@ def restore(home: Home, file: Path) -> None:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the files of a home: first the store, so that MLflow has all that the store says it has."""
-    store = root / DATABASE
-    yield store
-    for path in sorted(root.rglob("*")):
-        name = path.relative_to(root).as_posix()
-        beside = path.name.endswith((".db-wal", ".db-shm", ".db-journal"))
-        if path.is_file() and path != store and not beside and not name.startswith(_MADE_ANEW):
+    """Yield what a home holds besides folders: first the store, so that MLflow has all that the store says it has."""
+    yield root / DATABASE
+    yield from sorted(path for path in _below(root, root, (root.resolve(),)) if path != root / DATABASE)
+
+
+def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield what a folder holds, also where links lead; `inside` are the places of the folders it lies in."""
+    for path in folder.iterdir():
+        if path.relative_to(root).as_posix() in _MADE_ANEW or path.name.endswith(_OF_DATABASES):
+            continue
+        if not path.is_dir():
             yield path
+            continue
+        place = path.resolve()
+        if path.is_symlink() and any(one == place or place in one.parents for one in inside):
+            raise ConfigError(
+                f"{path} is a link to {place}, which it lies in itself; a backup of it would have no end: remove it."
+            )
+        yield from _below(root, path, (*inside, place))
 
 
-def _add_database(archive: tarfile.TarFile, path: Path, name: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> int | None:
+    """Add a file as it is now, and return its size; None if it is gone."""
+    try:
+        with path.open("rb") as opened:
+            if path.suffix != ".db" or opened.read(len(_SQLITE)) != _SQLITE:
+                opened.seek(0)
+                return _add(archive, name, opened)
+    except FileNotFoundError:
+        return None
+    with tempfile.TemporaryDirectory(dir=Path(str(archive.name)).parent) as folder:
         copy = Path(folder) / path.name
-        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+        found = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)
+        with closing(found) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
-        archive.add(copy, name)
+        with copy.open("rb") as opened:
+            return _add(archive, name, opened)
+
+
+def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> int:
+    """Add an open file under a name, and return its size: that another is put in its place does no harm."""
+    entry = archive.gettarinfo(arcname=name, fileobj=content)
+    try:
+        archive.addfile(entry, content)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ConfigError(f"{name} became shorter while it was copied; make the backup once more.") from error
+    return entry.size
+
+
+def _check(file: Path, sizes: dict[str, int]) -> None:
+    """Go through an archive as `restore` does; what it would not take is a `TarError`."""
+    with tarfile.open(file) as archive:
+        found = {tarfile.data_filter(entry, str(file.parent)).name: entry.size for entry in archive}
+    if found != sizes:
+        raise tarfile.TarError("it does not hold what was written")

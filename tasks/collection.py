@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from prefect import task
 
-from bife_core.benchmarks.base import Benchmark, Instance, Split, marks
-from bife_core.benchmarks.folder import FolderBenchmark
-from bife_core.benchmarks.generated import open_benchmark
+from bife_core.benchmarks.base import Instance, Split
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.evaluation.config import EvaluationConfig
@@ -24,12 +20,13 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.search.config import SEARCHES
 from bife_core.solves import run_solves
 from bife_core.study import content_of
-from bife_core.values import Value, digest_of
+from bife_core.values import Value, digest_of, flat
 from tasks.home import project_home
+from tasks.instances import benchmark
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import alone_at, home_store, observer
-from tasks.tracking import Record, store, track_record
-from tasks.tracking.store import flat
+from tasks.tracking import store
+from tasks.tracking.subscriber import Record, track_record
 from tasks.workers import worker_pool
 
 GENERAL: Final = "general,budget=0.6,once"
@@ -57,40 +54,6 @@ class InstanceSet(Value):
     def content(self) -> str:
         """Hash of the instances in their order, wherever they lie."""
         return content_of(self.instances)
-
-
-@lru_cache(maxsize=8)
-def _opened(config: InstancesConfig) -> Benchmark:
-    return open_benchmark(config, project_home().instances, observer().progress)
-
-
-class _Entering(NamedTuple):
-    """A benchmark whose instances are entered in the store with their groups, as serving their split, before use."""
-
-    opened: Benchmark
-    name: str
-    notes: tuple[str, ...]
-
-    def instances(self, split: Split, count: int) -> list[Instance]:
-        """Return instances of a split; those of ``test`` are entered when it is known by which comparison."""
-        found = self.opened.instances(split, count)
-        if split != "test":
-            groups = {one.group for one in found}
-            every = self.opened.usable if isinstance(self.opened, FolderBenchmark) else found
-            home_store().serve(marks(one for one in every if one.group in groups), split)
-        return found
-
-
-def benchmark(config: InstancesConfig) -> _Entering:
-    """Return the benchmark a configuration names; a folder is screened once per process.
-
-    What instances of a folder served in this store stays their split.
-    """
-    opened = _opened(config)
-    if isinstance(opened, FolderBenchmark):
-        ledger = home_store().served({one.digest for one in opened.usable})
-        opened = replace(opened, kept={mark: one.split for mark, one in ledger.items()})
-    return _Entering(opened, opened.name, opened.notes)
 
 
 @task(name="instances", task_run_name="instances {split}")

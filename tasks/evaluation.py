@@ -20,18 +20,20 @@ from bife_core.evaluation.measuring import enter_comparisons, key_of
 from bife_core.evaluation.summary import EvaluationSummary, evaluate as _evaluate
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
-from bife_core.report import Report, Story, report_markdown
+from bife_core.report import Story
 from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
 from bife_core.store.store import Served
-from bife_core.values import digest_of
+from bife_core.values import digest_of, flat
 from bife_core.wording import counted
 from tasks import evaluation_files
-from tasks.collection import InstanceSet, benchmark, prepare_instances
-from tasks.home import project_home
+from tasks.collection import InstanceSet, prepare_instances
+from tasks.home import RECORD, project_home
+from tasks.instances import benchmark
 from tasks.states import TRIED_AGAIN
 from tasks.stores import alone_at, home_store, observer
-from tasks.tracking import Record, store, track_record
-from tasks.tracking.store import flat
+from tasks.tracking import store
+from tasks.tracking.store import first_line
+from tasks.tracking.subscriber import Record, track_record
 from tasks.workers import worker_pool
 
 _MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs", "baseline_proofs"}
@@ -187,7 +189,7 @@ def evaluate(
             beat=beat,
         )
     folder = evaluation_folder(methods, instances, summary)
-    if (folder / evaluation_files.RECORD).is_file():
+    if (folder / RECORD).is_file():
         return evaluation_files.read_summary(folder)
     return summary
 
@@ -204,14 +206,25 @@ def track_evaluation(
     """Write an evaluation with its report to disk, once, and to MLflow, and return the id of its run.
 
     The `story` is what the report holds beside the solves: the command, and the search that led to the rule. `choice`
-    says how the rule was chosen on validation instances.
+    says how the rule was chosen on validation instances. A report that fails takes nothing else away: a note says so,
+    and the next run of the same command tries again.
     """
     lead, compared, label = methods[0], summary.lead, config.instances.label
     folder = evaluation_folder(methods, instances, summary)
-    if not (folder / evaluation_files.RECORD).is_file():
+    if not (folder / RECORD).is_file():
         if choice is not None:
             write_whole(folder / "validation.json", choice.model_dump_json(indent=1))
         evaluation_files.write_evaluation(folder, summary, lead, story)
+    if not (folder / evaluation_files.PAGE).is_file():
+        try:
+            evaluation_files.write_report(folder, evaluation_files.load_report([str(folder)])[0])
+        except Exception as error:  # noqa: BLE001 - whatever a name does to a page, the result is to be registered
+            reason = f"{type(error).__name__}: {first_line(error)}"
+            observer().note(
+                f"The report could not be written ({reason}); `bife report {folder}` tries again."
+            )
+    written = folder / evaluation_files.TABLES[0]
+    about = written.read_text(encoding="utf-8") if written.is_file() else summary.conclusion
     tables = {
         "solves_table.json": summary.rows,
         "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
@@ -237,8 +250,7 @@ def track_evaluation(
             "rule_sha": lead.identity,
             "metric": compared.metric,
             "conclusion": compared.finding,
-            "mlflow.note.content": f"{summary.conclusion}\n\n{report_markdown(Report(evaluations=(summary,)))}\n"
-            f"The whole report: {evaluation_files.PAGE}",
+            "mlflow.note.content": f"{about}\nThe whole report: {evaluation_files.PAGE}",
         },
         tables=tables if choice is None else tables | {"validation_table.json": choice.solves},
         files=tuple(sorted(path.name for path in folder.iterdir())),

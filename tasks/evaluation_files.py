@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,7 @@ from bife_core.errors import BifeError
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
-from bife_core.methods.loading import BUDGET, RUN_REFERENCE
+from bife_core.methods.loading import BUDGET, RUN_REFERENCE, without_budget
 from bife_core.report import (
     Report,
     ReportFigure,
@@ -26,27 +25,17 @@ from bife_core.report import (
 from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
-from tasks.home import project_home
-from tasks.registry.reading import registered
+from bife_core.wording import as_markdown
+from tasks.home import RECORD, RUN_ID, evaluation_at, project_home
 from tasks.stores import home_store
-from tasks.tracking.store import run_data
 
-RECORD: Final = "evaluation.json"
-"""The file that is written last: where it lies, all lie."""
 STORY: Final = "story.json"
 PAGE: Final = "report.html"
 TABLES: Final = ("tables.md", "tables.tex")
 
-_RUN: Final = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
-
 
 def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, story: Story) -> None:
-    """Write the record of an evaluation that `lead` leads, its page, tables and figure of costs."""
-    report = Report(evaluations=(summary,), stories=(story,))
-    figures = report_figures(report)
-    write_report(folder, report, figures)
-    # MLflow shows pictures, but no page: the most telling one stands beside it.
-    plots.save(figures[0].figure, folder, "costs", formats=("png",))
+    """Write the record of an evaluation that `lead` leads, and what its report is made from."""
     write_whole(folder / lead.file_name, lead.text)
     for label, file in summary.settings_files.items():
         write_whole(folder / file, summary.methods[label].text)
@@ -54,43 +43,47 @@ def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, sto
     write_whole(folder / RECORD, summary.model_dump_json())
 
 
-def write_report(folder: Path, report: Report, figures: tuple[ReportFigure, ...]) -> None:
-    """Write page and tables of one evaluation, or of several together."""
-    write_whole(folder / PAGE, render_page(report, figures))
-    write_whole(folder / TABLES[0], f"{report.conclusion}\n\n{report_markdown(report)}")
+def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
+    """Write tables, the figure of costs and last the page of one evaluation, or of several; return all figures."""
+    figures = report_figures(report)
+    write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{report_markdown(report)}")
     write_whole(folder / TABLES[1], report_latex(report))
+    # MLflow shows pictures, but no page: the most telling one stands beside it.
+    plots.save(figures[0].figure, folder, "costs", formats=("png",))
+    write_whole(folder / PAGE, render_page(report, figures))
+    return figures
 
 
 def read_summary(folder: Path) -> EvaluationSummary:
     """Return the record of an evaluation, or raise `BifeError` if there is none that can be read."""
     try:
         return EvaluationSummary.model_validate_json((folder / RECORD).read_bytes())
-    except FileNotFoundError as error:
-        raise BifeError(f"{error.filename} is missing; give the id of an evaluation's run.") from error
     except ValueError as error:
         raise BifeError(
             f"A record of an evaluation cannot be read, expected one of `bife evaluate`: {error}"
         ) from error
 
 
-def search_behind(reference: str) -> SearchRecord | None:
+def search_behind(reference: str, method: Method) -> SearchRecord | None:
     """Return the search a rule came from: by its file's folder, its MLflow run, or its registered version.
 
-    A `TrackingError` says that MLflow cannot be asked about a reference it holds.
+    Which of its samples the rule is, its hash says; where none is that rule, the search is not behind it. A
+    `TrackingError` says that MLflow cannot be asked about a reference it holds.
     """
-    path, key = Path(reference.partition(BUDGET)[0]), ""
+    from tasks.registry.reading import registered
+    from tasks.tracking.store import run_data
+
+    path, key = Path(reference.partition(BUDGET)[0]).resolve(), ""
     if run := RUN_REFERENCE.fullmatch(reference):
         key = run_data(run["run"]).tags.get("evolution_key", "")
     elif reference.startswith("models:/"):
         key = registered(reference).tags.get("evolution_key", "")
-    elif path.suffix not in (".py", ".json"):
-        return None
-    folder = project_home().runs / key if key else path.parent
+    folder = project_home().runs / key if key else search_files.folder_of(path)
     samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
-    if samples is None or cost is None:
+    shas = {method.identity, without_budget(method).identity}
+    best = next((sample.id for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
+    if samples is None or cost is None or best is None:
         return None
-    valid = [sample.id for sample in ranked(samples) if sample.failure is None]
-    best = path.stem if path.stem in valid else next(iter(valid), "")
     opened, _ = next(read_journal(home_store(), folder.name), (None, 0))
     origin = opened.origin if isinstance(opened, Opened) else ""
     return SearchRecord(name=cost.search, best=best, samples=samples, cost=cost, origin=origin)
@@ -100,22 +93,17 @@ def load_report(references: Sequence[str]) -> tuple[Report, Path]:
     """Return the report on evaluations, and the folder of the last; without references on the newest one.
 
     References are ids of MLflow runs, folders, or ``evaluation.json`` files; a `BifeError` says that one is no
-    evaluation that can be read.
+    evaluation that can be read. Without references there has to be an evaluation.
     """
-    folders = [_folder(reference) for reference in references]
-    if not references:
-        records = project_home().runs.glob(f"evaluation-*/{RECORD}")
-        folders = [path.parent for path in sorted(records, key=lambda path: path.stat().st_mtime_ns)[-1:]]
-    if not folders:
-        raise BifeError("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
+    folders = [*map(_folder, references)] or project_home().evaluations()[-1:]
     evaluations = tuple(map(read_summary, folders))
     stories = tuple(Story.model_validate_json((folder / STORY).read_bytes()) for folder in folders)
     return Report(evaluations=evaluations, stories=stories), folders[-1]
 
 
 def _folder(reference: str) -> Path:
-    match = _RUN.fullmatch(reference)
-    if match is None:
-        path = Path(reference)
-        return path.parent if path.is_file() else path
-    return project_home().runs / f"evaluation-{run_data(match[1]).tags.get('bife.key', '')}"
+    if (run := RUN_ID.fullmatch(reference)) is None:
+        return evaluation_at(Path(reference))
+    from tasks.tracking.store import run_data  # MLflow, which a page that is drawn again does not need
+
+    return evaluation_at(project_home().runs / f"evaluation-{run_data(run[1]).tags.get('bife.key', '')}")

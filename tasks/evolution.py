@@ -23,10 +23,10 @@ from bife_core.methods.base import Method
 from bife_core.search import Sample
 from bife_core.search.population import ranked
 from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity
+from bife_core.values import flat
 from tasks.collection import InstanceSet, solving
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import home_store, observer
-from tasks.tracking.store import flat
 
 KEY_BLOCK: Final = "bife-llm-api-key"
 

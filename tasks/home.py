@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Mapping
@@ -17,6 +18,12 @@ from bife_core.places import home, mlflow_uri, sqlite_file, sqlite_url
 
 LEAST_FREE_MB = 100.0
 """Megabytes on disk below which no run begins: the databases of Prefect and MLflow take some tens when they are new."""
+
+RECORD = "evaluation.json"
+"""The file that says that an evaluation was made; of what lies beside it only page, tables and figure come later."""
+
+RUN_ID = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
+"""A run of MLflow, as a person gives it."""
 
 SETTINGS_FILE = "mlflow.env"
 """Name of a settings file: lines of NAME=value."""
@@ -69,6 +76,11 @@ class Home:
         sizes = {path.name: megabytes(path) for path in parts}
         return dict(sorted(sizes.items(), key=lambda entry: -entry[1]))
 
+    def evaluations(self) -> list[Path]:
+        """Return the folders of evaluations, the newest last."""
+        records = self.runs.glob(f"evaluation-*/{RECORD}")
+        return [path.parent for path in sorted(records, key=lambda path: path.stat().st_mtime_ns)]
+
     def require_room(self) -> None:
         """Raise `ConfigError` if the home cannot be written to or its disk is all but full."""
         _ = self.runs
@@ -102,6 +114,21 @@ def megabytes(path: Path) -> float:
 def project_home() -> Home:
     """Return the home in use: ``BIFE_HOME``, or the platform's directory for user data."""
     return Home(home())
+
+
+def evaluation_at(path: Path) -> Path:
+    """Return the folder of an evaluation, or of its record; a `ConfigError` says if no record lies there."""
+    folder = path.parent if path.is_file() else path
+    if not (folder / RECORD).is_file():
+        raise ConfigError(f"{folder / RECORD} is missing; give the id of an evaluation's run.")
+    return folder
+
+
+def registry_is_empty() -> bool:
+    """Whether no rule was registered, since the database does not exist; MLflow takes seconds to say so."""
+    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
+    database = sqlite_file(address)
+    return database is not None and not database.exists()
 
 
 def prepare_environment() -> Home:

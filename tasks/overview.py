@@ -9,15 +9,14 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from bife_core.errors import BifeError
 from bife_core.store import StoredEvent
 from bife_core.values import Value
 from bife_core.wording import counted
-from tasks.home import project_home
+from tasks.home import project_home, registry_is_empty
 from tasks.registry.evidence import RegisteredRule
-from tasks.registry.reading import CHAMPION, list_rules
 from tasks.stores import home_store
-from tasks.tracking import lacking, mlflow_run
-from tasks.tracking.store import EVOLUTION, TrackingError, page, run_url
+from tasks.tracking.cursors import lacking, mlflow_run
 
 DAYS: Final = 14
 """Days, with today, whose calls to a model API are shown."""
@@ -80,10 +79,13 @@ class Overview(Value):
 def gather(waiting: Callable[[], Iterable[Waiting]] | None = None) -> Overview:
     """Return what there is to see in the home now; `waiting` asks a Prefect server what waits for a person."""
     home, now, trouble, rules = project_home(), datetime.now(UTC), "", list[RegisteredRule]()
-    try:
-        rules = [rule for rule in list_rules() if CHAMPION in rule.aliases]
-    except TrackingError as error:
-        trouble = str(error)
+    if not registry_is_empty():  # else MLflow need not be loaded
+        from tasks.registry.reading import CHAMPION, list_rules
+
+        try:
+            rules = [rule for rule in list_rules() if CHAMPION in rule.aliases]
+        except BifeError as error:
+            trouble = str(error)
     searches = _last_searches()
     families = [_family(rule, searches) for rule in rules]
     without = searches.keys() - {family.label for family in families}
@@ -102,6 +104,8 @@ def gather(waiting: Callable[[], Iterable[Waiting]] | None = None) -> Overview:
 
 
 def _family(rule: RegisteredRule, searches: dict[str, LastSearch]) -> Family:
+    from tasks.tracking.store import page
+
     label, at = rule.tags.get("benchmark", rule.name), rule.tags.get("approved_at", "")
     return Family(
         label=label,
@@ -124,8 +128,11 @@ def _last_searches() -> dict[str, LastSearch]:
 def _search(opened: StoredEvent, events: list[StoredEvent]) -> LastSearch:
     latest = {event.kind: event.body for event in events}
     url = ""
-    with suppress(TrackingError):
-        url = run_url(mlflow_run(opened.study), EVOLUTION)
+    if run := mlflow_run(opened.study):
+        from tasks.tracking.store import EVOLUTION, run_url
+
+        with suppress(BifeError):
+            url = run_url(run, EVOLUTION)
     return LastSearch(
         began=datetime.fromtimestamp(opened.at_unix_s, UTC),
         outcome=_outcome(events[-1].kind if events else "", latest),

@@ -1,5 +1,7 @@
 """What a home can do without: files and MLflow's runs of old studies and old expert samples, never evidence.
 
+What cannot be shown to be unused stays.
+
 The store stays whole: answers of models, solves, and what instances served. From it a study that was removed comes
 back when its command is given again, and nothing is solved or billed again.
 """
@@ -9,21 +11,18 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from mlflow.entities import LifecycleStage, Run
 
-from bife_core.benchmarks.config import InstancesConfig
 from bife_core.store import StudyRow
-from bife_core.study.journal import left_open, read_journal
-from tasks.collection import samples_name
+from bife_core.study.journal import JournalError, Opened, left_open, read_journal
 from tasks.home import megabytes, project_home
 from tasks.registry.reading import list_rules
 from tasks.stores import home_store
-from tasks.tracking import lacking, mlflow_run, provenance, read_record, store
+from tasks.tracking import provenance, store
+from tasks.tracking.cursors import lacking, mlflow_run
 from tasks.tracking.store import TrackingError
-
-_INSTANCES: Final = "instances."
+from tasks.tracking.subscriber import read_record
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class Retention:
 
     def __init__(self, before_unix_s: float) -> None:
         tags = [rule.tags for rule in list_rules()]
-        self._named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
+        named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
+        self._named = named - {""}
         self._runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")} - {
             ""
         }
@@ -63,10 +63,11 @@ class Retention:
         self._lacking = {row.key for row, _ in lacking()}
         rows = home_store().studies()
         old = [row for row in rows if self._old(row)]
-        kept = {_samples_of(row) for row in rows if row.kind == "evolution" and row not in old}
+        used = {_samples_of(row) for row in rows if row.kind == "evolution" and row not in old}
         self.studies = [one for row in old if (one := _removable(row)).folders or one.runs]
-        folders = [path for path in project_home().decisions.iterdir() if path.name not in kept]
-        self.samples = [Removable((path,)) for path in folders if self._unchanged(path)]
+        folders = [] if None in used else [*project_home().decisions.iterdir()]
+        kept = {f"decisions-{digest}.npz" for digest in used | self._named}
+        self.samples = [Removable((path,)) for path in folders if self._unchanged(path, kept)]
 
     @property
     def flow_runs(self) -> set[str]:
@@ -86,16 +87,25 @@ class Retention:
         names = {row.key, str(record.params.get("decisions_digest")) if record is not None else ""} - {""}
         return mlflow_run(row.key) not in self._runs and not names & self._named
 
-    def _unchanged(self, folder: Path) -> bool:
-        return all(path.stat().st_mtime < self._before_unix_s for path in folder.rglob("*"))
+    def _unchanged(self, folder: Path, kept: set[str]) -> bool:
+        """Whether a folder of ours, not one that is linked to, is old and holds none of the files that are kept."""
+        if folder.is_symlink() or not folder.is_dir():
+            return False
+        below = [*folder.rglob("*")]
+        return not kept & {path.name for path in below} and all(
+            path.lstat().st_mtime < self._before_unix_s for path in below
+        )
 
 
-def _samples_of(row: StudyRow) -> str:
-    """Return the name of the folder whose expert samples a search used."""
-    opened, _ = next(read_journal(home_store(), row.key), (None, 0))
-    params = opened.params if opened is not None and opened.kind == "opened" else {}
-    own = {k.removeprefix(_INSTANCES): v for k, v in params.items() if k.startswith(_INSTANCES)}
-    return samples_name(InstancesConfig.model_validate(own)) if own else ""
+def _samples_of(row: StudyRow) -> str | None:
+    """Return the digest of the expert samples that a search uses, "" if it uses none, None if it does not say."""
+    try:
+        opened, _ = next(read_journal(home_store(), row.key), (None, 0))
+    except JournalError:  # of another version
+        return None
+    if not isinstance(opened, Opened) or not opened.params:
+        return None
+    return str(opened.params.get("decisions", ""))
 
 
 def _removable(row: StudyRow) -> Removable:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 
 from bife_core.store import Store
-from bife_core.study import Watcher
+from bife_core.watcher import Watcher
 from tasks.home import project_home
 
 

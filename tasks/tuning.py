@@ -9,13 +9,13 @@ from prefect import task
 from bife_core.config import PipelineConfig
 from bife_core.files import write_whole
 from bife_core.tuning import Tuning, tune_rpb
-from bife_core.values import digest_of
+from bife_core.values import digest_of, flat
 from tasks.collection import InstanceSet, solving
 from tasks.home import project_home
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import alone_at, observer
-from tasks.tracking import Record, store, track_record
-from tasks.tracking.store import flat
+from tasks.tracking import store
+from tasks.tracking.subscriber import Record, track_record
 
 
 @task(name="tune RPB", task_run_name="tune RPB for {budget_s:.0f} CPU seconds", **TRIED_AGAIN)

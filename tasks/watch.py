@@ -23,8 +23,9 @@ from bife_core.stats import CONFIDENCE
 from bife_core.store.store import Served
 from bife_core.values import digest_of
 from bife_core.wording import counted
-from tasks.collection import InstanceSet, benchmark
+from tasks.collection import InstanceSet
 from tasks.evaluation import own_test_instances
+from tasks.instances import benchmark
 from tasks.stores import home_store
 
 _CHAMPION: Final = "champion"

@@ -135,7 +135,7 @@ def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
 @pytest.fixture(autouse=True)
 def mlflow_answers() -> None:
     """Forget that MLflow was away: for some seconds this process would not try to reach it in the next test either."""
-    known = sys.modules.get("tasks.tracking")
+    known = sys.modules.get("tasks.tracking.subscriber")
     if known is not None:
         vars(known.outage).clear()
 

@@ -119,7 +119,7 @@ def open_folder(
             name = path.relative_to(folder).as_posix()
             usable.setdefault(found["digest"], Instance(name, path, found["digest"], group_of(name)))
         else:
-            left_out.append(found["failure"])
+            left_out.append(found["failure"].encode(errors="backslashreplace").decode())
     if not usable:
         raise InstanceError(f"No instance file in {folder} can be used: {' '.join(_named(left_out))}")
 

@@ -48,6 +48,8 @@ def finding(ci_low: float | None, ci_high: float | None, p_value: float, confide
     return "worse" if ci_low > 1 else "undecided"
 
 
+WORTHWHILE: Final = 0.97
+"""A measured ratio above this one is no reason to collect more instances."""
 SLOW: Final = 1.25
 """On an instance with a larger ratio of costs a method counts as slower."""
 MOST_SLOW: Final = 1 / 3
@@ -63,8 +65,9 @@ class Ratio(Value):
     ended with a proof.
 
     `bound` is an upper confidence bound of the ratio that holds whenever an
-    evaluation stops and whatever the distribution of ratios up to `bife_core.stats.CAP`; `further` is how many more
-    groups it takes at least until it is below 1, None if no number is likely to do. In `slower` groups the ratio
+    evaluation stops and whatever the distribution of ratios up to `bife_core.stats.CAP`. It takes `further` more groups
+    at least until it is below 1, at the lower end of the interval, and `likely` more at the measured ratio; None if no
+    number is likely to do. In `slower` groups the ratio
     exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst` is the largest ratio, that of
     `worst_instance`.
     """
@@ -83,6 +86,7 @@ class Ratio(Value):
     groups: int = 0
     bound: float | None = None
     further: int | None = None
+    likely: int | None = None
     slower: int = 0
     slower_share: float = 1.0
     worst: float = 1.0
@@ -107,13 +111,11 @@ class Ratio(Value):
     def doubt(self) -> str:
         """Why the method may still be no better on other instances, as half a sentence; empty if that is excluded."""
         if self.bound is None or self.bound >= 1:
-            more = (
-                f"{self.further} more {self.unit}s at least" if self.further else f"no number of {self.unit}s"
-            )
             upper = "unknown" if self.bound is None else f"{self.bound:.3f}"
+            more = f", which {self.likely} more {self.unit}s of the measured ratio, {self.ratio:.3f}, would exclude"
             return (
-                f"its ratio may be up to {upper} if {self.unit}s not seen are up to {CAP:g} times slower, and "
-                f"{more} would exclude that"
+                f"its ratio may be up to {upper} if {self.unit}s not seen are up to {CAP:g} times slower"
+                f"{more if self.likely and self.ratio <= WORTHWHILE else ''}"
             )
         if self.slower_share > MOST_SLOW:
             return (
@@ -281,11 +283,12 @@ def _tail(
 ) -> dict[str, Any]:
     """Return the fields of a `Ratio` on instances not seen; ratios are by group, in the order of the solves."""
     bound = UpperBound.of(logs, confidence)
-    further = bound.further(math.log(low) if low else float(logs.mean()))
+    ratios = {"further": math.log(low) if low else float(logs.mean()), "likely": float(logs.mean())}
+    needed = {name: bound.further(log) for name, log in ratios.items()}
     slower, worst = int((logs > math.log(SLOW)).sum()), str(logs.idxmax())
     return {
         "bound": math.exp(bound.value),
-        "further": int(further) if math.isfinite(further) else None,
+        **{name: int(count) if math.isfinite(count) else None for name, count in needed.items()},
         "slower": slower,
         "slower_share": share_bound(slower, len(logs)),
         "worst": math.exp(logs.max()),

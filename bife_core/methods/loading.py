@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pyscipopt import Model
@@ -27,12 +27,15 @@ from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
 from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
+from bife_core.migrations import made_by_newer
 from bife_core.places import home, mlflow_uri, sqlite_file
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
-from bife_core.scip.python_branching import Scoring
 from bife_core.scip.solver import Parameter, of_settings
 from bife_core.values import describe
+
+if TYPE_CHECKING:
+    from bife_core.scip.python_branching import Scoring
 
 AnyReference: TypeAlias = Annotated[
     str | Path | Method | CompiledRule | Callable[..., Any], "see load_method, which says what is none"
@@ -150,6 +153,11 @@ def with_budget(method: Method, budget: Budget | float | str) -> Method:
             ) from error
     name = method.name.partition(BUDGET)[0]
     return method.model_copy(update={"name": f"{name}{BUDGET}{budget}", "budget": budget})
+
+
+def without_budget(method: Method) -> Method:
+    """Return a rule or scorer as it was before it got a budget, and any other method as it is."""
+    return method.model_copy(update={"budget": None}) if isinstance(method, BaseScorer) else method
 
 
 def load_rule(reference: AnyReference) -> CompiledRule:
@@ -307,8 +315,10 @@ def stored_text(reference: str) -> str:
         missing = f"MLflow at {address} holds no {reference}; `bife rules list` shows the registered rules."
         if (database := sqlite_file(address)) is not None and not database.exists():
             raise RuleError(missing)  # MLflow would make the database
-        client = mlflow.MlflowClient()
+        if database is not None and (newer := made_by_newer(database, "mlflow")):
+            raise RuleError(newer)
         try:
+            client = mlflow.MlflowClient()
             if model is None:
                 held = {entry.path for entry in client.list_artifacts(run["run"])}
                 wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
@@ -383,7 +393,7 @@ def _mlflow_settings() -> Iterator[None]:
     """Give MLflow the settings of BiFE's home inside, where the environment has none."""
     from dotenv import dotenv_values  # MLflow brings it
 
-    settings = {"MLFLOW_TRACKING_URI": mlflow_uri()}
+    settings = {"MLFLOW_TRACKING_URI": mlflow_uri(), "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
     for folder in (home(), Path.cwd()):
         settings |= {key: value for key, value in dotenv_values(folder / "mlflow.env").items() if value}
     added = {key: value for key, value in settings.items() if not os.environ.get(key)}

@@ -16,7 +16,6 @@ from bife_core.plugins import code_revision
 from bife_core.rules.compiling import recompiled, rule_sha
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.branching import BranchingStats, Budget, Guard, attach_scorer
-from bife_core.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
 from bife_core.scip.node import Node
 from bife_core.values import digest_of
 
@@ -112,6 +111,8 @@ class NodeMethod(BaseScorer):
     @property
     def observes(self) -> int:
         """`graph` as the extractor takes it."""
+        from bife_core.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
+
         return {"never": CANDIDATES, "first": FIRST, "always": ALWAYS}[self.graph]
 
     @property

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from bife_core.plots.style import BLUE, GREEN, GREY, ORANGE, new_figure, readable_log, tidy
+from bife_core.plots.style import BLUE, GREEN, GREY, ORANGE, label as shown, new_figure, readable_log, tidy
 from bife_core.stats import geometric_mean
 
 _NAMED_INSTANCES: Final = 60
@@ -29,9 +29,9 @@ def ratios(intervals: Sequence[tuple[str, float, float | None, float | None]], l
     axes.axvline(1.0, color=GREY, linestyle="--", linewidth=1.0)
     axes.margins(x=0.15, y=0.25)
     readable_log(axes)
-    axes.set_yticks(range(len(intervals)), [name for name, *_ in intervals])
+    axes.set_yticks(range(len(intervals)), [shown(name) for name, *_ in intervals])
     axes.invert_yaxis()
-    axes.set_xlabel(label)
+    axes.set_xlabel(label, parse_math=False)
     tidy(axes, grid="x")
     return figure
 
@@ -40,6 +40,7 @@ def instance_costs(
     costs: Sequence[tuple[str, float, float]], *, rule_label: str, baseline_label: str, unit: str
 ) -> Figure:
     """Draw what each instance cost with the rule and the baseline, both positive, the greatest saving on top."""
+    rule_label, baseline_label = shown(rule_label), shown(baseline_label)
     ordered = sorted(costs, key=lambda cost: (cost[2] / cost[1], cost[0]))
     names = [name for name, *_ in ordered]
     ours, theirs = np.array([cost for _, *cost in ordered]).T
@@ -52,7 +53,7 @@ def instance_costs(
     axes.scatter(ours, rows, s=size, color=BLUE, marker="o", label=rule_label, zorder=3)
     readable_log(axes)
     axes.set_xlabel(unit)
-    axes.set_yticks(rows if few else [], names if few else [], fontsize=8)
+    axes.set_yticks(rows if few else [], [*map(shown, names)] if few else [], fontsize=8)
     if not few:
         axes.set_ylabel(f"{len(names)} instances")
     axes.set_title(f"{rule_label} / {baseline_label} = {geometric_mean(ours / theirs):.2f} (geometric mean)")

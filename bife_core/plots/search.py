@@ -20,6 +20,7 @@ from bife_core.plots.style import (
     SERIES,
     WARM,
     YELLOW,
+    label as shown,
     new_figure,
     tidy,
 )
@@ -163,7 +164,7 @@ def _step(known: dict[str, Sample], name: str, steps: dict[str, int]) -> int:
 
 
 def _box(axes: Axes, sample: Sample, place: tuple[float, float], *, chosen: bool) -> None:
-    lines = [f"{sample.id} · {sample.operator}"]
+    lines = [shown(f"{sample.id} · {sample.operator}")]
     if sample.f_lf is not None:
         lines.append(f"F_LF {sample.f_lf:.3f}")
     if sample.f_hf is not None:
@@ -192,7 +193,7 @@ def anytime_curves(costs: Sequence[SearchCost]) -> Figure:
             color=SERIES[place % len(SERIES)],
             marker=MARKERS[place % len(MARKERS)],
             markersize=4,
-            label=cost.search,
+            label=shown(cost.search),
         )
     axes.set_xlabel("CPU seconds in the solver")
     axes.set_ylabel("best F_HF (minus mean cost)")

@@ -5,10 +5,12 @@ Colours are those of Okabe and Ito, distinguished with any colour vision; each s
 
 from __future__ import annotations
 
+import html
 import io
 import re
+import warnings
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -30,6 +32,9 @@ SERIES: Final = (BLUE, ORANGE, GREEN, YELLOW, "#CC79A7", "#56B4E9", GREY)
 
 MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X")
 
+_LONGEST: Final = 64
+"""Characters of a name in a figure: what lies beside its axes shall not take its width."""
+
 _VARIABLES: Final = {
     "#000000": "--ink",
     GRID: "--grid",
@@ -49,6 +54,14 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def label(name: str) -> str:
+    """Return a name as a figure shows it: on one line, not too long, neither a formula nor left out of a legend."""
+    name = " ".join(name.split())
+    if len(name) > _LONGEST:
+        name = f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
+    return (" " + name if name.startswith("_") else name).replace("$", r"\$")
 
 
 def tidy(axes: Axes, *, grid: str = "both") -> None:
@@ -77,8 +90,15 @@ def save(
     stamps = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with rc_context({"svg.hashsalt": stem}):
         for path, kind in zip(files, formats, strict=True):
-            figure.savefig(path, metadata=stamps.get(kind))
+            _save(figure, path, metadata=stamps.get(kind))
     return files
+
+
+def _save(figure: Figure, target: Path | io.StringIO, **options: Any) -> None:
+    """Write a figure; that its font lacks a sign of a name is nothing that a reader could change."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(target, **options)
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
@@ -89,7 +109,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     """
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        _save(figure, buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -97,11 +117,9 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     for colour, variable in _VARIABLES.items():
         svg = re.sub(colour, f"var({variable}, {colour})", svg, flags=re.IGNORECASE)
     # The page gives the width; the view box keeps the proportions.
-    label = description.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return re.sub(
-        r'<svg [^>]*?(viewBox="[^"]+")[^>]*>',
-        rf'<svg xmlns="http://www.w3.org/2000/svg" '
-        rf'xmlns:xlink="http://www.w3.org/1999/xlink" \1 role="img" aria-label="{label}">',
-        svg,
-        count=1,
+    head, _, body = svg.partition(">")
+    box = re.findall(r'viewBox="[^"]+"', head)[0]
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'{box} role="img" aria-label="{html.escape(description)}">{body}'
     )

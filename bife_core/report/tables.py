@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 from bife_core.evaluation.comparing import Comparison, Finding, known_as, p_text
 from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.report.data import Report
-from bife_core.wording import counted
+from bife_core.wording import as_markdown, counted
 
 CAPTION: Final = (
     "Geometric mean (geometric standard deviation) over all solves. Ratio: geometric mean over groups of instances of "
@@ -108,7 +107,7 @@ def report_markdown(report: Report) -> str:
     heads, rows = report_table(report)
     ratio = heads.index("Ratio")
     lines = [f"| {' | '.join(heads)} |", f"|---|---|{'---:|' * (len(heads) - 2)}"]
-    lines += [f"| {' | '.join(_marked(row, ratio, '**{}**'))} |" for row in rows]
+    lines += [f"| {' | '.join(_marked(row, ratio, '**{}**', as_markdown))} |" for row in rows]
     return "\n".join([*lines, "", CAPTION, ""])
 
 
@@ -136,13 +135,19 @@ def report_latex(report: Report) -> str:
     )
 
 
-def _marked(row: Row, ratio: int, bold: str, escape: Callable[[str], str] = str) -> list[str]:
+def _marked(row: Row, ratio: int, bold: str, escape: Callable[[str], str]) -> list[str]:
     cells = [escape(cell) for cell in row.cells]
     if row.finding in ("better", "worse"):
         cells[ratio] = bold.format(cells[ratio])
     return cells
 
 
+_IN_TEX: Final = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
+)
+
+
 def _tex(text: str) -> str:
-    escaped = re.sub(r"([&%$#_{}])", r"\\\1", text.replace("\\", r"\textbackslash "))
-    return escaped.replace("<", r"\textless{}").replace("–", "--")
+    return " ".join(text.split()).translate(_IN_TEX)

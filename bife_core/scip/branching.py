@@ -5,19 +5,20 @@ from __future__ import annotations
 import ctypes
 import weakref
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyscipopt
 from pydantic import Field
 
 from bife_core.errors import SolverError
-from bife_core.scip.compiled import callback, layout
-from bife_core.scip.compiled.needs import mask_of
+from bife_core.scip.compiled import layout
 from bife_core.scip.libscip import check, library, scip_address
-from bife_core.scip.python_branching import Branching, CopyNotice, PythonBranchrule
 from bife_core.scip.solver import HIGHEST_PRIORITY, put_in_charge
 from bife_core.values import Value
+
+if TYPE_CHECKING:
+    from bife_core.scip.python_branching import Branching
 
 PLUGIN_NAME: Final = "bife"
 
@@ -147,6 +148,11 @@ def attach_scorer(
     model: pyscipopt.Model, rule: Branching, guard: bool | Guard | None = None, budget: Budget | None = None
 ) -> BranchingStats:
     """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
+    # Compilers are loaded by who branches, not by who only names a rule.
+    from bife_core.scip.compiled import callback
+    from bife_core.scip.compiled.needs import mask_of
+    from bife_core.scip.python_branching import CopyNotice, PythonBranchrule
+
     address, features = rule.address, mask_of(rule.features)
     check_free(model)
     handle = library()

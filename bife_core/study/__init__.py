@@ -1,10 +1,6 @@
 """Studies: searches that run from where their events end, in a notebook as in a Prefect flow."""
 
-from bife_core.study.engine import (
-    Evolution as Evolution,
-    EvolutionState as EvolutionState,
-    Watcher as Watcher,
-)
+from bife_core.study.engine import Evolution as Evolution
 from bife_core.study.identity import (
     content_of as content_of,
     evolution_facts as evolution_facts,
@@ -13,3 +9,4 @@ from bife_core.study.identity import (
 )
 from bife_core.study.journal import Journal as Journal, JournalError as JournalError, Opened as Opened
 from bife_core.study.study import Study as Study, create_study as create_study
+from bife_core.watcher import EvolutionState as EvolutionState, Watcher as Watcher

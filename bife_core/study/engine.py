@@ -11,10 +11,10 @@ from typing import Any, Final
 from bife_core.errors import BifeError
 from bife_core.generators import Spending
 from bife_core.generators.account import used_shares
+from bife_core.methods.loading import method_of
 from bife_core.scip.solving import SolveResult, contradictions
 from bife_core.search import (
     BaseSearch,
-    CostPoint,
     GenerationSummary,
     ReflectionRequest,
     Request,
@@ -30,6 +30,7 @@ from bife_core.study.answering import Answering
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.journal import Completed, Ended, Finalised, Journal
 from bife_core.values import Value
+from bife_core.watcher import EvolutionState, Watcher
 
 CONCURRENT_WORK: Final = 16
 """Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""
@@ -48,7 +49,8 @@ class Evolution(Value):
     Attributes
     ----------
     folder : Path
-        Where its files lie: best_rule.py, samples.json, search_cost.json, figures.
+        Where its files lie: those of rules, samples.json, search_cost.json, figures, and best_rule.py, which leads to
+        the file of the newest best rule.
     best : Sample or None
         The rule the search ended with, by the fidelity it goes by; None if there is none.
     samples, generations : tuple
@@ -82,46 +84,14 @@ class Evolution(Value):
         """Samples that gave no valid rule."""
         return sum(not sample.valid for sample in self.samples)
 
-
-class EvolutionState(GenerationSummary):
-    """Where an evolution stands after a generation.
-
-    Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
-    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent, and `budget_used` says which
-    share of each limit of the budget is used. All is as it was when the generation ended; an earlier run had completed
-    one that is `replayed`.
-    """
-
-    budget: int
-    replayed: bool = False
-    eliminated: int = 0
-    last_failure: str | None = None
-    spending: Spending
-    elapsed_s: float
-    remaining_s: float
-    rules: tuple[Sample, ...] = ()
-    curve: tuple[CostPoint, ...] = ()
-    budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
-
     @property
-    def sentence(self) -> str:
-        """How far the search is, in short."""
-        best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
-        earlier = " (earlier run)" if self.replayed else ""
-        return f"Generation {self.generation}{earlier}: {self.samples_total} of {self.budget} rules sampled{best}"
+    def best_rule(self) -> Path | None:
+        """File of the best rule, once the search has ended; it never changes, whatever a longer search finds."""
+        return None if self.best is None else _file_of(self.best, self.folder)
 
 
-class Watcher:
-    """Shows what happens; this one shows nothing. It must not raise and should return at once."""
-
-    def activity(self, text: str) -> None:
-        """Show what is being done, such as "solving with 3 rules"."""
-
-    def progress(self, done: int, total: int) -> None:
-        """Show how far that is."""
-
-    def generation(self, state: EvolutionState) -> None:
-        """Show that a generation is complete."""
+def _file_of(best: Sample, folder: Path) -> Path:
+    return files.rule_file(folder, method_of(best.source or "", best.id))
 
 
 class Engine:
@@ -263,6 +233,7 @@ class Engine:
         samples = tuple(sample for sample in self._search.samples if sample.id not in answering.unwritten)
         best, ended = self._search.best, self._journal.end(self._budget)
         summaries = self._search.summaries[: max(self._reported, 1)]
+        former, notes = self._journal.find(Ended), [note for score in scores for note in score.notes]
         wall_s, spending = self._journal.elapsed_s - self._before_s, self._evaluator.account.spending()
         # The cost on record is that of the run which ended the search, not of one that only found it ended.
         whole: dict[str, Any] = {"wall_s": wall_s, "other_s": wall_s - self._busy_s}
@@ -275,6 +246,12 @@ class Engine:
             self._finalise(sample for sample in samples if sample.f_hf is not None)
             end = Ended(best=best, cost=cost, samples=self._budget, ended_by=answering.ended_by)
             self._journal.add(end)
+            if best and former and former.best and former.best.sha != best.sha:
+                notes.append(
+                    f"The best rule is {best.id} now ({_file_of(best, folder)}) and was {former.best.id} before, "
+                    f"whose file stays as it is ({_file_of(former.best, folder)}); compare them on held-out "
+                    "instances before one replaces the other."
+                )
         return Evolution(
             folder=folder,
             best=best,
@@ -286,5 +263,5 @@ class Engine:
             ended_by=answering.ended_by,
             seconds=wall_s,
             mismatches=contradictions([solve for score in scores for solve in score.results]),
-            notes=tuple(dict.fromkeys(note for score in scores for note in score.notes)),
+            notes=tuple(dict.fromkeys(notes)),
         )

@@ -1,19 +1,27 @@
-"""Files a run leaves for its reader: the samples, the best rule, what the search cost, and figures."""
+"""Files a run leaves for its reader: the samples, its rules, what the search cost, and figures."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from bife_core import plots
-from bife_core.files import write_whole
+from bife_core.files import link_whole, write_whole
+from bife_core.methods.base import Method
+from bife_core.methods.loading import method_of
 from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.search.population import ranked
+from bife_core.values import digest_of
+from bife_core.wording import as_markdown, fenced
 
 SAMPLES: Final = "samples.json"
 BEST_RULE: Final = "best_rule.py"
+"""Leads to the file of the newest best rule, which is one of `RULES`."""
+RULES: Final = "rules"
+"""Folder of the files of rules, which never change: users hand them on."""
 COST: Final = "search_cost.json"
 
 _FIRST: Final = ("id", "f_hf", "f_lf", "operator", "generation", "parents")
@@ -33,12 +41,34 @@ def abstract(sample: Sample) -> str:
     """Return a sample in Markdown: where it is from, how good it is, the thought behind it, its source."""
     values = {"F_LF": sample.f_lf, "F_HF": sample.f_hf}
     fidelities = ", ".join(f"{name} {value:.4g}" for name, value in values.items() if value is not None)
-    parts = [f"**{sample.lineage}**: {sample.failure or fidelities}"]
+    parts = [f"**{sample.lineage}**: {as_markdown(sample.failure or fidelities)}"]
     if sample.thought:
         parts.append(sample.thought)
     if sample.source:
-        parts.append(f"```python\n{sample.source.rstrip()}\n```")
+        parts.append(fenced(sample.source, "python"))
     return "\n\n".join(parts)
+
+
+def rule_file(directory: Path, method: Method) -> Path:
+    """Return the file of a method of a search: that of its name, unless another method has it."""
+    stem, suffix = re.sub(r"[^\w.-]+", "-", method.name), Path(method.file_name).suffix
+    path = directory / RULES / f"{stem}{suffix}"
+    if path.is_file() and path.read_bytes() != method.text.encode():
+        return path.with_stem(f"{stem}-{digest_of(method.text)[:8]}")
+    return path
+
+
+def keep_rule(directory: Path, method: Method) -> Path:
+    """Write a method of a search into its file, unless it is there, and return that."""
+    path = rule_file(directory, method)
+    if not path.is_file():
+        write_whole(path, method.text)
+    return path
+
+
+def folder_of(rule: Path) -> Path:
+    """Return the folder of the search that a file of a rule lies in."""
+    return rule.parent.parent if rule.parent.name == RULES else rule.parent
 
 
 def write_samples(directory: Path, samples: Sequence[Sample]) -> None:
@@ -56,7 +86,7 @@ def write_outcome(
     """Write what a search ended with: samples, best rule and figures, and last what it cost."""
     write_samples(directory, samples)
     if best is not None:
-        write_whole(directory / BEST_RULE, best.source or "")
+        link_whole(directory / BEST_RULE, keep_rule(directory, method_of(best.source or "", best.id)))
         figures = {
             "progress": plots.progress(summaries),
             "fidelities": plots.fidelity_scatter(samples),

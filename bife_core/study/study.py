@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
@@ -30,12 +31,14 @@ from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.store import Store
 from bife_core.study.archive import archived
-from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
+from bife_core.study.engine import Engine, Evolution
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
 from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
 from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened, claim_on
 from bife_core.study.prompt_context import ContextBuilder
+from bife_core.values import flat
+from bife_core.watcher import EvolutionState, Watcher
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -332,7 +335,7 @@ def create_study(
             raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
         folder = store.folder / "runs" / key
     origin = own.origin or (config.generator.kind if generator is None else generator.name)
-    opened = Opened(key=key, name=f"{benchmark} {config.search.method}", origin=origin)
+    opened = Opened(key=key, name=f"{benchmark} {config.search.method}", params=flat(facts), origin=origin)
     journal = Journal(Path(folder), opened, store=store)
     if isinstance(decisions, CollectionSummary):
         journal.store.serve(decisions.digests, "collection")
@@ -355,6 +358,14 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
     if decisions is None:
         return None, None, 0.0
     if isinstance(decisions, CollectionSummary):
+        _mark_used(decisions.path)
         return decisions.path, decisions.digest, decisions.cpu_s
     path = Path(decisions).expanduser()
+    _mark_used(path)
     return path, Decisions.load(path).digest, 0.0
+
+
+def _mark_used(path: Path) -> None:
+    """Let the time of a file say that it is used: the store of the study may not be that of the file's home."""
+    with suppress(OSError):
+        os.utime(path)

@@ -21,7 +21,7 @@ _FOLDED: Final = 20
 def standard_output() -> Console:
     """Return a console on standard output, as it is at this moment."""
     narrow = sys.stdout.isatty() or os.environ.get("COLUMNS")
-    return Console(highlight=False, width=None if narrow else 120)
+    return Console(highlight=False, emoji=False, width=None if narrow else 120)
 
 
 def duration(seconds: float) -> str:
@@ -86,7 +86,7 @@ def show_table(
         more = min(max(map(len, lines)) - widths[position], spare)
         spare -= more
         justify: Literal["left", "right"] = "right" if numbers and position else "left"
-        table.add_column(name, justify=justify, overflow="fold", width=widths[position] + more)
+        table.add_column(Text(name), justify=justify, overflow="fold", width=widths[position] + more)
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -17,7 +17,7 @@ import typer
 from rich.text import Text
 
 from bife_core.errors import BifeError
-from flows.cli.consoles import show_table, standard_output
+from flows.cli.consoles import say, show_table, standard_output
 from flows.cli.options import Groups
 from flows.cli.outcome import CommandEnd
 
@@ -48,6 +48,10 @@ def doctor(
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     console = standard_output()
+    if instances is not None:
+        enough, need = _need(instances, groups)
+        if not enough:  # said before anything is solved
+            say(console, f"note: {need}")
     checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances, groups)}
     with console.status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
@@ -171,26 +175,43 @@ CHECKS: dict[str, Check] = {
 """All checks by name, in the order they are made and shown."""
 
 
-def _instances(folder: Path, groups: str | None = None) -> Finding:
+def _need(folder: Path, groups: str | None) -> tuple[bool, str]:
+    """Return whether a folder has enough instances for a champion, and how many that takes, in a sentence."""
     from bife_core.benchmarks.folder import fewest_usable, open_folder
-    from bife_core.config import InstancesConfig
     from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
-    from tasks.collection import PRECHECKED, benchmark, first_look
     from tasks.home import project_home
 
-    opened = open_folder(folder, project_home().instances, groups=groups)
-    usable, tested = len({one.group for one in opened.usable}), fewest_instances(confidence_of(1, CONFIDENCE))
-    needed = fewest_usable(tested)
-    units = "instances" if groups is None else "groups"
-    enough = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
-    if usable < needed:
-        enough += ": with fewer, chance is not excluded. Add instances of this kind"
+    tested, units = fewest_instances(confidence_of(1, CONFIDENCE)), "groups" if groups else "instances"
+    usable, needed = (
+        len(open_folder(folder, project_home().instances, groups=groups).ordered),
+        fewest_usable(tested),
+    )
+    need = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
+    if usable >= needed:
+        return True, f"{need}."
+    return (
+        False,
+        f"{need}: with fewer, chance is not excluded. Add instances of this kind, there are {usable}.",
+    )
+
+
+def _instances(folder: Path, groups: str | None = None) -> Finding:
+    from bife_core.benchmarks.folder import open_folder
+    from bife_core.config import InstancesConfig
+    from tasks.collection import PRECHECKED, first_look
+    from tasks.home import project_home
+    from tasks.instances import benchmark
+
+    opened, (enough, need) = (
+        open_folder(folder, project_home().instances, groups=groups),
+        _need(folder, groups),
+    )
     config = InstancesConfig(benchmark="folder", folder=folder)
     found, gained = first_look(benchmark(config).instances("design", PRECHECKED))
-    poor = opened.left_out or found.little or found.share is None or usable < needed
+    poor = opened.left_out or found.little or found.share is None or not enough
     sentences = [
         " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),
-        f"{enough}.",
+        need,
         found.sentence,
         gained,
     ]

@@ -37,16 +37,21 @@ def report(
     ] = False,
 ) -> None:
     """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
+    from tasks.home import RUN_ID, evaluation_at, project_home
+
     console = standard_output()
+    if not references and not project_home().evaluations():
+        raise CommandEnd("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
+    for reference in references or ():
+        if not RUN_ID.fullmatch(reference):
+            evaluation_at(Path(reference))
     with console.status("Drawing ..."):
         from bife_core.plots import save
-        from bife_core.report import report_figures
         from tasks.evaluation_files import PAGE, TABLES, load_report, write_report
 
         loaded, directory = load_report(references or ())
         folder = (to or directory).absolute()
-        drawn = report_figures(loaded)
-        write_report(folder, loaded, drawn)
+        drawn = write_report(folder, loaded)
         for one in drawn if figures else ():
             save(one.figure, folder / "figures", one.name)
     say(console, loaded.conclusion)
@@ -68,8 +73,8 @@ def track(
     with console.status("Starting ..."):
         from flows.cli.watching import Display
         from tasks.stores import observing
-        from tasks.tracking import track as track_all
         from tasks.tracking.store import client, tracking_uri
+        from tasks.tracking.subscriber import track as track_all
 
         client()
     done = left = 0

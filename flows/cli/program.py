@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -63,6 +65,9 @@ def _options(
 
 def main() -> None:
     """Run the command line of this process and exit."""
+    for stream in (sys.stdout, sys.stderr):  # names of files may be no text
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     # What is imported stays; at Python's own pace the collector looks through it again and again meanwhile.
     gc.set_threshold(100_000, 20, 20)
     app(prog_name="bife")

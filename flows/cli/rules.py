@@ -20,16 +20,21 @@ def list_rules() -> None:
     from bife_core.rules import REFERENCE_RULES
 
     console = standard_output()
-    rules = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
-    show_table(console, ("reference rule", "what it does", "reference of"), rules, numbers=False)
+    given = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
+    show_table(console, ("reference rule", "what it does", "reference of"), given, numbers=False)
     console.print()
-    from tasks.registry import reading
+    from tasks.home import registry_is_empty
 
+    rules = []
+    if not registry_is_empty():
+        from tasks.registry import reading
+
+        rules = reading.list_rules()
     tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
     tags |= {"solver": "under"}
     rows = [
         (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
-        for version in reading.list_rules()
+        for version in rules
     ]
     if rows:
         show_table(console, ("registered rule", "aliases", *tags.values()), rows)

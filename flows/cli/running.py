@@ -39,7 +39,7 @@ def run_flow(
 
     from flows.cli.watching import Display
     from flows.operate.running import report_interruption, run
-    from tasks.collection import benchmark
+    from tasks.instances import benchmark
 
     # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
     with console.status("Checking the instances ..."):

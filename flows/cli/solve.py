@@ -70,6 +70,7 @@ def solve(
     ] = None,
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
+    from bife_core.methods.base import RPB
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
     from bife_core.scip.reading import read_model
@@ -81,12 +82,19 @@ def solve(
     model = read_model(instance)
     console = standard_output()
     if rule == AUTO:
-        from tasks.registry.reading import rule_for
+        from tasks.home import registry_is_empty
 
-        rule, reason = rule_for(model, settings.under)
+        rule, reason = RPB, "There is no champion yet."
+        if not registry_is_empty():
+            from tasks.registry.reading import rule_for
+
+            rule, reason = rule_for(model, settings.under)
         say(console, f"{rule} branches. {reason}")
     del model  # solves read the file themselves, and a large one takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
+    if versus is not None and methods[0].identity == methods[1].identity:
+        say(console, f"{full_name(methods[1].name)} is what it would be compared with: it is solved once.")
+        methods, versus = methods[:1], None
     for reference in (rule, versus):
         if reference is not None and reference.startswith("models:"):
             from tasks.registry.reading import other_settings, registered

@@ -23,11 +23,26 @@ STARTING = "Starting ..."
 """Shown while Prefect and MLflow are imported, which takes seconds."""
 
 
+def check(config: PipelineConfig, *references: str, rules: bool = False) -> None:
+    """Raise what would stop a run late, before Prefect and MLflow are loaded; `rules` says whether it writes some."""
+    from bife_core.generators import Account, open_generator
+    from bife_core.methods.loading import load_method
+    from tasks.instances import benchmark
+    from tasks.stores import home_store
+
+    for reference in references:
+        load_method(reference)
+    if rules:
+        open_generator(config.generator, Account(home_store(), "", config.budget))
+    benchmark(config.instances)
+
+
 @with_configuration
 def collect(*, config: PipelineConfig) -> None:
     """Record expert samples: strong branching's decisions, which F_LF is measured on."""
     console = standard_output()
     with console.status(STARTING):
+        check(config)
         from flows.cli import summary
         from flows.collection import collection
 
@@ -39,11 +54,10 @@ def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
     console = standard_output()
     with console.status(STARTING):
+        check(config, rules=True)
         from flows.cli import summary
         from flows.evolution import evolution
-        from tasks.evolution import require_generator
 
-        require_generator(config)
     result = run_flow(console, config, evolution, config)
     summary.show_rule(console, required(result), config, result.decisions)
     summary.show_evolution(console, result)
@@ -67,12 +81,10 @@ def evaluate(
     """Compare rules and other methods with RPB on held-out instances, and write the report."""
     console = standard_output()
     with console.status(STARTING):
-        from bife_core.methods.loading import load_method
+        check(config, *rule, config.evaluation.baseline)
         from flows.cli import summary
         from flows.evaluation import evaluation
 
-        for reference in (*rule, config.evaluation.baseline):
-            load_method(reference)
     lead, *others = rule
     result = run_flow(console, config, evaluation, config, lead, others=tuple(others))
     summary.show_comparison(console, result)
@@ -96,6 +108,7 @@ def tune(
         raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
     console = standard_output()
     with console.status(STARTING):
+        check(config)
         from flows.cli import summary
         from flows.tuning import tuning
 
@@ -134,14 +147,10 @@ def demo(*, config: PipelineConfig) -> None:
 def discover(console: Console, config: PipelineConfig) -> PipelineResult:
     """Run the pipeline and print its result; raise `CommandEnd` if there is no rule."""
     with console.status(STARTING):
-        from bife_core.methods.loading import load_method
+        check(config, config.evaluation.baseline, rules=True)
         from flows.cli import summary
         from flows.pipeline import pipeline
-        from tasks.evolution import require_generator
 
-        # What would stop the run late is reported before it begins.
-        require_generator(config)
-        load_method(config.evaluation.baseline)
     result = run_flow(console, config, pipeline, config)
     required(result.evolution)
     summary.show_discovery(console, config, result)

@@ -139,8 +139,6 @@ def status() -> None:
 
 def _show_overview(console: Console, state: Up | None, answering: Mapping[str, bool]) -> None:
     """Print the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
-    from prefect.client.orchestration import SyncPrefectClient, get_client
-
     from flows.reporting.overview import sections, waiting_in
     from tasks.overview import gather
 
@@ -149,12 +147,16 @@ def _show_overview(console: Console, state: Up | None, answering: Mapping[str, b
     with ExitStack() as opened:
         client = None
         if state is not None and answering.get("Prefect"):
+            from prefect.client.orchestration import SyncPrefectClient
+
             own = SyncPrefectClient(
                 state.health["Prefect"].removesuffix("/health"),
                 auth_string=os.environ.get("BIFE_SERVER_AUTH") or None,
             )
             client = opened.enter_context(own)
         elif os.environ.get("PREFECT_API_URL"):
+            from prefect.client.orchestration import get_client
+
             client = opened.enter_context(get_client(sync_client=True))
         pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
         found = gather(None if client is None else lambda: waiting_in(client, pages))

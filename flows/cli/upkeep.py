@@ -47,5 +47,6 @@ def backup(
 
     console, home = standard_output(), project_home()
     with console.status("Copying ..."):
-        (backup.restore if restore else backup.back_up)(home, file)
+        for note in (backup.restore if restore else backup.back_up)(home, file) or ():
+            say(console, f"note: {note}")
     say(console, f"{home.root} is as it was." if restore else f"{file}: {file.stat().st_size / 1e6:.1f} MB.")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from prefect.context import refresh_global_settings_context
 from prefect.settings import get_current_settings
 
-from flows.operate.servers import LOOPBACK, Server, free_port
+from bife_core.migrations import note_version
+from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
 from tasks.home import project_home
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @cache
 def start() -> None:
     """Start the API and have all of Prefect in this process use it; a second call changes nothing."""
+    require_readable(project_home())
     port = free_port(0)
     address = f"http://{LOOPBACK}:{port}/api"
     environment = {
@@ -47,6 +49,7 @@ def start() -> None:
     )
     atexit.register(server.stop)
     server.wait_ready()
+    note_version(project_home().prefect / "prefect.db", "prefect")
     # The variable itself stays unset: it says that the server is one of the user's.
     os.environ["PREFECT_API_URL"] = address
     try:

@@ -19,7 +19,7 @@ from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.conduct import require_room
 from tasks.stores import Observer, home_store, observing
-from tasks.tracking import track_evolution
+from tasks.tracking.subscriber import track_evolution
 
 P = ParamSpec("P")
 R = TypeVar("R")

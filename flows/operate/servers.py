@@ -16,7 +16,9 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from bife_core.errors import BifeError
+from bife_core.migrations import made_by_newer
 from flows.operate import guard
+from tasks.home import Home
 
 LOOPBACK: Final = "127.0.0.1"
 START_LIMIT_S: Final = 180.0
@@ -135,6 +137,12 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def require_readable(home: Home) -> None:
+    """Raise `ServerError` if a newer Prefect made the home's database: the server would end without a word."""
+    if newer := made_by_newer(home.prefect / "prefect.db", "prefect"):
+        raise ServerError(newer)
 
 
 def answers(health: str) -> bool:

@@ -16,7 +16,7 @@ from bife_core.errors import BifeError
 from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
 from flows.reporting.overview import renew
-from tasks.tracking import GONE, synchronise
+from tasks.tracking.subscriber import GONE, synchronise
 
 RENEW_S: Final = 60.0
 """Wall seconds between two renewals of the overview."""

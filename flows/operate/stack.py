@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 from pydantic import ValidationError
@@ -15,10 +15,12 @@ from pydantic import ValidationError
 from bife_core.files import write_whole
 from bife_core.values import Value
 from flows.operate import guard
-from flows.operate.programs import Access, mlflow_server, prefect_server, worker
 from flows.operate.servers import Server, ServerError, answers
 from flows.operate.signals import stop_signals
 from tasks.home import Home
+
+if TYPE_CHECKING:
+    from flows.operate.programs import Access
 
 _POLL_S: Final = 0.5
 
@@ -85,6 +87,8 @@ def keep_up(
 
     `ports` are those that were asked for, by name of the page; `ready` gets the addresses once all answers.
     """
+    from flows.operate.programs import mlflow_server, prefect_server, worker  # MLflow and Prefect with them
+
     require_down(home)
     own, servers, addresses = psutil.Process(), list[Server](), dict[str, str]()
 

@@ -28,9 +28,9 @@ from flows.reporting.artifacts import showing
 from flows.reporting.overview import renew
 from tasks.home import project_home
 from tasks.stores import Observer, observer, observing, watched
-from tasks.tracking import GONE, synchronise
 from tasks.tracking.provenance import whole_run
 from tasks.tracking.store import client
+from tasks.tracking.subscriber import GONE, synchronise
 
 P = ParamSpec("P")
 R = TypeVar("R")

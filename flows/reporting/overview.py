@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
-from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
-from prefect.client.schemas.objects import StateType
-from prefect.utilities.urls import url_for
-
-from bife_core.wording import counted, interval_text, storable
+from bife_core.wording import as_markdown, counted, interval_text, storable
 from tasks.overview import Family, LastSearch, Overview, Waiting, gather
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
 
 KEY: Final = "bife-overview"
 """Key of the artifact."""
@@ -44,6 +41,10 @@ class Section(NamedTuple):
 
 def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Waiting]:
     """Return the runs of a Prefect server that wait for a person; `pages` is the address of its pages."""
+    from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
+    from prefect.client.schemas.objects import StateType
+    from prefect.utilities.urls import url_for
+
     runs = client.read_flow_runs(
         flow_filter=FlowFilter.model_validate({"name": {"any_": ASKING}}),
         flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.PAUSED]}}}),
@@ -124,9 +125,8 @@ def markdown(overview: Overview) -> str:
 
 
 def _marked(cell: Cell) -> str:
-    """Return a cell of a table; what would end it is replaced."""
     text, url = cell if isinstance(cell, Link) else (cell, "")
-    text = " ".join(text.replace("|", "/").split())
+    text = as_markdown(text)
     return f"[{text}]({url})" if url.startswith("http") else text
 
 
@@ -134,6 +134,10 @@ def renew() -> None:
     """Bring the page on Prefect's server up to date: one artifact, which each renewal replaces."""
     if not os.environ.get("PREFECT_API_URL"):
         return  # an API that ends with its run has no pages
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
+    from prefect.client.schemas.filters import ArtifactFilter
+
     with get_client(sync_client=True) as client:
         text = storable(markdown(gather(lambda: waiting_in(client))))
         about = "Champions, searches, money, what waits and what the disk holds"

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from bife_core.evaluation.comparing import Ratio, finding, p_text
+from bife_core.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
 from bife_core.methods.base import RPB
 from bife_core.scip.cost import Cost
@@ -98,13 +98,15 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
         reason = "Its solves and RPB's prove different optima, which is a defect."
     elif hindered := one.obstacle:
         reason = f"It cannot count as {better} than RPB: {hindered}."
-    elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better" and not one.further:
+    elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better" and not (
+        one.further and one.ratio <= WORTHWHILE
+    ):
         within = f"{interval_text(one.ci_low, one.ci_high)}, {p_text(one.p_value)}"
         reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
     elif one.doubt:
         tested = counted(one.instances, "held-out instance", one.groups)
         uses = f" at use {one.use} of some of them" if one.use > 1 else ""
-        reason = f"{takes} on {tested}, but {one.doubt}{uses}."
+        reason = f"{takes} on {tested}{uses}, but {one.doubt}."
     elif champion is None:
         return GateDecision(True, f"{takes}; there is no champion yet.")
     elif champion.solver_digest != one.solver_digest:

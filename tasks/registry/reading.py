@@ -12,6 +12,7 @@ import mlflow
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from pyscipopt import Model
 
 from bife_core.benchmarks.formulation import Likeness, shape
@@ -19,10 +20,18 @@ from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.evaluation.comparing import known_as
 from bife_core.evaluation.metrics import METRICS
-from bife_core.methods.base import RPB
-from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, version_of
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.loading import (
+    MODEL_REFERENCE,
+    RUN_FILES,
+    RUN_REFERENCE,
+    version_of,
+    without_budget,
+)
 from bife_core.scip.solver import SolverConfig
+from bife_core.search.types import Sample
 from bife_core.values import digest_of
+from tasks.home import registry_is_empty
 from tasks.registry.evidence import Origin, RegisteredRule
 from tasks.stores import home_store
 from tasks.tracking import store
@@ -106,7 +115,7 @@ def registered(reference: str) -> RegisteredRule:
 
 def list_rules() -> list[RegisteredRule]:
     """Return all versions of all registered rules, newest first within a name."""
-    if store.missing_database(mlflow.get_registry_uri()) is not None:
+    if registry_is_empty():
         return []
     ours = f"name LIKE '{_PREFIX}%'"
     with registry():
@@ -142,16 +151,35 @@ def sample_name(reference: str) -> str | None:
     return data.tags.get("best_sample") or data.tags.get("sample_id") or data.params.get("rule")
 
 
-def origin_of(reference: str) -> Origin:
-    """Return what MLflow knows of the evolution a reference ``runs:/RUN_ID`` names; nothing for any other."""
+def origin_of(reference: str, method: Method) -> Origin:
+    """Return what MLflow knows of the search that the method of a reference came from; nothing if none gave it.
+
+    Of the rules of ``runs:/RUN_ID`` it is the one with the method's hash, whatever the file is called.
+    """
+    if MODEL_REFERENCE.fullmatch(reference):
+        tags = registered(reference).tags
+        return Origin.model_validate({name: tags[name] for name in Origin.model_fields.keys() & tags.keys()})
     match = RUN_REFERENCE.fullmatch(reference)
     data = store.run_data(match["run"]) if match is not None else None
-    if match is None or data is None or data.tags.get("kind") != "evolution":
+    if match is None or data is None or data.tags.get("kind") not in ("evolution", "sample"):
         return Origin()
-    own = {name: data.tags.get(name, "") for name in ("evolution_key", "lineage")}
-    scores = {name: data.metrics.get(f"final_{name}") for name in ("f_lf", "f_hf")}
-    own |= {"cost": data.params.get("high.cost", ""), "decisions_digest": data.params.get("decisions", "")}
-    return Origin.model_validate({"evolution_run": match["run"], **own, **scores})
+    number = data.tags.get(MLFLOW_PARENT_RUN_ID, match["run"])
+    evolution, shas = store.run_data(number), {method.identity, without_budget(method).identity}
+    found = (run.data for run in store.children(number) if run.data.tags.get("rule_sha") in shas)
+    if (sample := next(found, None)) is None:
+        return Origin()
+    name, made = sample.tags["sample_id"], sample.tags.get("parents", "").split()
+    one = Sample(id=name, generation=0, operator=sample.params.get("operator", ""), parents=tuple(made))
+    best = name == evolution.tags.get("best_sample")
+    return Origin(
+        evolution_key=evolution.tags.get("evolution_key", ""),
+        evolution_run=number,
+        f_lf=sample.metrics.get("f_lf"),
+        f_hf=sample.metrics.get("f_hf"),
+        cost=evolution.params.get("high.cost", ""),
+        decisions_digest=evolution.params.get("decisions", ""),
+        lineage=evolution.tags.get("lineage", "") if best else one.lineage,
+    )
 
 
 def other_settings(rule: RegisteredRule, solver: SolverConfig, name: str = "") -> str:
@@ -165,24 +193,50 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
     """Return the reference of a rule for an instance, given as it was read, under settings of SCIP, and why this one.
 
     It is the champion that was measured on instances like this one under the very same settings, the best if several
-    were, or else RPB: a rule that nobody measured on such instances can be slower. A registry that cannot be reached
-    holds no champions; the reason says so.
+    were, or else RPB: a rule that nobody measured on such instances can be slower. The reason then names challengers
+    that were measured on such instances. A registry that cannot be reached holds no champions; the reason says so.
     """
     try:
-        champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
+        rules = list_rules()
     except TrackingError as error:
         return RPB, f"Champions are not known. {error}"
-    if not champions:
+    if not rules:
         return RPB, "There is no champion yet."
-    found, fitting, elsewhere, others = shape(model), list[tuple[bool, float, str, str]](), [], []
-    for champion in champions:
-        reference, evidence = f"models:/{champion.name}@{CHAMPION}", champion.evidence
+    found = shape(model)
+    fitting, elsewhere, others = _fitting(rules, CHAMPION, found, solver)
+    if fitting:
+        *_, reference, measured = min(fitting)
+        return reference, f"It was measured on instances like this one under {solver.known_as}: {measured}."
+    reason = "There is no champion yet."
+    if elsewhere or others:
+        differing = f"No champion was made for instances like this one ({'; '.join(others)})."
+        reason = f"{'; '.join(elsewhere)}." if elsewhere else differing
+    for *_, reference, measured in sorted(_fitting(rules, CHALLENGER, found, solver)[0]):
+        reason += (
+            f" {reference} was measured on instances like this one too, {measured}, and is not champion; "
+            f"`--rule {reference}` branches by it."
+        )
+    return RPB, reason
+
+
+def _fitting(
+    rules: Iterable[RegisteredRule], alias: str, found: dict[str, float], solver: SolverConfig
+) -> tuple[list[tuple[bool, float, str, str]], list[str], list[str]]:
+    """Return the holders of an alias that were measured on such instances under the same settings, to be sorted.
+
+    Beside them it returns which differ in the settings, and which in the instances.
+    """
+    fitting, elsewhere, others = list[tuple[bool, float, str, str]](), list[str](), list[str]()
+    for rule in rules:
+        if alias not in rule.aliases:
+            continue
+        reference, evidence = f"models:/{rule.name}@{alias}", rule.evidence
         difference = "it does not say what instances it was made for"
         if evidence is not None and evidence.likeness:
             difference = Likeness.model_validate_json(evidence.likeness).difference(found) or ""
         if evidence is None or difference:
-            others.append(f"{champion.name}: {difference}")
-        elif differing := other_settings(champion, solver, reference):
+            others.append(f"{rule.name}: {difference}")
+        elif differing := other_settings(rule, solver, reference):
             elsewhere.append(differing)
         else:
             measured = (
@@ -190,9 +244,4 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
             )
             # Ratios of different metrics do not compare; those of time come first.
             fitting.append((evidence.metric != "time", evidence.ratio, reference, measured))
-    if fitting:
-        *_, reference, measured = min(fitting)
-        return reference, f"It was measured on instances like this one under {solver.known_as}: {measured}."
-    if elsewhere:
-        return RPB, f"{'; '.join(elsewhere)}."
-    return RPB, f"No champion was made for instances like this one ({'; '.join(others)})."
+    return fitting, elsewhere, others

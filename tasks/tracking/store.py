@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_
 from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import BifeError
+from bife_core.migrations import made_by_newer, note_version
 from bife_core.places import sqlite_file, sqlite_url
 from bife_core.wording import storable
 from tasks.home import project_home
@@ -64,6 +66,8 @@ def client() -> MlflowClient:
             for name in (COLLECTION, EVOLUTION, EVALUATION, TUNING):
                 if made.get_experiment_by_name(name) is None:
                     _create_experiment(made, name, place)
+            if (file := sqlite_file(tracking_uri())) is not None:
+                note_version(file, "mlflow")
     except TRACKING_TROUBLE as error:
         raise TrackingError(
             f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
@@ -81,16 +85,14 @@ def _create_experiment(made: MlflowClient, name: str, place: str | None) -> None
             raise
 
 
-def missing_database(uri: str) -> Path | None:
-    """Return the file of an SQLite database that does not exist yet; None for any other address."""
-    file = sqlite_file(uri)
-    return file if file is not None and not file.exists() else None
-
-
 def _make_database(uri: str) -> None:
     """Make MLflow's SQLite database whole or not at all: one whose migration was killed can never be opened."""
-    path = missing_database(uri)
+    path = sqlite_file(uri)
     if path is None:
+        return
+    if newer := made_by_newer(path, "mlflow"):
+        raise TrackingError(newer)
+    if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     for left_behind in path.parent.glob(f".{path.name}.*"):
@@ -175,7 +177,10 @@ def log(
     tags: Mapping[str, str] | None = None,
 ) -> None:
     """Log in as few requests as MLflow allows; it ignores a metric point that it has, and an equal param."""
-    pairs = [Param(name, fits(value, _PARAM)) for name, value in (params or {}).items()]
+    pairs = [
+        Param(re.sub(r"[^\w./ :-]", "_", name)[:_NAME], fits(value, _PARAM))
+        for name, value in (params or {}).items()
+    ]
     labels = [RunTag(name, fits(value, _TAG)) for name, value in (tags or {}).items()]
     for start in range(0, max(len(pairs), len(metrics), 1), _BATCH):
         part = slice(start, start + _BATCH)
@@ -250,14 +255,3 @@ def page(path: str, address: str | None = None, **asked: str) -> str:
 def first_line(error: BaseException) -> str:
     """Return an error's first line, for a sentence of our own."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested settings to dotted names, as MLflow's params are."""
-    params: dict[str, Any] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            params |= flat(value, f"{prefix}{name}.")
-        else:
-            params[prefix + name] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
-    return params

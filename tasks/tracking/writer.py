@@ -46,7 +46,7 @@ from tasks.tracking import store
 from tasks.tracking.traces import store_traces
 
 _ENDED: Final = ("FINISHED", "FAILED")
-_FILES: Final = (reports.BEST_RULE, "*.png", "*.csv", reports.COST)
+_FILES: Final = (reports.BEST_RULE, f"{reports.RULES}/*", "*.png", reports.COST)
 """Files of the folder that are artifacts when the search ends."""
 
 

@@ -74,7 +74,7 @@ def test_the_budget_of_the_final_rule_travels_with_it(smoke):
     assert method.name == result.choice.chosen == result.evaluation.summary.rule
     assert (method.name, method.source) == (f"{result.rule.id},budget=0.9", result.rule.source)
     assert method.identity == result.evaluation.sha == result.registered.sha
-    assert load_method(result.evolution.folder / f"{result.rule.id}.json") == method
+    assert load_method(result.evolution.folder / "rules" / f"{result.rule.id}-budget-0.9.json") == method
     assert "method.json" in artifacts(result.evaluation.run.run_id)
     assert f"Under {method.name}, RPB branched at " in result.evaluation.summary.conclusion
     assert "data->budget, FALSE, 0.9," in export_c(method)
@@ -108,6 +108,7 @@ def test_the_parent_run_tells_the_whole_story(smoke):
         "search_cost.json",
         "design_solves.json",
         "best_rule.py",
+        evolved.best_rule.name,
         "progress.png",
         "fidelities.png",
         "lineage.png",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tasks.stores import Observer
-from tasks.tracking import mlflow_run, store, track_evolution
+from tasks.tracking import store
+from tasks.tracking.cursors import mlflow_run
+from tasks.tracking.subscriber import track_evolution
 from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}

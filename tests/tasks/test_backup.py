@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import tarfile
 import threading
 from contextlib import closing
 
@@ -64,6 +65,69 @@ def test_a_home_that_is_written_to_is_as_it_was_after_its_loss(home, tmp_path):
         "prefect/prefect.db",
         "runs/a/best_rule.py",
     }
+
+
+def test_what_links_lead_to_is_in_it_and_what_cannot_be_copied_is_named(home, tmp_path):
+    far, runs = tmp_path / "far", home.root / "runs"
+    (far / "sub").mkdir(parents=True)
+    (far / "sub" / "big.npz").write_text("big")
+    (far / "b.txt").write_text("b")
+    with closing(sqlite3.connect(far / "mlflow.db")) as database:
+        database.execute("CREATE TABLE runs (name)")
+    (home.root / "decisions").symlink_to(far)
+    (runs / "absolute.txt").symlink_to(far / "b.txt")
+    (runs / "twice.txt").hardlink_to(far / "b.txt")
+    (runs / "newest.py").symlink_to("a/best_rule.py")
+    (home.root / "logs-of-mine").write_text("no log")
+    (runs / "not.db").write_text("no database")
+    os.close(os.open(os.fsencode(runs) + b"/\xff$ | \n.txt", os.O_CREAT))
+    before = {
+        path.relative_to(home.root): path.read_text() for path in (*runs.rglob("*.txt"), *runs.rglob("*.py"))
+    }
+    (runs / "gone").symlink_to("nowhere")
+    (runs / "itself").symlink_to("itself")
+    os.mkfifo(runs / "pipe")
+    left_out = back_up(home, tmp_path / "bife.tar.gz")
+    assert [note.partition(" is ")[0] for note in left_out] == [
+        str(runs / n) for n in ("gone", "itself", "pipe")
+    ]
+    assert "a link to nowhere" in left_out[0]
+    shutil.rmtree(home.root)
+    shutil.rmtree(far)
+    restore(home, tmp_path / "bife.tar.gz")
+    assert {name: (home.root / name).read_text() for name in before} == before
+    assert (home.root / "decisions" / "sub" / "big.npz").read_text() == "big"
+    assert (home.root / "decisions" / "mlflow.db").exists()
+    assert (home.root / "logs-of-mine").exists()
+    assert (runs / "not.db").exists()
+
+
+@pytest.mark.parametrize("target", ["/", "..", ".", "{home}/runs/a"])
+def test_links_that_go_in_a_circle_are_refused(home, tmp_path, target):
+    (home.root / "runs" / "a" / "back").symlink_to(target.format(home=home.root))
+    with pytest.raises(ConfigError, match=r"runs/a/back is a link to .*, which it lies in itself"):
+        back_up(home, tmp_path / "bife.tar.gz")
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def test_what_changes_meanwhile_and_what_cannot_be_restored_is_no_backup(home, tmp_path, monkeypatch):
+    shrinking = home.root / "runs" / "a" / "shrinking"
+    shrinking.write_text("x" * 100_000)
+    add = tarfile.TarFile.addfile
+
+    def shortened(archive, entry, content=None):
+        if entry.name.endswith(shrinking.name):
+            os.truncate(shrinking, 10)
+        add(archive, entry, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tarfile.TarFile, "gettarinfo", lambda self, **known: tarfile.TarInfo("/elsewhere"))
+        with pytest.raises(ConfigError, match=r"bife.tar.gz cannot be written"):
+            back_up(home, tmp_path / "bife.tar.gz")
+    monkeypatch.setattr(tarfile.TarFile, "addfile", shortened)
+    with pytest.raises(ConfigError, match="shrinking became shorter while it was copied"):
+        back_up(home, tmp_path / "bife.tar.gz")
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
 def test_it_is_for_its_owner_alone_and_half_of_one_is_not_left(home, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from bife_core.presets import with_overrides
 from bife_core.scip.solver import SolverConfig
 from tasks.collection import prepare_instances
 from tasks.evaluation import take_test_instances
-from tasks.tracking import track
+from tasks.tracking.subscriber import track
 from tasks.watch import ChampionWatch, standing
 from tests.support.measured import BASELINE, LIMIT_S, RULE, solved, summary
 

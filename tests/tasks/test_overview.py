@@ -8,8 +8,8 @@ import pytest
 from tasks.home import project_home
 from tasks.overview import Waiting, gather
 from tasks.stores import home_store
-from tasks.tracking import track_evolution
 from tasks.tracking.store import TrackingError, client
+from tasks.tracking.subscriber import track_evolution
 from tests.support import journals
 from tests.support.challenging import made_champion
 from tests.support.tracked import synced
@@ -88,7 +88,7 @@ def test_a_registry_that_is_away_leaves_the_rest(own_home, monkeypatch):
     def away():
         raise TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("tasks.overview.list_rules", away)
+    monkeypatch.setattr("tasks.registry.reading.list_rules", away)
     journals.add_end(search("alone"))
     (own_home / "instances").mkdir()
     (own_home / "instances" / "one.mps").write_bytes(b"0" * 3_000_000)

@@ -1,12 +1,15 @@
 """What may go of a home that is old, and that no evidence does."""
 
+import os
 import time
 import uuid
 
 import pytest
 
-from bife_core.benchmarks.config import InstancesConfig
-from tasks.collection import samples_name
+from bife_core.benchmarks.base import Instance
+from bife_core.decisions.recorded import concatenate
+from bife_core.presets import preset
+from bife_core.study import create_study
 from tasks.retention import Retention
 from tasks.stores import home_store
 from tasks.tracking import provenance, store
@@ -27,16 +30,23 @@ def own_home(tmp_path, monkeypatch, databases):
 
 def searched(own_home, *, ended=True, origin=None, seed=0):
     key = uuid.uuid4().hex[:16]
-    params = {f"instances.{k}": v for k, v in InstancesConfig(seed=seed).model_dump(mode="json").items()}
-    journal = journals.opened(key, own_home / "runs" / key, origin, params=params)
+    journal = journals.opened(key, own_home / "runs" / key, origin, params={"decisions": f"{seed:016}"})
     journals.add_search(journal, 1)
     if ended:
         journals.add_end(journal)
     run = synced(journal.folder)
-    samples = own_home / "decisions" / samples_name(InstancesConfig(seed=seed)) / "parts"
-    samples.mkdir(parents=True, exist_ok=True)
-    (samples / "one.npz").write_bytes(b"x" * 1000)
+    record(own_home, f"{seed:016}")
     return key, run.run_id
+
+
+def record(own_home, digest):
+    """Write the files of expert samples, and return the merged one."""
+    parts = own_home / "decisions" / f"toys-{digest}" / "parts"
+    parts.mkdir(parents=True, exist_ok=True)
+    (parts / "one.npz").write_bytes(b"x" * 1000)
+    merged = parts.parent / f"decisions-{digest}.npz"
+    merged.write_bytes(b"x")
+    return merged
 
 
 def old(after_s=FAR_S):
@@ -54,7 +64,7 @@ def test_what_evidence_names_stays_with_its_expert_samples_and_flow_run(own_home
     challenge(f"bife-test-{uuid.uuid4().hex[:8]}", 0, evolution_key=named, evolution_run=run_id)
     found = old()
     assert keys(found) == {other}
-    assert [one.folders[0].name for one in found.samples] == [samples_name(InstancesConfig(seed=1))]
+    assert [one.folders[0].name for one in found.samples] == ["toys-0000000000000001"]
     assert flow_run in found.flow_runs
 
 
@@ -64,6 +74,23 @@ def test_what_is_young_or_under_way_stays(own_home):
     assert keys(old()) == {ended}
     young = old(-FAR_S)
     assert (young.studies, young.samples) == ([], [])
+
+
+def test_expert_samples_that_a_study_of_the_library_uses_or_may_use_stay(own_home, monkeypatch):
+    nothing, young = concatenate([]), time.time()
+    used, other = record(own_home, nothing.digest), record(own_home, "0" * 16)
+    (own_home / "decisions" / "linked").symlink_to(own_home)
+    (own_home / "decisions" / "notes.txt").touch()
+    nothing.save(used)
+    monkeypatch.setattr(time, "time", lambda: young + 200 * 86400.0)  # the files are of 200 days ago
+    create_study(preset("smoke"), [Instance("a", own_home, "a")], used, store=home_store())
+    os.utime(used, (1.0, 1.0))
+    found = Retention(young + 100 * 86400.0)
+    assert [one.folders for one in found.samples] == [(other.parent,)]
+    create_study(preset("smoke"), [Instance("b", own_home, "b")], used, folder=own_home / "elsewhere")
+    assert used.stat().st_mtime > 1.0, "whatever store it is in"
+    journals.opened("c" * 16, own_home / "runs" / "c", params={})
+    assert Retention(young + 100 * 86400.0).samples == [], "that study does not say what it uses"
 
 
 def test_what_was_removed_comes_back_from_the_store(own_home):

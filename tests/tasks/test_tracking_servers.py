@@ -14,7 +14,7 @@ from mlflow import MlflowClient
 
 from bife_core.store import Store
 from flows.operate.servers import LOOPBACK, Server, free_port
-from tasks.tracking import Record
+from tasks.tracking.subscriber import Record
 from tests.support import journals
 from tests.support.programs import environment, program
 
@@ -24,7 +24,7 @@ from tasks.home import prepare_environment, project_home
 prepare_environment()
 from tasks.stores import home_store
 from tasks import tracking
-from tasks.tracking import GONE, Record, synchronise, track_evolution, track_record
+from tasks.tracking.subscriber import GONE, Record, synchronise, track_evolution, track_record
 from tests.support import journals
 from tests.support.programs import environment, program
 

@@ -13,7 +13,8 @@ from mlflow import MlflowClient
 from prefect import flow, runtime
 
 from tasks.stores import home_store
-from tasks.tracking import Record, provenance, read_record, store, track_record
+from tasks.tracking import provenance, store
+from tasks.tracking.subscriber import Record, read_record, track_record
 from tests.support.programs import environment, python
 
 ML = "?workflowType=machine_learning"

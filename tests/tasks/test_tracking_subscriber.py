@@ -16,8 +16,9 @@ from bife_core.config import InstancesConfig
 from bife_core.generators.account import Account
 from bife_core.study.journal import Finalised, claim_on
 from tasks.stores import home_store, observing
-from tasks.tracking import GONE, store, synchronise, traces as tracing, track
+from tasks.tracking import store, traces as tracing
 from tasks.tracking.provenance import WHOLE_RUN
+from tasks.tracking.subscriber import GONE, synchronise, track
 from tests.support import journals
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
 from tests.support.stored import is_open
@@ -29,7 +30,7 @@ _seconds = itertools.count()
 @pytest.fixture
 def no_patience(monkeypatch):
     """Try a store that failed again at once."""
-    monkeypatch.setattr("tasks.tracking.RETRY_S", 0.0)
+    monkeypatch.setattr("tasks.tracking.subscriber.RETRY_S", 0.0)
 
 
 def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folder, monkeypatch):

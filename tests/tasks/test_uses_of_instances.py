@@ -14,8 +14,9 @@ from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.presets import with_overrides
-from tasks.collection import benchmark, prepare_instances
+from tasks.collection import prepare_instances
 from tasks.evaluation import no_champion_by, own_test_instances, take_test_instances, unseen_instances
+from tasks.instances import benchmark
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 R, S, T = map(load_method, ("paper_ca", "paper_sc", "paper_mis"))

@@ -1,22 +1,32 @@
 """Tasks of a search and of an evaluation: what their pages say, what is tried again, and the files they leave."""
 
+import random
+import uuid
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from prefect.client.schemas.objects import State, StateType
 
-from bife_core.config import InstancesConfig, RunnerConfig
+from bife_core.config import InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.errors import ConfigError
+from bife_core.methods.loading import load_method, with_budget
+from bife_core.report import Story
 from bife_core.sandbox import WorkerFailure
 from bife_core.study import files
-from tasks.collection import benchmark, prepare_instances
-from tasks.evaluation_files import (
-    search_behind,
-)
+from tasks import evaluation_files
+from tasks.collection import InstanceSet, prepare_instances
+from tasks.evaluation import evaluation_folder, track_evaluation
+from tasks.evaluation_files import read_summary, search_behind
+from tasks.instances import benchmark
 from tasks.states import is_infrastructure
+from tasks.stores import observing
 from tasks.workers import close_workers, worker_pool
-from tests.support.journals import BEST, add_sample, write_files
+from tests.support.challenging import challenge
+from tests.support.journals import add_sample, write_files
+from tests.support.measured import RULE, summary
+from tests.support.tracked import Ear
 
 TINY = InstancesConfig(size="tiny")
 
@@ -56,11 +66,38 @@ def test_only_disk_network_and_lost_workers_are_tried_again(error, again):
     assert is_infrastructure(None, None, State(type=StateType.FAILED, data=error)) is again
 
 
-def test_the_search_behind_a_rule_is_read_from_its_folder_and_its_events(journal, folder):
-    write_files(folder, [add_sample(journal)])
-    found = search_behind(str(folder / "best_rule.py"))
-    assert (found.name, found.best, found.origin) == ("bife", BEST.id, "offline from the library")
-    for name, content in ((files.COST, '{"search": "bi'), (files.SAMPLES, '[{"id": 7}]')):
-        (folder / name).write_text(content)
-        assert search_behind(str(folder / "best_rule.py")) is None
-    assert search_behind("paper_ca") is None
+def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_which_sample_it_is(
+    journal, folder
+):
+    method = load_method("pseudocost_product")
+    chosen = add_sample(journal, "g01-c04", sha=method.identity, source=method.source, f_hf=-3.0)
+    write_files(folder, [add_sample(journal, f_hf=-2.0), chosen])
+    name, path = f"bife-test-{uuid.uuid4().hex[:8]}", files.keep_rule(folder, with_budget(method, 0.5))
+    challenge(name, 0, evolution_key=journal.key)
+    for reference in (str(folder / "best_rule.py"), f"models:/{name}/1", str(path), f"{path},budget=0.7"):
+        found = search_behind(reference, with_budget(method, 0.7))
+        assert (found.name, found.best, found.origin) == ("bife", "g01-c04", "offline from the library")
+        assert search_behind(reference, load_method("paper_ca")) is None, "no sample is that rule"
+    for file, content in ((files.COST, '{"search": "bi'), (files.SAMPLES, '[{"id": 7}]')):
+        (folder / file).write_text(content)
+        assert search_behind(str(path), method) is None
+    assert search_behind("paper_ca", method) is None
+
+
+def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next_run(home, monkeypatch):
+    made, ear = summary([5.0, 6.0, 7.0], [9.0, 8.0, 9.0 + random.random()]), Ear()
+    tested = InstanceSet(label="CA", split="test", instances=())
+    track = partial(track_evaluation.fn, PipelineConfig(), [RULE], tested, made, Story())
+    folder = evaluation_folder([RULE], tested, made)
+    with monkeypatch.context() as patched, observing(ear):
+        patched.setattr(evaluation_files, "render_page", lambda *_: 1 / 0)
+        run_id = track()
+    assert run_id
+    assert read_summary(folder) == made
+    assert ear.heard == [
+        "The report could not be written (ZeroDivisionError: division by zero); "
+        f"`bife report {folder}` tries again."
+    ]
+    assert not (folder / "report.html").exists()
+    assert track() == run_id
+    assert (folder / "report.html").is_file()

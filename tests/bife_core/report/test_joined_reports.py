@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
+from pathlib import Path
+
 import pytest
 
+from bife_core import plots
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report import Report, render_page, report_figures, report_latex, report_markdown
 from bife_core.stats import holm
@@ -62,3 +67,25 @@ def test_another_metric_has_a_column_of_its_own() -> None:
     heads, _, *rows = report_markdown(joined).splitlines()
     assert heads.split(" | ")[3:6] == ["Nodes", "Time", "PDI"]
     assert rows[2].split(" | ")[5:7] == ["1.00 (1.00)", "**0.250**"]
+
+
+AWKWARD = ("d$1$x$.mps", "\\g<9>", "p|pe`.mps", "[bold]x", "_u", "new\nline", "😀数", "a^b~c&<i>", "x" * 250)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_name_breaks_a_report(tmp_path: Path) -> None:
+    made, setting = summary([5.0] * 9, [9.0 + k for k in range(9)]), " ".join(AWKWARD[:-1])
+    rows = tuple({**row, "instance": AWKWARD[int(row["digest"])]} for row in made.rows)
+    compared = tuple(
+        one.model_copy(update={"setting": setting, "worst_instance": AWKWARD[0]}) for one in made.comparisons
+    )
+    named = made.model_copy(update={"setting": setting, "rows": rows, "comparisons": compared})
+    report = Report(evaluations=(named,))
+    page = render_page(report)
+    for name in AWKWARD[:-1]:
+        assert f">{escape(' '.join(name.split()), quote=False)}</text>" in page.replace("> ", ">")
+    for one in report_figures(report):
+        plots.save(one.figure, tmp_path, one.name)
+    markdown, latex = report_markdown(report), report_latex(report)
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in markdown.splitlines() if "|" in line}) == 1
+    assert len({line.count(" & ") for line in latex.splitlines() if " & " in line}) == 1

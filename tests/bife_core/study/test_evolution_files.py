@@ -1,3 +1,6 @@
+from pathlib import Path
+
+from bife_core.methods.scorer import RuleMethod
 from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.search.population import ranked
 from bife_core.study import files
@@ -42,6 +45,15 @@ def test_what_a_search_ended_with_comes_with_figures(tmp_path):
     cost = SearchCost(search="bife", f_hf_s=1.0)
     files.write_outcome(tmp_path, FOUND[3], FOUND, SUMMARIES, cost)
     assert (tmp_path / "best_rule.py").read_text() == FOUND[3].source
+    handed_on = tmp_path / "rules" / "c3.py"
+    files.write_outcome(tmp_path, FOUND[1], FOUND, SUMMARIES, cost)
+    assert (tmp_path / "best_rule.py").read_text() == FOUND[1].source
+    assert handed_on.read_text() == FOUND[3].source
+    other = RuleMethod(name="c3", source=FOUND[1].source)
+    assert files.keep_rule(tmp_path, other) != handed_on
+    assert files.keep_rule(tmp_path, other).read_text() == other.source
+    assert handed_on.read_text() == FOUND[3].source, "a file of a rule never changes"
+    assert (tmp_path / "best_rule.py").readlink() == Path("rules/c1.py")
     assert files.read_cost(tmp_path) == cost
     for name in ("progress.png", "fidelities.png", "lineage.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

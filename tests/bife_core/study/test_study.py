@@ -18,7 +18,7 @@ from bife_core.errors import BifeError
 from bife_core.generators import Draft, PromptContext
 from bife_core.search import BifeSearch, WrittenRequest
 from bife_core.store import Store
-from bife_core.study.journal import Stopped, claim_on
+from bife_core.study.journal import Ended, Stopped, claim_on
 
 from tests.bife_core.study.test_evolve import data, home, small, outcome, soon_solved, workers, Stubborn  # noqa: F401  # isort: skip
 from tests.bife_core.study.test_journal import Clock, clock  # noqa: F401  # isort: skip
@@ -167,7 +167,16 @@ def test_paths_and_a_search_by_its_class(data: dict[str, Any], tmp_path: Path) -
     assert len(found.samples) == 5
     made = bife_core.create_study(small(), **given, search=BifeSearch, store=Store(tmp_path))
     assert made.journal.key == study.journal.key
-    assert len(made.run(samples=1).samples) == 6
+    assert found.best is not None
+    assert found.best_rule is not None
+    former = next(one for one in found.samples if one.valid and one.sha != found.best.sha)
+    made.journal.add(made.journal.stored(Ended).model_copy(update={"best": former}))
+    longer = made.run(samples=1)
+    assert len(longer.samples) == 6
+    said = f"The best rule is {found.best.id} now ({found.best_rule}) and was {former.id} before, whose file stays"
+    assert longer.best == found.best
+    assert any(note.startswith(said) for note in longer.notes)
+    assert found.best_rule.read_text() == found.best.source
 
 
 @pytest.mark.parametrize(

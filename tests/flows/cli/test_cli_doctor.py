@@ -59,6 +59,7 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
     result = bife("doctor", "--instances", tmp_path)
     assert result.exit_code == 0, result.output
     found = " ".join(result.stdout.split())
+    assert found.startswith("note: A champion needs 22 instances or more"), "said before anything is solved"
     assert "1 can be used. Left out: cut.mps is cut off" in found
     assert "A champion needs 22 instances or more, for 11 of them to be held out: with fewer," in found
     assert "of its CPU time in branching (1 of 1 instance" in found

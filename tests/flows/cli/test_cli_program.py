@@ -69,6 +69,33 @@ def test_help_loads_nothing_slow_and_solving_neither_prefect_nor_mlflow():
     assert found == "['numba', 'pydantic', 'pyscipopt'] 0"
 
 
+def test_what_is_empty_or_refused_loads_nothing_that_takes_seconds(tmp_path):
+    (tmp_path / "empty").mkdir()
+    commands = {
+        ("rules", "list"): 0,
+        ("down",): 0,
+        ("status",): 1,
+        ("report",): 1,
+        ("report", "nofolder"): 1,
+        ("run", "--instances", str(tmp_path / "empty")): 1,
+        ("doctor", "--instances", str(tmp_path / "empty")): 1,
+        ("evaluate", "--rule", "nope"): 1,
+        ("solve", "nofile.mps", "--versus", "relpscost"): 1,
+    }
+    code = (
+        "import sys\n"
+        "from flows.cli import main\n"
+        f"for sys.argv in {[['bife', *words] for words in commands]!r}:\n"
+        "    try: main()\n"
+        "    except SystemExit as end: print(end.code, file=sys.stderr)\n"
+        "print(sorted({'prefect', 'mlflow', 'matplotlib', 'numba'} & set(sys.modules)), file=sys.stderr)"
+    )
+    environment = {"MLFLOW_TRACKING_URI": ""}
+    *said, loaded = python("-c", code, home=tmp_path, **environment).stderr.strip().splitlines()
+    assert [int(line) for line in said if line.isdigit()] == list(commands.values()), said
+    assert loaded == "[]"
+
+
 def test_an_unknown_command_is_a_usage_error_and_the_version_is_one_line(bife):
     result = bife("evolv")
     assert (result.exit_code, "evolv" in result.stderr) == (ExitCode.USAGE, True)

@@ -240,8 +240,8 @@ def test_without_a_rule_the_registry_is_asked_for_one(bife):
     result = bife("solve", LSEU, "-q", "--versus", "relpscost")
     assert result.exit_code == 0
     assert " ".join(result.stdout.split()).startswith("relpscost branches. ")
-    (nodes, *others) = row(result.stdout, "nodes")
-    assert others == [nodes, "1.000"]
+    assert "RPB (relpscost) is what it would be compared with: it is solved once." in result.stdout
+    assert len(row(result.stdout, "nodes")) == 1
 
 
 def test_a_budget_has_a_row_of_its_own(bife):

@@ -13,8 +13,9 @@ from bife_core.errors import BifeError
 from flows.reporting.conduct import HOOKS, conducted
 from tasks.states import with_message
 from tasks.stores import noted, observer, observing
-from tasks.tracking import outage, store
+from tasks.tracking import store
 from tasks.tracking.provenance import provenance
+from tasks.tracking.subscriber import outage
 from tests.support import journals
 from tests.support.tracked import Ear, parent, synced, traces
 

@@ -39,7 +39,7 @@ def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
     text = markdown(PAGE)
     assert "Of 2026-03-01 12:00 UTC" in text
     family = (
-        "| auctions | none | - | - | - | [1 day ago](http://mlflow/#/run) | stopped: a / b c | usd 80 % |"
+        "| auctions | none | - | - | - | [1 day ago](http://mlflow/#/run) | stopped: a \\| b c | usd 80 % |"
     )
     assert family in text
     assert "| promotion x | 1 hour |" in text

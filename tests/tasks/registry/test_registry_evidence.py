@@ -19,11 +19,14 @@ BESIDE = beside(0)
         ({"mismatches": 1}, "which is a defect"),
         ({"bound": None, "further": None}, "its ratio may be up to unknown"),
         (
-            {"bound": 1.1, "further": 7, "groups": 5},
-            "on 20 held-out instances in 5 groups, but its ratio may be up to 1.100 if groups not seen are up to 4.4 "
-            "times slower, and 7 more groups at least would exclude that.",
+            {"bound": 1.1, "further": 7, "likely": 9, "groups": 5, "use": 2},
+            "on 20 held-out instances in 5 groups at use 2 of some of them, but its ratio may be up to 1.100 if groups "
+            "not seen are up to 4.4 times slower, which 9 more groups of the measured ratio, 0.800, would exclude.",
         ),
-        ({"bound": 1.0, "further": 7, "use": 2}, "would exclude that at use 2 of some of them."),
+        (
+            {"ratio": 1.016, "ci_low": 0.95, "ci_high": 1.08, "p_value": 0.4, "bound": 1.4, "further": 73},
+            "It is not known to be faster than RPB: 1.016 of RPB's CPU time, interval 0.950 to 1.080, p = 0.4.",
+        ),
         (
             {"slower": 4, "slower_share": 0.34},
             "up to 34 % of instances may be more than 1.25 times slower (4 of",

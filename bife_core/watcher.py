@@ -1,0 +1,48 @@
+"""Who is shown what a run does; a module of its own, for what is shown must not wait for what is computed with."""
+
+from __future__ import annotations
+
+from bife_core.generators.account import Spending
+from bife_core.search.cost import CostPoint
+from bife_core.search.types import GenerationSummary, Sample
+
+
+class EvolutionState(GenerationSummary):
+    """Where an evolution stands after a generation.
+
+    Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
+    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent, and `budget_used` says which
+    share of each limit of the budget is used. All is as it was when the generation ended; an earlier run had completed
+    one that is `replayed`.
+    """
+
+    budget: int
+    replayed: bool = False
+    eliminated: int = 0
+    last_failure: str | None = None
+    spending: Spending
+    elapsed_s: float
+    remaining_s: float
+    rules: tuple[Sample, ...] = ()
+    curve: tuple[CostPoint, ...] = ()
+    budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
+
+    @property
+    def sentence(self) -> str:
+        """How far the search is, in short."""
+        best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
+        earlier = " (earlier run)" if self.replayed else ""
+        return f"Generation {self.generation}{earlier}: {self.samples_total} of {self.budget} rules sampled{best}"
+
+
+class Watcher:
+    """Shows what happens; this one shows nothing. It must not raise and should return at once."""
+
+    def activity(self, text: str) -> None:
+        """Show what is being done, such as "solving with 3 rules"."""
+
+    def progress(self, done: int, total: int) -> None:
+        """Show how far that is."""
+
+    def generation(self, state: EvolutionState) -> None:
+        """Show that a generation is complete."""
