@@ -10,7 +10,7 @@ import math
 # Indices of features (docs/features.md).
 ROWS, POSITIVE, NEGATIVE, SLACK = 3, 8, 13, 18
 UP, DOWN, RATIO, SUM, PRODUCT = 20, 21, 22, 23, 24
-CUTOFFS_UP, CUTOFFS_DOWN, RATE_UP, RATE_DOWN, MEAN_LENGTH = 25, 26, 27, 28, 29
+CUTOFFS_UP, CUTOFFS_DOWN, MEAN_LENGTH = 25, 26, 29
 TIGHT_ROWS, WEIGHT_BY_DUAL = 48, 66
 SHARE_BY_CANDIDATES, MEAN_SHARE_BY_CANDIDATES, SHARE_BY_DUAL, MEAN_SHARE_BY_DUAL = 61, 62, 67, 68
 
@@ -23,25 +23,6 @@ def harmonic_mean(a, b):
     if a > 0 and b > 0:
         return 2.0 / (1.0 / a + 1.0 / b)
     return max(a, b)
-
-
-def active_rows(variable_features) -> float:
-    """Number of tight rows the variable appears in.
-
-    Origin: after the active-constraint methods of Patel and Chinneck, "Active-constraint variable ordering for
-    faster feasibility of mixed integer linear programs" (2007): each tight row counts one.
-    """
-    return variable_features[TIGHT_ROWS]
-
-
-def cutoff_rate(variable_features) -> float:
-    """How often branching on the variable has cut off a child, smoothed; ties go to the pseudocost product.
-
-    Origin: the cutoff score of hybrid branching (Achterberg and Berthold, "Hybrid branching", 2009); form ours.
-    """
-    rate = variable_features[RATE_UP] + variable_features[RATE_DOWN]
-    cutoffs = variable_features[CUTOFFS_UP] + variable_features[CUTOFFS_DOWN]
-    return rate * squash(cutoffs) + 1e-3 * squash(variable_features[PRODUCT])
 
 
 def general(variable_features) -> float:
@@ -166,16 +147,6 @@ def pseudocost_product(variable_features) -> float:
     Origin: the product score of Achterberg, Koch and Martin, "Branching rules revisited" (2005), which SCIP uses.
     """
     return max(variable_features[UP], 1e-6) * max(variable_features[DOWN], 1e-6)
-
-
-def pseudocost_weighted(variable_features) -> float:
-    """Five sixths of the smaller pseudocost gain plus one sixth of the larger.
-
-    Origin: the weighted score of Linderoth and Savelsbergh, "A computational study of search strategies for mixed
-    integer programming" (1999), with the weight 1/6 of Achterberg, Koch and Martin (2005).
-    """
-    up, down = variable_features[UP], variable_features[DOWN]
-    return (5.0 * min(up, down) + max(up, down)) / 6.0
 
 
 def tuned_cfl(variable_features) -> float:
