@@ -151,7 +151,7 @@ def attach_scorer(
     # Compilers are loaded by who branches, not by who only names a rule.
     from bife_core.scip.compiled import callback
     from bife_core.scip.compiled.needs import mask_of
-    from bife_core.scip.python_branching import CopyNotice, PythonBranchrule
+    from bife_core.scip.python_branching import CopyNotice, in_python
 
     address, features = rule.address, mask_of(rule.features)
     check_free(model)
@@ -166,32 +166,31 @@ def attach_scorer(
     if budget is not None:
         state[layout.BUDGET_SHARE] = np.float64(budget.share).view(np.int64)
         state[layout.BUDGET_RETURNS] = budget.returns
-    if address:
-        state[layout.SCORER] = address
-        state[layout.OBSERVES] = rule.observes
-        state[layout.NODE_DATA] = rule.data
-        state[layout.MASK] = features
-        plugin = ctypes.c_void_p()
-        included = handle.SCIPincludeBranchruleBasic(
-            scip,
-            ctypes.byref(plugin),
-            PLUGIN_NAME.encode(),
-            rule.name.encode(),
-            ctypes.c_int(HIGHEST_PRIORITY),
-            ctypes.c_int(-1),
-            ctypes.c_double(1.0),
-            ctypes.c_void_p(state.ctypes.data),
-        )
-        check(included, "include the branching rule")
-        for set_callback, function in (
-            (handle.SCIPsetBranchruleExecLp, callback.branch_on_lp),
-            (handle.SCIPsetBranchruleInitsol, callback.begin_solve),
-        ):
-            check(set_callback(scip, plugin, ctypes.c_void_p(function.address)), "set a branching callback")
-        # SCIP holds bare addresses: the rule's machine code and the state must live as long as the model does.
-        weakref.finalize(model, layout.free_state, state, rule)
-    else:
-        PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name)
+    function = None if address else in_python(rule, model, state)
+    state[layout.ON_THE_WALL] = function is not None
+    state[layout.SCORER] = address or ctypes.cast(function, ctypes.c_void_p).value
+    state[layout.OBSERVES] = rule.observes
+    state[layout.NODE_DATA] = rule.data
+    state[layout.MASK] = features
+    plugin = ctypes.c_void_p()
+    included = handle.SCIPincludeBranchruleBasic(
+        scip,
+        ctypes.byref(plugin),
+        PLUGIN_NAME.encode(),
+        rule.name.encode(),
+        ctypes.c_int(HIGHEST_PRIORITY),
+        ctypes.c_int(-1),
+        ctypes.c_double(1.0),
+        ctypes.c_void_p(state.ctypes.data),
+    )
+    check(included, "include the branching rule")
+    for set_callback, called in (
+        (handle.SCIPsetBranchruleExecLp, callback.branch_on_lp),
+        (handle.SCIPsetBranchruleInitsol, callback.begin_solve),
+    ):
+        check(set_callback(scip, plugin, ctypes.c_void_p(called.address)), "set a branching callback")
+    # SCIP holds bare addresses: the scorer's function and the state must live as long as the model does.
+    weakref.finalize(model, layout.free_state, state, rule, function)
     put_in_charge(model, PLUGIN_NAME, None if limits is None and budget is None else "relpscost")
     CopyNotice(model, rule.name)
     return stats

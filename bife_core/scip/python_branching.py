@@ -1,7 +1,8 @@
-"""Branching from Python: the base of our branching rules, and the one that calls a scorer."""
+"""Branching from Python: the base of our branching rules, and how compiled code calls a scorer."""
 
 from __future__ import annotations
 
+import ctypes
 import time
 import warnings
 import weakref
@@ -11,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.errors import SolverError
-from bife_core.scip.compiled import callback, layout
-from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.libscip import scip_address
+from bife_core.features import N_FEATURES
+from bife_core.scip.compiled import layout
+from bife_core.scip.node import Node
 from bife_core.scip.solver import HIGHEST_PRIORITY
 
 _DID_NOT_RUN: Final = {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
@@ -92,74 +92,38 @@ class CopyNotice(pyscipopt.Eventhdlr):  # type: ignore[misc]
             )
 
 
-class PythonBranchrule(LpBranchrule):
-    """The slow way, for scorers without machine code: one call of `score` per branching.
+def in_python(scorer: Branching, model: pyscipopt.Model, state: npt.NDArray[np.int64]) -> Any:
+    """Return the C function of a scorer without machine code: it calls `score`, once per branching.
 
-    What the scorer raises is counted and reported once, and SCIP's next branching rule takes over.
+    What the scorer raises is reported once, and SCIP's next branching rule takes over.
     """
+    solved, warned = weakref.proxy(model), False
+    unread = [] if scorer.features is None else sorted(set(range(N_FEATURES)) - scorer.features)
 
-    def __init__(self, scorer: Branching, state: npt.NDArray[np.int64]) -> None:
-        self.scorer = scorer
-        self.warned = False
-        self.state = state
-        self.share = float(state[layout.GUARD_SHARE : layout.GUARD_SHARE + 1].view(np.float64)[0])
-
-    def branchinitsol(self) -> None:
-        """Forget an earlier solve: SCIP's BRANCHINITSOL."""
-        self.extractor = FeatureExtractor(self.solved, self.scorer.features)
-        if self.solved.getNRuns() <= 1:
-            self.began = time.perf_counter()
-            self.state[layout.SPENT_BEFORE] = self.state[layout.CALLBACK_NS]
-            self.state[layout.BUDGET_SPENT] = self.state[layout.BUDGET_NODE] = 0
-
-    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
-        """Branch on the candidate of the highest score: SCIP's BRANCHEXECLP."""
+    def score(shown: int, n: int, out: int) -> int:
+        nonlocal warned
+        wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
         try:
-            return self._branch()
-        except KeyboardInterrupt:  # with misc/catchctrlc off; raised here it would be an error of SCIP's
-            self.solved.interruptSolve()
-            return _DID_NOT_RUN
-
-    def _branch(self) -> dict[str, int]:
-        state = self.state
-        if callback.within_budget(scip_address(self.solved), state):
-            return _DID_NOT_RUN
-        # The scorer may be waited for, which a CPU clock would not see, so the guard's share is one of wall time.
-        elapsed = time.perf_counter() - self.began
-        if self.share > 0 and callback.over_budget(state, self.share, elapsed):
-            state[layout.OVERTIME] += 1
-            return _DID_NOT_RUN
-        started = time.thread_time_ns()
-        try:
-            observes = self.scorer.observes
-            shown: Any = self.extractor.observe(observes) if observes else self.extractor.extract()[1]
-        except SolverError:
-            state[layout.FEATURELESS] += 1
-            return _DID_NOT_RUN
-        variables, _, _, _, n, _ = self.solved.getLPBranchCands()
-        extracted = time.thread_time_ns()
-        waited = time.perf_counter_ns()
-        best = -1
-        try:
-            scores = np.ascontiguousarray(self.scorer.score(shown[:n]), dtype=np.float64)
+            features = layout.array_at(int(state[layout.MATRIX]), (n, N_FEATURES), np.float64).copy()
+            features[:, unread] = 0.0
+            given = Node.at(shown, features) if scorer.observes else features
+            scores = np.ascontiguousarray(scorer.score(given), dtype=np.float64)
             if scores.shape != (n,):
                 raise ValueError(f"{n} scores were expected, found an array of shape {scores.shape}")
-            best = callback.usable_candidate(scores, self.share > 0)
-            state[layout.UNDECIDED] += best < 0
-        except Exception as error:  # noqa: BLE001 - the code of others, inside a callback of SCIP
-            state[layout.RULE_ERRORS] += 1
-            if not self.warned:
-                self.warned = True
-                warnings.warn(f"{self.scorer.name} raised at a branching: {error!r}.", stacklevel=1)
-        rule_ns = time.perf_counter_ns() - waited
+            layout.array_at(out, (n,), np.float64)[:] = scores
+            return 0
+        except KeyboardInterrupt:  # with misc/catchctrlc off; it cannot pass through SCIP
+            solved.interruptSolve()
+            return layout.INTERRUPTED
+        except BaseException as error:  # noqa: BLE001 - the code of others, inside a callback of SCIP
+            if not warned:
+                warned = True
+                warnings.warn(f"{scorer.name} raised at a branching: {error!r}.", stacklevel=1)
+            return 1
+        finally:
+            # It may have waited for something, which the CPU clock of compiled code does not see.
+            waited = time.perf_counter_ns() - wall - (time.thread_time_ns() - cpu)
+            state[layout.RULE_NS] += waited
+            state[layout.CALLBACK_NS] += waited
 
-        state[layout.CALLS] += 1
-        state[layout.CANDIDATES] += n
-        state[layout.FEATURE_NS] += extracted - started
-        state[layout.RULE_NS] += rule_ns
-        state[layout.CALLBACK_NS] += extracted - started + rule_ns
-        if best < 0:
-            return _DID_NOT_RUN
-        self.solved.branchVar(variables[best])
-        callback.take_back(scip_address(self.solved), state)
-        return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(score)

@@ -14,12 +14,14 @@ from bife_core.scip.compiled import api, layout
 from bife_core.scip.compiled.bipartite import observe
 from bife_core.scip.compiled.kernel import extract, reset
 from bife_core.scip.compiled.memory import (
+    CPU_CLOCK,
+    WALL_CLOCK,
     call_scorer,
-    cpu_nanoseconds,
     float64_view,
     int64_view,
     load_float64,
     load_int64,
+    nanoseconds,
     store_int32,
 )
 
@@ -31,32 +33,29 @@ _FIRST_CANDIDATES: Final = 100
 
 
 @jit
-def best_candidate(scores):
-    """Return the position of the first largest score that is a number above -inf, or -1 if there is none."""
+def best_candidate(scores, finite=False):
+    """Return the position of the first largest score that is a number above -inf, or -1 if there is none.
+
+    So it does if `finite` asks for a finite score and there is none.
+    """
     best = -1
     highest = -np.inf
+    usable = not finite
     for c in range(len(scores)):
+        usable |= np.isfinite(scores[c])
         if scores[c] > highest:  # false for NaN
             highest = scores[c]
             best = c
-    return best
+    return best if usable else -1
 
 
 @jit
-def usable_candidate(scores, finite):
-    """Return `best_candidate`, or -1 if `finite` asks for a finite score and there is none."""
-    if finite:
-        c = 0
-        while c < len(scores) and not np.isfinite(scores[c]):
-            c += 1
-        if c == len(scores):
-            return -1
-    return best_candidate(scores)
-
-
-@jit
-def over_budget(state, share, elapsed_s):
-    """Whether a guarded rule has had its share of `elapsed_s` seconds, which are 0 where SCIP's clocks are off."""
+def over_budget(scip, state, share):
+    """Whether a guarded rule has had its share of the solving time, which is 0 where SCIP's clocks are off."""
+    if state[layout.ON_THE_WALL]:
+        elapsed_s = (nanoseconds(WALL_CLOCK, state, layout.SCRATCH) - state[layout.BEGAN_NS]) * 1e-9
+    else:
+        elapsed_s = api.solving_time(scip)
     spent_ns = state[layout.CALLBACK_NS] - state[layout.SPENT_BEFORE]
     return spent_ns > state[layout.GUARD_GRACE_NS] and elapsed_s > 0.0 and spent_ns > share * elapsed_s * 1e9
 
@@ -104,10 +103,10 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     if within_budget(scip, state):
         return _OKAY
     share = load_float64(state.ctypes.data, layout.GUARD_SHARE)
-    if share > 0.0 and over_budget(state, share, api.solving_time(scip)):
+    if share > 0.0 and over_budget(scip, state, share):
         state[layout.OVERTIME] += 1
         return _OKAY
-    started = cpu_nanoseconds(state, layout.SCRATCH)
+    started = nanoseconds(CPU_CLOCK, state, layout.SCRATCH)
     n, candidates = extract(scip, state, state[layout.MASK], True)
     shown = state[layout.MATRIX]
     if n >= 0 and state[layout.OBSERVES] != 0:
@@ -115,10 +114,12 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     if n < 0 or shown == 0:
         state[layout.FEATURELESS] += 1
         return _OKAY
-    extracted = cpu_nanoseconds(state, layout.SCRATCH)
+    extracted = nanoseconds(CPU_CLOCK, state, layout.SCRATCH)
     failed = call_scorer(state[layout.SCORER], shown, n, state[layout.SCORES])
-    scored = cpu_nanoseconds(state, layout.SCRATCH)
-    best = usable_candidate(float64_view(state[layout.SCORES], n), share > 0.0)
+    if failed == layout.INTERRUPTED:
+        return _OKAY
+    scored = nanoseconds(CPU_CLOCK, state, layout.SCRATCH)
+    best = best_candidate(float64_view(state[layout.SCORES], n), share > 0.0)
 
     state[layout.CALLS] += 1
     state[layout.CANDIDATES] += n
@@ -131,7 +132,7 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
         code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
         store_int32(result, 0, _BRANCHED)
         take_back(scip, state)
-    state[layout.CALLBACK_NS] += cpu_nanoseconds(state, layout.SCRATCH) - started
+    state[layout.CALLBACK_NS] += nanoseconds(CPU_CLOCK, state, layout.SCRATCH) - started
     return code
 
 
@@ -143,4 +144,5 @@ def begin_solve(scip, branchrule):
     if api.n_runs(scip) <= 1:  # not after a restart, where the solve goes on
         state[layout.SPENT_BEFORE] = state[layout.CALLBACK_NS]
         state[layout.BUDGET_SPENT] = state[layout.BUDGET_NODE] = 0
+        state[layout.BEGAN_NS] = nanoseconds(WALL_CLOCK, state, layout.SCRATCH)
     return _OKAY

@@ -47,8 +47,10 @@ import numpy.typing as npt
     WITHIN_BUDGET,
     OBSERVES,  # what a scorer of nodes sees besides features, a constant of `bipartite`; 0 for a scorer of candidates
     OBSERVED,  # whether a node of the present solve was described to the scorer
+    ON_THE_WALL,  # whether the scorer may be waited for, so that seconds on the wall count under a guard
+    BEGAN_NS,  # when the present solve began, on the wall
     SCRATCH,  # seven words the SCIP functions write their results to
-) = range(34)
+) = range(36)
 
 (
     COL_STATIC,  # static features of a column, one record of them at its index
@@ -113,6 +115,8 @@ ARENA_SLACK: Final = 1 << 20
 
 NO_MEMORY: Final = -1
 NO_LP: Final = -2
+INTERRUPTED: Final = 2
+"""What a scorer returns to leave a branching uncounted, with a solve that ends."""
 
 
 def new_state() -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ Python, whose entries hold counters and the addresses of buffers that the C libr
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
@@ -22,7 +22,8 @@ _I64 = ir.IntType(64)
 
 _realloc = types.ExternalFunction("realloc", int64(int64, int64))
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, int64))
-_CPU_CLOCK = time.CLOCK_THREAD_CPUTIME_ID
+CPU_CLOCK: Final = time.CLOCK_THREAD_CPUTIME_ID
+WALL_CLOCK: Final = time.CLOCK_MONOTONIC
 
 
 def _loader(value_type: Any, ir_type: ir.Type) -> Any:
@@ -116,9 +117,9 @@ def float64_view(address, length):
 
 
 @jit
-def cpu_nanoseconds(state, scratch):
-    """Return the CPU time of this thread; two words from ``state[scratch]`` on are written to."""
-    _clock_gettime(_CPU_CLOCK, state.ctypes.data + 8 * scratch)
+def nanoseconds(clock, state, scratch):
+    """Return the time on a clock; two words from ``state[scratch]`` on are written to."""
+    _clock_gettime(clock, state.ctypes.data + 8 * scratch)
     return state[scratch] * 1_000_000_000 + state[scratch + 1]
 
 
