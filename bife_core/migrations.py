@@ -45,12 +45,9 @@ def made_by_newer(database: Path, package: str) -> str:
 
 def note_version(database: Path, package: str) -> None:
     """Record beside a database that the installed version of a package opened it."""
-    installed = version(package)
     with suppress(OSError):
-        if database.is_file() and not (
-            _note(database).is_file() and _note(database).read_text() == installed
-        ):
-            write_whole(_note(database), installed)
+        if database.is_file():
+            write_whole(_note(database), version(package))
 
 
 def _note(database: Path) -> Path:

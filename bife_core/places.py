@@ -24,9 +24,8 @@ def core_slots() -> Path:
 
 
 def _cache() -> Path:
-    return (
-        Path(os.environ.get("BIFE_CACHE_DIR") or platformdirs.user_cache_path("bife")).expanduser().absolute()
-    )
+    folder = os.environ.get("BIFE_CACHE_DIR") or platformdirs.user_cache_path("bife")
+    return Path(folder).expanduser().absolute()
 
 
 def usable(folder: Path) -> Path:
@@ -71,9 +70,8 @@ def mlflow_uri() -> str:
 
 def sqlite_url(file: Path, driver: str = "pysqlite") -> str:
     """Return the URL under which SQLAlchemy opens a file, whatever its path: a plain one ends at the first ``?``."""
-    if "?" in str(
-        file
-    ):  # with its driver: of one without, MLflow makes the folders of a path that begins with file:
+    # With its driver: of a URL without one, MLflow makes the folders of a path that begins with "file:".
+    if "?" in str(file):
         return f"sqlite+{driver}:///file:{quote(str(file))}?uri=true"
     return f"sqlite:///{file}" if driver == "pysqlite" else f"sqlite+{driver}:///{file}"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,7 +18,7 @@ _OF_EXTRAS: Final = {"httpx2": "llm", "openai": "llm", "pydantic_settings": "llm
 """Packages that only some of BiFE's own plugins import, and the extra that brings each."""
 
 
-class Plugins(MutableMapping[str, Plugin]):
+class Plugins(UserDict[str, Plugin]):
     """All plugins of one kind by name; each is loaded when it is first asked for.
 
     Another package adds one by an entry point in `group`; a script may also enter one for its own process, as into
@@ -35,13 +36,13 @@ class Plugins(MutableMapping[str, Plugin]):
         form: str,
         also: tuple[str, ...] = (),
     ) -> None:
+        super().__init__()  # `data` holds those that are loaded
         self.kind = kind
         self.group = group
         self._own = {name: EntryPoint(name, where, group) for name, where in own.items()}
         self._fits = fits
         self._form = form
         self._also = also
-        self._loaded: dict[str, Plugin] = {}
         self._offered: dict[str, EntryPoint] | None = None
 
     def known(self, name: str) -> str:
@@ -79,22 +80,15 @@ class Plugins(MutableMapping[str, Plugin]):
         """Enter the names into the JSON schema of a setting, so that a form lists them."""
         schema["enum"] = self.names
 
-    def __getitem__(self, name: str) -> Plugin:
-        if name not in self._loaded:
-            self._loaded[name] = self._load(self._entries()[name])
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, plugin: Plugin) -> None:
-        self._loaded[name] = plugin
-
-    def __delitem__(self, name: str) -> None:
-        del self._loaded[name]
+    def __missing__(self, name: str) -> Plugin:
+        self[name] = self._load(self._entries()[name])
+        return self[name]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self._loaded or name in self._entries())
+        return isinstance(name, str) and (name in self.data or name in self._entries())
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._entries(), **self._loaded})
+        return iter({**self._entries(), **self.data})
 
     def __len__(self) -> int:
         return len(list(iter(self)))

@@ -75,6 +75,7 @@ class Complexity(NamedTuple):
     intermediate_variables: int
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class CompiledRule:
     """A branching rule as machine code; `bife_core.rules.compile_rule` makes one.
 
@@ -96,12 +97,11 @@ class CompiledRule:
         n x `N_FEATURES`; the function returns 0. It stays valid for the life of the process and takes no Python lock.
     """
 
-    def __init__(self, name: str, source: str, sha: str, features: frozenset[int], address: int) -> None:
-        self.name = name
-        self.source = source
-        self.sha = sha
-        self.features = features
-        self.address = address
+    name: str
+    source: str
+    sha: str
+    features: frozenset[int]
+    address: int
 
     def __repr__(self) -> str:
         return f"CompiledRule({self.name!r})"

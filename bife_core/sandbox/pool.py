@@ -61,10 +61,7 @@ class WorkerPool(Workers):
 
     @checked
     def __init__(
-        self,
-        workers: int | None = None,
-        pin: bool = True,
-        measures: tuple[str, ...] = MEASURES,
+        self, workers: int | None = None, pin: bool = True, measures: tuple[str, ...] = MEASURES
     ) -> None:
         cores = usable_cores()
         if workers is not None and workers < 1:

@@ -12,6 +12,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unpack
@@ -29,6 +30,7 @@ CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
 _DETAIL_LINES: Final = 12
 
 
+@dataclass(eq=False)
 class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
     """A call in a worker process gave no result.
 
@@ -38,20 +40,11 @@ class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
     other than the pool killed the process, such as the system for want of memory.
     """
 
-    def __init__(
-        self,
-        kind: FailureKind,
-        reason: str,
-        detail: str = "",
-        error_type: str = "",
-        by_machine: bool = False,
-    ) -> None:
-        super().__init__(kind, reason, detail, error_type, by_machine)  # which pickles hold
-        self.kind: FailureKind = kind
-        self.reason = reason
-        self.detail = detail
-        self.error_type = error_type
-        self.by_machine = by_machine
+    kind: FailureKind
+    reason: str
+    detail: str = ""
+    error_type: str = ""
+    by_machine: bool = False
 
     def __str__(self) -> str:
         return self.reason

@@ -269,9 +269,7 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
     try:
         with scip_errors(messages):
             model.optimize()
-    except (
-        Exception
-    ) as error:  # PySCIPOpt raises bare Exception for SCIP's return codes; SCIP reports the cause
+    except Exception as error:  # PySCIPOpt raises no other for SCIP's return codes; SCIP reports the cause
         model.to_ptr(True)  # SCIP frees no model that failed while it was set up, and would only complain
         reason = (messages[0] if messages else str(error).removeprefix("SCIP: ")).rstrip("!. ")
         raise SolverError(f"SCIP failed while {doing}: {reason}.") from error

@@ -81,21 +81,18 @@ class _Sections:
                 self.refuse(f"found {shown(entry[0])}, but there is no row N of this name; correct it")
             if section not in (b"COLUMNS", b"RHS", b"RANGES") or entry[1] is None:
                 continue
-            name, first, second = entry
+            name, *given = entry
             if name != current:
                 if section == b"COLUMNS":
                     self.columns.add(name)
-                    rows = set()
                 elif rows:
-                    self.refuse(
-                        f"found a second vector, {shown(name or b'')}, which SCIP leaves out; delete one"
-                    )
-                current = name
-            for row in (first, second) if second is not None else (first,):
+                    words = f"found a second vector, {shown(name or b'')}, which SCIP leaves out; delete one"
+                    self.refuse(words)
+                current, rows = name, set()
+            for row in filter(None, given):
                 if row in rows:
-                    self.refuse(
-                        f"found a second number for {shown(name or section)} in row {shown(row)}; delete one"
-                    )
+                    where = f"{shown(name or section)} in row {shown(row)}"
+                    self.refuse(f"found a second number for {where}; delete one")
                 rows.add(row)
 
     def refuse(self, words: str) -> NoReturn:
