@@ -305,8 +305,6 @@ struct SCIP_BranchruleData
 //? STATIC|DEGREE
    int static_taken;      /* were features of the columns taken in this solve? */
    Buffer records;        /* by column index: N_STATIC doubles, and 1.0 if they were taken */
-   Buffer values;         /* scratch: lengths and coefficients of one column */
-   Buffer lengths;
 //.
 //? ACTIVE_CANDIDATE_SUM
    Buffer unfixed;        /* by column index: last branching (SCIP_Longint) at which its variable was not fixed */
@@ -384,8 +382,6 @@ static void forget(SCIP_BRANCHRULEDATA* data)
 //.
 //? STATIC|DEGREE
    free_buffer(&data->records);
-   free_buffer(&data->values);
-   free_buffer(&data->lengths);
    data->static_taken = 0;
 //.
 }
@@ -407,35 +403,38 @@ enum
 static int take_column(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
 {
    const int index = SCIPcolGetIndex(column);
-   const int n_rows = SCIPcolGetNNonz(column);
-   SCIP_ROW** rows = SCIPcolGetRows(column);
-   SCIP_Real* coefficients = SCIPcolGetVals(column);
    double* record;
-   double* lengths;
-   double* values;
-   int n = 0;
    if( !make_room(&data->records, (index + 1) * N_STATIC, sizeof(double)) )
       return 0;
-   if( !make_room(&data->lengths, n_rows, sizeof(double)) || !make_room(&data->values, n_rows, sizeof(double)) )
-      return 0;
    record = (double*)data->records.items + (size_t)index * N_STATIC;
-   lengths = (double*)data->lengths.items;
-   values = (double*)data->values.items;
-   for( int k = 0; k < n_rows; ++k )
-   {
-      if( SCIProwGetLPPos(rows[k]) >= 0 )
-      {
-         lengths[n] = SCIProwGetNNonz(rows[k]);
-         values[n] = coefficients[k];
-         ++n;
-      }
-   }
    record[TAKEN_AT] = 1.0;
 //? OBJECTIVE
    objective(SCIPcolGetObj(column), record + OBJECTIVE_AT);
 //.
 //? STRUCTURE|DEGREE
-   structure(lengths, values, n, record + STRUCTURE_AT);
+   const int n_rows = SCIPcolGetNNonz(column);
+   SCIP_ROW** rows = SCIPcolGetRows(column);
+   SCIP_Real* coefficients = SCIPcolGetVals(column);
+   double lengths[] = @NO_VALUES@;
+   double positive[] = @NO_VALUES@;
+   double negative[] = @NO_VALUES@;
+   double of_rows[4];
+   double of_positive[4];
+   double of_negative[4];
+   for( int k = 0; k < n_rows; ++k )
+   {
+      if( SCIProwGetLPPos(rows[k]) < 0 )
+         continue;
+      add_value(lengths, SCIProwGetNNonz(rows[k]), lengths);
+      if( coefficients[k] > 0.0 )
+         add_value(positive, coefficients[k], positive);
+      else if( coefficients[k] < 0.0 )
+         add_value(negative, -coefficients[k], negative);
+   }
+   spread(lengths, of_rows);
+   spread(positive, of_positive);
+   spread(negative, of_negative);
+   structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative, record + STRUCTURE_AT);
 //.
    return 1;
 }

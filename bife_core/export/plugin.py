@@ -29,8 +29,8 @@ _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("FRACTIONALITY", columns.fractionality),
     ("PSEUDOCOST", columns.pseudocost),
     ("CUTOFF", columns.cutoff),
-    ("DEGREE|SPREAD", rows.add_value),
-    ("DEGREE|SPREAD", rows.spread),
+    ("STRUCTURE|DEGREE|SPREAD", rows.add_value),
+    ("STRUCTURE|DEGREE|SPREAD", rows.spread),
     ("DEGREE", rows.degree),
     ("RHS_RATIO", rows.add_side),
     ("ONE_TO_ALL", rows.add_share),
@@ -58,7 +58,7 @@ def export_c(ref: AnyReference) -> str:
     groups = groups_of(features)
     known = _conditions(groups, features)
     formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if _holds(needed, known)]
-    structure = _members(columns.STRUCTURE)
+    structure = [feature.name for feature in members_of(columns.STRUCTURE)]
     guard = Guard()
     text = {
         "VERSION": versions()["bife"],
@@ -73,19 +73,17 @@ def export_c(ref: AnyReference) -> str:
         "N_FEATURES": str(N_FEATURES),
         "RULE": rule_in_c(rule),
         "FORMULAS": "\n\n".join(formulas),
-        "N_OBJECTIVE": str(len(_members(columns.OBJECTIVE))),
+        "N_OBJECTIVE": str(len(members_of(columns.OBJECTIVE))),
         "N_STRUCTURE": str(len(structure)),
-        "ROOM": str(max(len(_members(group)) for group in GROUPS)),
-        "NO_VALUES": _initial(rows.NO_VALUES),
-        "NO_RATIOS": _initial(rows.NO_RATIOS),
-        "NO_SHARES": _initial(rows.NO_SHARES),
-        "NO_SUMS": _initial(rows.NO_SUMS),
+        "ROOM": str(max(len(members_of(group)) for group in GROUPS)),
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
         "SHARE": number(guard.max_share),
         "GRACE": number(guard.grace_s),
         "BUDGET": number(0.0 if method.budget is None else method.budget.share),
         "RETURNS": str(int(method.budget is None or method.budget.returns)),
     }
+    for each in ("NO_VALUES", "NO_RATIOS", "NO_SHARES", "NO_SUMS"):
+        text[each] = f"{{{', '.join(map(number, getattr(rows, each)))}}}"
     for root in ("mean", "min", "max"):
         text[f"ROOT_{root.upper()}"] = str(structure.index(f"rows_deg_{root}"))
 
@@ -132,24 +130,14 @@ def _chosen(known: frozenset[str]) -> str:
     return "\n".join(kept) + "\n"
 
 
-def _members(group: Group) -> list[str]:
-    """Return the names of a group's features in the order in which its formula returns them."""
-    return [feature.name for feature in members_of(group)]
-
-
 def _writes(group: str, values: str, features: frozenset[int]) -> str:
     (found,) = (one for one in GROUPS if one.name.upper() == group)
-    read = {FEATURES[index].name for index in features}
     base = values if values.isidentifier() else f"({values})"
     return "\n".join(
-        f"   f[{name.upper()}] = {base}[{place}];"
-        for place, name in enumerate(_members(found))
-        if name in read
+        f"   f[{feature_constant(feature.index)}] = {base}[{place}];"
+        for place, feature in enumerate(members_of(found))
+        if feature.index in features
     )
-
-
-def _initial(values: tuple[float, ...]) -> str:
-    return f"{{{', '.join(number(value) for value in values)}}}"
 
 
 def _c_string(text: str) -> str:

@@ -5,11 +5,9 @@ f is the fractional part of the candidate's LP value.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Final
 
-from bife_core.features.feature import SIGNED, SPREAD, Group, statistics
+from bife_core.features.feature import SIGNED, SPREAD, Group, Spread, statistics
 
 OBJECTIVE: Final = Group("objective", cost="solve", role="objective")
 STRUCTURE: Final = Group("structure", cost="solve", role="size")
@@ -52,46 +50,13 @@ def objective(coefficient: float) -> tuple[float, ...]:
     return coefficient, max(coefficient, 0.0), min(coefficient, 0.0)
 
 
-def structure(lengths: Sequence[float], coefficients: Sequence[float]) -> tuple[float, ...]:
-    """Compute `STRUCTURE` from the lengths of the column's n LP rows and its coefficients in them."""
-    n = len(lengths)
-    n_pos = n_neg = 0
-    mean = pos_mean = neg_mean = 0.0
-    stddev = pos_stddev = neg_stddev = 0.0
-    shortest = longest = pos_min = pos_max = neg_min = neg_max = 0.0
-    for k in range(n):
-        length = lengths[k]
-        value = coefficients[k]
-        shortest = length if k == 0 else min(shortest, length)
-        longest = max(longest, length)
-        mean += length
-        if value > 0.0:
-            pos_min = value if n_pos == 0 else min(pos_min, value)
-            pos_max = max(pos_max, value)
-            n_pos += 1
-            pos_mean += value
-        elif value < 0.0:
-            neg_min = min(neg_min, value)
-            neg_max = value if n_neg == 0 else max(neg_max, value)
-            n_neg += 1
-            neg_mean += value
-    mean /= max(n, 1)
-    pos_mean /= max(n_pos, 1)
-    neg_mean /= max(n_neg, 1)
-    for k in range(n):
-        value = coefficients[k]
-        stddev += (lengths[k] - mean) ** 2
-        if value > 0.0:
-            pos_stddev += (value - pos_mean) ** 2
-        elif value < 0.0:
-            neg_stddev += (value - neg_mean) ** 2
-    stddev = math.sqrt(stddev / max(n, 1))
-    pos_stddev = math.sqrt(pos_stddev / max(n_pos, 1))
-    neg_stddev = math.sqrt(neg_stddev / max(n_neg, 1))
-    of_rows = (n, mean, stddev, shortest, longest)
-    of_pos = (n_pos, pos_mean, pos_stddev, pos_min, pos_max)
-    of_neg = (n_neg, neg_mean, neg_stddev, neg_min, neg_max)
-    return of_rows + of_pos + of_neg
+def structure(
+    n: float, lengths: Spread, n_pos: float, positive: Spread, n_neg: float, negative: Spread
+) -> tuple[float, ...]:
+    """Compute `STRUCTURE` from number and spread: rows' lengths, positive coefficients, sizes of negative ones."""
+    mean, stddev, smallest, largest = negative
+    # Taken from 0, for a size of 0 is to give no negative zero.
+    return (n, *lengths, n_pos, *positive, n_neg, 0.0 - mean, stddev, 0.0 - largest, 0.0 - smallest)
 
 
 def fractionality(f: float) -> tuple[float, ...]:

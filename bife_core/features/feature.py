@@ -18,6 +18,7 @@ SIGNED: Final = -math.inf
 """`Feature.low` of what may be negative without a bound."""
 
 SPREAD: Final = ("mean", "stddev", "min", "max")
+Spread = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from bife_core.features.feature import SPREAD, Feature, Group, statistics
+from bife_core.features.feature import SPREAD, Feature, Group, Spread, statistics
 
 DEGREE: Final = Group("degree", cost="row", role="size")
 RHS_RATIO: Final = Group("rhs_ratio", cost="row", role="share")
@@ -84,7 +84,7 @@ def add_value(values: Values, value: float) -> Values:
     return n + 1.0, first, deviations + deviation, squares + deviation**2, smallest, max(largest, value)
 
 
-def spread(values: Values) -> tuple[float, float, float, float]:
+def spread(values: Values) -> Spread:
     """Return mean, standard deviation, smallest and largest; all are 0 if there is no value."""
     n, first, deviations, squares, smallest, largest = values
     if n == 0.0:
@@ -95,9 +95,7 @@ def spread(values: Values) -> tuple[float, float, float, float]:
     return first + deviations / n, math.sqrt(variance), smallest, largest
 
 
-def degree(
-    lengths: tuple[float, float, float, float], root_mean: float, root_min: float, root_max: float
-) -> tuple[float, ...]:
+def degree(lengths: Spread, root_mean: float, root_min: float, root_max: float) -> tuple[float, ...]:
     """Compute `DEGREE` from the spread of the rows' lengths in the LP, and from the lengths at the root."""
     mean, stddev, shortest, longest = lengths
     mean_ratio = mean / (root_mean + mean) if root_mean + mean != 0.0 else 0.0

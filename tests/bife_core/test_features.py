@@ -94,19 +94,20 @@ def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
     rng = np.random.default_rng(0)
     lengths, coefficients = rng.integers(1, 9, 20).astype(float), rng.normal(size=20)
     positive, negative = coefficients[coefficients > 0], coefficients[coefficients < 0]
-    expected = [20] + [
-        value
-        for part, count in ((lengths, []), (positive, [len(positive)]), (negative, [len(negative)]))
-        for value in (*count, part.mean(), part.std(), part.min(), part.max())
-    ]
-    np.testing.assert_allclose(columns.structure(lengths.tolist(), coefficients.tolist()), expected)
-    values = rows.NO_VALUES
-    assert rows.spread(values) == (0.0, 0.0, 0.0, 0.0)
-    for length in lengths:
-        values = rows.add_value(values, length)
-    np.testing.assert_allclose(
-        rows.spread(values), (lengths.mean(), lengths.std(), lengths.min(), lengths.max())
-    )
+    spreads = []
+    for sizes in (lengths, positive, -negative, []):
+        values = rows.NO_VALUES
+        for size in sizes:
+            values = rows.add_value(values, size)
+        spreads.append(rows.spread(values))
+    expected = [(part.mean(), part.std(), part.min(), part.max()) for part in (lengths, positive, -negative)]
+    np.testing.assert_allclose(spreads, [*expected, (0.0, 0.0, 0.0, 0.0)])
+    taken = columns.structure(20, spreads[0], len(positive), spreads[1], len(negative), spreads[2])
+    signed = (negative.mean(), negative.std(), negative.min(), negative.max())
+    np.testing.assert_allclose(taken, [20, *expected[0], len(positive), *expected[1], len(negative), *signed])
+    assert [str(value) for value in columns.structure(0, *[spreads[3], 0] * 2, spreads[3])[-4:]] == [
+        "0.0"
+    ] * 4
     assert columns.fractionality(0.75) == (0.25, 0.25)
     assert columns.pseudocost(0.75, 4.0, 2.0) == (1.0, 1.5, 1.0 / 1.5, 2.5, 1.5)
     assert columns.cutoff(2.0, 3.0, 0, 6) == (2.0, 3.0, 0.0, 0.5)

@@ -8,11 +8,9 @@ from numba import float64, int32, int64, types
 
 from bife_core.scip.libscip import call_from_compiled_code
 
-_names: list[str] = []
-
 
 def _external(name: str, signature: Any) -> Any:
-    _names.append(name)
+    call_from_compiled_code([name])
     return types.ExternalFunction(name, signature)
 
 
@@ -76,8 +74,6 @@ is_equal = _external("SCIPisEQ", int32(int64, float64, float64))
 depth = _external("SCIPgetDepth", int32(int64))
 branch_var = _external("SCIPbranchVar", int32(int64, int64, int64, int64, int64))
 branchrule_data = _external("SCIPbranchruleGetData", int64(int64))
-
-call_from_compiled_code(_names)
 
 DOWN: Final = 0
 UP: Final = 1

@@ -17,20 +17,18 @@ from typing import Final
 
 from numba import float64, int64, literal_unroll
 
-from bife_core.features import N_FEATURES, columns
+from bife_core.features import N_FEATURES, columns, rows
 from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.memory import (
     clear,
     ensure_room,
     fill,
-    float64_view,
     int64_view,
     load_float64,
     load_int32,
     load_int64,
     prefetch,
-    store_float64,
 )
 from bife_core.scip.compiled.rows import by_row, forget_entries, rows_may_differ, same_row, take_row
 from bife_core.scip.libscip import scip_version
@@ -38,6 +36,7 @@ from bife_core.scip.libscip import scip_version
 _objective, _structure = inlined(columns.objective), inlined(columns.structure)
 _fractionality, _pseudocost = inlined(columns.fractionality), inlined(columns.pseudocost)
 _cutoff = inlined(columns.cutoff)
+_add_value, _spread = inlined(rows.add_value), inlined(rows.spread)
 _write_objective, _write_structure = needs.writer(columns.OBJECTIVE), needs.writer(columns.STRUCTURE)
 _write_fractionality, _write_cutoff = needs.writer(columns.FRACTIONALITY), needs.writer(columns.CUTOFF)
 _write_pseudocost = needs.writer(columns.PSEUDOCOST)
@@ -183,23 +182,21 @@ def _take_static(state, col):
     if not (room and ensure_room(state, layout.COL_STAMP, index + 1)):
         return False
     int64_view(state[layout.COL_STAMP], index + 1)[index] = 1
-    n_rows = int64(api.col_n_rows(col))
-    if not (ensure_room(state, layout.TIGHT_ROWS, n_rows) and ensure_room(state, layout.TIGHT_VALS, n_rows)):
-        return False
-    rows = api.col_rows(col)
-    vals = api.col_vals(col)
-    n = 0
-    for k in range(n_rows):
-        row = load_int64(rows, k)
+    rows_of_col, vals = api.col_rows(col), api.col_vals(col)
+    lengths = positive = negative = rows.NO_VALUES
+    for k in range(int64(api.col_n_rows(col))):
+        row, value = load_int64(rows_of_col, k), load_float64(vals, k)
         if api.row_lp_pos(row) >= 0:
-            store_float64(state[layout.TIGHT_ROWS], n, float64(api.row_n_entries(row)))
-            store_float64(state[layout.TIGHT_VALS], n, load_float64(vals, k))
-            n += 1
-    lengths = float64_view(state[layout.TIGHT_ROWS], n)
-    coefficients = float64_view(state[layout.TIGHT_VALS], n)
+            lengths = _add_value(lengths, float64(api.row_n_entries(row)))
+            if value > 0.0:
+                positive = _add_value(positive, value)
+            elif value < 0.0:
+                negative = _add_value(negative, -value)
     record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
     _write_objective(record, _objective(api.col_obj(col)))
-    _write_structure(record, _structure(lengths, coefficients))
+    of_rows, of_positive, of_negative = _spread(lengths), _spread(positive), _spread(negative)
+    found = _structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative)
+    _write_structure(record, found)
     return True
 
 

@@ -70,8 +70,8 @@ import numpy.typing as npt
     ARENA_VALS,  # |coefficients| beside ARENA_COLS
     MATRIX,  # feature matrix of the present call, row-major
     SCORES,
-    TIGHT_ROWS,  # LP positions of the active rows of the candidate at hand; for static features, lengths of its rows
-    TIGHT_VALS,  # |coefficients| of the candidate beside TIGHT_ROWS; for static features, coefficients
+    TIGHT_ROWS,  # LP positions of the active rows of the candidate at hand
+    TIGHT_VALS,  # |coefficients| of the candidate beside TIGHT_ROWS
     PLACES,  # LP positions of the rows of the variables met so far, 32 bits each, as they were when last looked up
     COEFS,  # coefficients beside PLACES
     ENTRIES,  # N_ENTRIES words that say at a variable's problem index where its PLACES are, and since when they hold
