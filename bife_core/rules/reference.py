@@ -1,8 +1,8 @@
 """The reference rules, one function each; its docstring is one sentence, `Origin: ...`, and `Benchmark: ...` if it is
 the reference of one.
 
-This file is read as text: a rule's source is its function, called `candidate_variable_score`, below the constants and
-helpers it uses. Adding a rule is adding a function.
+This file is read as text: a rule's source is its function, called `candidate_variable_score`, below the constants it
+uses. Adding a rule is adding a function.
 """
 
 import math
@@ -13,16 +13,6 @@ UP, DOWN, RATIO, SUM, PRODUCT = 20, 21, 22, 23, 24
 CUTOFFS_UP, CUTOFFS_DOWN, MEAN_LENGTH = 25, 26, 29
 TIGHT_ROWS, WEIGHT_BY_DUAL = 48, 66
 SHARE_BY_CANDIDATES, MEAN_SHARE_BY_CANDIDATES, SHARE_BY_DUAL, MEAN_SHARE_BY_DUAL = 61, 62, 67, 68
-
-
-def squash(x):
-    return x / (x + 1.0)
-
-
-def harmonic_mean(a, b):
-    if a > 0 and b > 0:
-        return 2.0 / (1.0 / a + 1.0 / b)
-    return max(a, b)
 
 
 def general(variable_features) -> float:
@@ -51,8 +41,8 @@ def hybrid(variable_features) -> float:
     candidate cannot, so the squashing is applied to the bare values.
     """
     gain = math.sqrt(max(variable_features[UP], 1e-6) * max(variable_features[DOWN], 1e-6))
-    cutoffs = squash(variable_features[CUTOFFS_UP] * variable_features[CUTOFFS_DOWN])
-    return squash(gain) + 1e-2 * cutoffs
+    cutoffs = variable_features[CUTOFFS_UP] * variable_features[CUTOFFS_DOWN]
+    return gain / (gain + 1.0) + 1e-2 * (cutoffs / (cutoffs + 1.0))
 
 
 def largest_degree(variable_features) -> float:
@@ -128,8 +118,9 @@ def paper_sc(variable_features) -> float:
     up, down = variable_features[UP], variable_features[DOWN]
     if up <= 0 or down <= 0:
         return 0.0
-    activity = 1.0 + harmonic_mean(variable_features[WEIGHT_BY_DUAL], variable_features[TIGHT_ROWS])
-    score = variable_features[SLACK] * math.sqrt(up * down) * activity
+    dual, rows = variable_features[WEIGHT_BY_DUAL], variable_features[TIGHT_ROWS]
+    activity = 2.0 / (1.0 / dual + 1.0 / rows) if dual > 0 and rows > 0 else max(dual, rows)
+    score = variable_features[SLACK] * math.sqrt(up * down) * (1.0 + activity)
     return min(score, 100.0)
 
 

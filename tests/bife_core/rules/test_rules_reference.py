@@ -110,10 +110,6 @@ UP, SLACK = 20, 18
 DOWN, SUM = 21, 23
 
 
-def half(x):
-    return x / 2.0
-
-
 def mine(variable_features) -> float:
     \"\"\"Sum up.
 
@@ -122,7 +118,7 @@ def mine(variable_features) -> float:
 
     Benchmark: set_covering
     \"\"\"
-    return half(variable_features[SUM]) + math.sqrt(variable_features[SLACK])
+    return variable_features[SUM] / 2.0 + math.sqrt(variable_features[SLACK])
 """
 
 
