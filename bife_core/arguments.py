@@ -36,7 +36,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in signature.bind(*args, **kwargs).arguments.items():
             hint = hints().get(name, Any)
             if not _fits(value, hint):
-                expected = re.sub(r"[a-z_.]+\.", "", inspect.formatannotation(hint))  # without modules
+                expected = re.sub(r"[a-z_]+\.", "", inspect.formatannotation(hint))  # without modules
                 raise ConfigError(f"{name} was expected to be {expected} and is {reprlib.repr(value)}.")
             files = value if isinstance(value, list | tuple) else [value]
             for one in files if _names_files(hint) else ():
