@@ -55,9 +55,12 @@ class CoreSlots:
             for position, name in enumerate(names):
                 descriptor = self._open(f"{name}@{self._machine}.lock")
                 try:
-                    if _lock(descriptor):
-                        yield position
-                        return
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                else:
+                    yield position
+                    return
                 finally:
                     os.close(descriptor)  # which releases the lock
             if given_up():
@@ -69,13 +72,6 @@ class CoreSlots:
             return _opened(self._directory / name)
         except PermissionError:
             return _opened(own(self._directory) / name)
-
-
-def _lock(descriptor: int) -> bool:
-    with suppress(BlockingIOError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 def _opened(path: Path) -> int:

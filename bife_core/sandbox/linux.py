@@ -87,14 +87,11 @@ _DENIED: Final[dict[str, tuple[int, int]]] = {
 }  # fmt: skip
 """Refused whatever the arguments; a pair of numbers, for x86_64 and aarch64 (which lacks some)."""
 
-_CLONE: Final = (56, 220)
-_CLONE3: Final = (435, 435)
-_KILL: Final = (62, 129)
-_TGKILL: Final = (234, 131)
-_FCNTL: Final = (72, 25)
-_PRCTL: Final = (157, 167)
-_PRLIMIT: Final = (302, 261)
-_SCHED_SETAFFINITY: Final = (203, 122)
+_GUARDED: Final[dict[str, tuple[int, int]]] = {
+    "clone": (56, 220), "clone3": (435, 435), "kill": (62, 129), "tgkill": (234, 131), "fcntl": (72, 25),
+    "prctl": (157, 167), "prlimit64": (302, 261), "sched_setaffinity": (203, 122),
+}  # fmt: skip
+"""Refused but for some arguments."""
 
 _SIGNAL_OWNER: Final = (8, 10, 15)
 """The commands of `fcntl` that say whom the kernel is to send which signal."""
@@ -186,23 +183,24 @@ def _filter(audit: int, column: int, pid: int) -> list[bytes]:
         if number != _NONE:
             program += [_step(_EQUAL, number, 0, 1), _step(_RETURN, denied)]
     # The C library falls back to clone, whose flags a filter can see.
-    program += [_step(_EQUAL, _CLONE3[column], 0, 1), _step(_RETURN, not_there)]
-    program += _if_call(_CLONE[column], [_step(_LOAD, _ARGUMENTS), _step(_ANY_BIT, _THREAD, 1, 0)], denied)
+    guarded = {name: numbers[column] for name, numbers in _GUARDED.items()}
+    program += [_step(_EQUAL, guarded["clone3"], 0, 1), _step(_RETURN, not_there)]
+    program += _if_call(guarded["clone"], [_step(_LOAD, _ARGUMENTS), _step(_ANY_BIT, _THREAD, 1, 0)], denied)
     group = (1 << 32) - pid
-    for numbers, own in (
-        (_KILL, (pid, group, 0)),
-        (_TGKILL, (pid,)),
-        (_PRLIMIT, (0, pid)),
-        (_SCHED_SETAFFINITY, (0, pid)),
-    ):
+    their_own = {
+        "kill": (pid, group, 0),
+        "tgkill": (pid,),
+        "prlimit64": (0, pid),
+        "sched_setaffinity": (0, pid),
+    }
+    for name, own in their_own.items():
         tests = [_step(_EQUAL, value, len(own) - i, 0) for i, value in enumerate(own)]
-        program += _if_call(numbers[column], [_step(_LOAD, _ARGUMENTS), *tests], denied)
-    for numbers, argument, refused in ((_FCNTL, 1, _SIGNAL_OWNER), (_PRCTL, 0, (_SET_PARENT_DEATH_SIGNAL,))):
+        program += _if_call(guarded[name], [_step(_LOAD, _ARGUMENTS), *tests], denied)
+    for name, argument, refused in (("fcntl", 1, _SIGNAL_OWNER), ("prctl", 0, (_SET_PARENT_DEATH_SIGNAL,))):
         tests = [_step(_EQUAL, value, len(refused) - i, 0) for i, value in enumerate(refused)]
         allow = [_step(_RETURN, _ALLOW)]
-        program += _if_call(
-            numbers[column], [_step(_LOAD, _ARGUMENTS + 8 * argument), *tests, *allow], denied
-        )
+        load = _step(_LOAD, _ARGUMENTS + 8 * argument)
+        program += _if_call(guarded[name], [load, *tests, *allow], denied)
     return [*program, _step(_RETURN, _ALLOW)]
 
 
