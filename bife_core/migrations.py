@@ -11,12 +11,11 @@ from typing import Final
 
 from bife_core.files import write_whole
 
-_NAMES: Final = {"mlflow": "MLflow", "prefect": "Prefect"}
-_REVISIONS: Final = {
-    "mlflow": "store/db_migrations/versions",
-    "prefect": "server/database/_migrations/versions/sqlite",
+_PACKAGES: Final = {
+    "mlflow": ("MLflow", "store/db_migrations/versions"),
+    "prefect": ("Prefect", "server/database/_migrations/versions/sqlite"),
 }
-"""Where a package has a file for each revision of its tables, named by it."""
+"""What a package is called, and where it has a file for each revision of its tables, named by it."""
 
 
 def made_by_newer(database: Path, package: str) -> str:
@@ -29,10 +28,11 @@ def made_by_newer(database: Path, package: str) -> str:
         found = opened.execute("SELECT version_num FROM alembic_version").fetchone()
     if found is None or spec is None or spec.origin is None:
         return ""
-    revisions = [path.name for path in (Path(spec.origin).parent / _REVISIONS[package]).glob("*.py")]
+    name, folder = _PACKAGES[package]
+    revisions = [path.name for path in (Path(spec.origin).parent / folder).glob("*.py")]
     if not revisions or any(found[0] in name for name in revisions):
         return ""
-    installed, name, maker = version(package), _NAMES[package], ""
+    installed, maker = version(package), ""
     with suppress(OSError):
         noted = _note(database).read_text(encoding="utf-8")
         maker = "" if noted == installed else noted
