@@ -121,7 +121,6 @@ def solve(
     stats = chosen.attach(model, settings.guard or False)
     with RootClock.over(model) as root:
         cpu, wall = time.thread_time(), time.perf_counter()
-        root.start()
         optimize(model, f"solving {path.name} under {chosen.name}")
         cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 

@@ -32,6 +32,7 @@ _SECOND_OBJECTIVE: Final = re.compile(r'row "(.*)" for objective function "N" ig
 _HARMLESS: Final = re.compile(
     "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
     "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
+    '|for objective function "N" ignored'
 )
 """Of what SCIP's readers warn of, what changes no model."""
 
@@ -115,10 +116,8 @@ def _check_model(name: str, model: Model, log: str) -> None:
     """Refuse a model of which SCIP's reader left something out, or that no solution can have."""
     others = set(_SECOND_OBJECTIVE.findall(log))
     for line, said in _SAID.findall(log):
-        left_out = re.fullmatch(
-            r'(?:row "(?P<row>.*)" for objective.*|.* for row "(?P<of>.*)") ignored', said
-        )
-        if _HARMLESS.search(said) or (left_out and (left_out["row"] or left_out["of"]) in others):
+        left_out = re.search(r' for row "(.*)" ignored$', said)
+        if _HARMLESS.search(said) or (left_out and left_out[1] in others):
             continue
         where = f"{name}, line {line}" if line else name
         raise InstanceError(f"{where}: SCIP would read another model ({said.strip(' .')}); correct it.")

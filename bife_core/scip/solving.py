@@ -223,10 +223,8 @@ def versions() -> dict[str, str]:
 
 def parameters(settings: SolveSettings) -> dict[str, Parameter]:
     """Return the parameters of SCIP that settings set; limits, seed and gap win over those of a settings file."""
-    own = ["randomization/", "timing/clocktype"]
-    own += ["limits/time"] if settings.time_limit_s is not None else []
     effective = settings.solver.effective
-    params = {name: value for name, value in effective.items() if not name.startswith(tuple(own))}
+    params = {name: value for name, value in effective.items() if not name.startswith("randomization/")}
     params |= {
         "randomization/randomseedshift": settings.seed,
         # Seed 0 leaves the instance as its file has it, for that is how people solve it; others permute it.
@@ -281,11 +279,12 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
     RPB may tighten bounds instead of branching, and have the LP of the root solved again: what it did by then is not
     the root's.
 
-    `root_s` are CPU seconds from `start` to the last of them; None while there was none.
+    `root_s` are CPU seconds up to the last of them; None while there was none.
     """
 
     model: pyscipopt.Model
     root_s: float | None = None
+    _began_s = 0.0
     _listens = False
 
     @classmethod
@@ -297,18 +296,14 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
         collector comes by, and the next solve pays for pages of its own.
         """
         clock = cls()
-        clock.start()
         model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
+        clock._began_s = time.thread_time()
         try:
             yield clock
         finally:
             with suppress(Exception), scip_errors([]):  # SCIP frees no solve that failed while it was set up
                 model.freeProb()
             clock.model = None
-
-    def start(self) -> None:
-        """Begin to count."""
-        self._began_s = time.thread_time()
 
     def eventinit(self) -> None:
         """Ask SCIP for events of solved LPs."""

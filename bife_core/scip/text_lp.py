@@ -31,8 +31,7 @@ _TWO_SIDES: Final = re.compile(rf"[<>=]\s*[-+]?\s*{VALUE}\s*[<>=]".encode())
 _BOUND: Final = re.compile(
     rf"\s*(?:{_SIGNED}{_SENSE})?(?![\d.])({_NAME})(?:{_SENSE}{_SIGNED}|\s+((?i:free)){_DONE})?".encode()
 )
-_NAMED_WITH: Final = re.compile(rf"{_NAME}\[\S*".encode())
-_BRACKET: Final = re.compile(rb"[^\s\-+:<>=\[\]*^]\[")
+_BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
 
 
 def check_lp(text: bytes) -> None:
@@ -62,10 +61,9 @@ def check_lp(text: bytes) -> None:
         raise MisreadError(0, "is cut off or not complete: it has no line 'End'")
     if rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end()):
         refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
-    if found := _BRACKET.search(text):
+    if found := _BRACKETED.search(text):
         words = "but [ and ] enclose quadratic terms in LP files; rename it, or write the model as MPS"
-        line = text[text.rfind(b"\n", 0, found.start()) + 1 : found.end() + 60]
-        refuse(text, found.start(), f"found {shown(_NAMED_WITH.findall(line)[0])}, {words}")
+        refuse(text, found.start(), f"found {shown(found[0])}, {words}")
     bounds: dict[bytes, int] = {}
     sides: dict[tuple[bytes, str], float] = {}
     for key, following in pairwise(keys):
