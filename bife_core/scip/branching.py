@@ -128,9 +128,8 @@ class BranchingStats:
 
     def counts(self) -> dict[str, Any]:
         """Return all counters by name."""
-        kinds = (_Counter, _Seconds)
         return {
-            name: getattr(self, name) for name, kind in vars(type(self)).items() if isinstance(kind, kinds)
+            name: getattr(self, name) for name, kind in vars(type(self)).items() if isinstance(kind, _Counter)
         }
 
 
@@ -166,9 +165,12 @@ def attach_scorer(
     if budget is not None:
         state[layout.BUDGET_SHARE] = np.float64(budget.share).view(np.int64)
         state[layout.BUDGET_RETURNS] = budget.returns
-    function = None if address else in_python(rule, model, state)
-    state[layout.ON_THE_WALL] = function is not None
-    state[layout.SCORER] = address or ctypes.cast(function, ctypes.c_void_p).value
+    function = None
+    if not address:
+        function = in_python(rule, model, state)
+        address = ctypes.cast(function, ctypes.c_void_p).value or 0
+        state[layout.ON_THE_WALL] = True
+    state[layout.SCORER] = address
     state[layout.OBSERVES] = rule.observes
     state[layout.NODE_DATA] = rule.data
     state[layout.MASK] = features

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 import pyscipopt
 import pytest
 from pydantic import ValidationError
@@ -10,7 +13,8 @@ from bife_core import Guard, attach, solve
 from bife_core.benchmarks.base import Instance
 from bife_core.scip.branching import as_guard
 from bife_core.scip.solving import SolveSettings
-from tests.bife_core.scip.test_branching import paper_model, rule_of
+from tests.bife_core.scip.test_branching import knapsack, paper_model, rule_of
+from tests.support.weighted import Weighted
 
 SLOW = (
     "total = 0.0\n    for k in range(400):\n        total = total + math.sin(k * variable_features[18])\n"
@@ -80,6 +84,22 @@ def test_a_slow_rule_is_asked_only_within_its_share(tiny_auctions: list[Instance
     assert stats.calls > 0
     assert stats.fallbacks == stats.overtime
     assert model.getObjVal() == pytest.approx(optimum)
+
+
+class Waiting(Weighted):
+    """Waits as for another machine, which takes no CPU time."""
+
+    def score(self, X: Any) -> Any:
+        time.sleep(0.005)
+        return super().score(X)
+
+
+def test_what_a_scorer_waits_for_counts_under_a_guard() -> None:
+    model = knapsack()
+    stats = attach(model, Waiting(name="waiting", weights={"slack": 1.0}), guard=STRICT)
+    model.optimize()
+    assert stats.overtime == stats.fallbacks > 0
+    assert stats.callback_s >= stats.rule_s >= 0.005 * stats.calls > 0
 
 
 def test_with_scips_clocks_off_no_share_is_known(tiny_auctions: list[Instance]) -> None:
