@@ -103,6 +103,8 @@ def in_python(scorer: Branching, model: pyscipopt.Model, state: npt.NDArray[np.i
     def score(shown: int, n: int, out: int) -> int:
         nonlocal warned
         wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
+        found = layout.array_at(out, (n,), np.float64)
+        found[:] = np.nan  # what a warning that raises leaves behind
         try:
             features = layout.array_at(int(state[layout.MATRIX]), (n, N_FEATURES), np.float64).copy()
             features[:, unread] = 0.0
@@ -110,7 +112,7 @@ def in_python(scorer: Branching, model: pyscipopt.Model, state: npt.NDArray[np.i
             scores = np.ascontiguousarray(scorer.score(given), dtype=np.float64)
             if scores.shape != (n,):
                 raise ValueError(f"{n} scores were expected, found an array of shape {scores.shape}")
-            layout.array_at(out, (n,), np.float64)[:] = scores
+            found[:] = scores
             return 0
         except KeyboardInterrupt:  # with misc/catchctrlc off; it cannot pass through SCIP
             solved.interruptSolve()
