@@ -6,6 +6,7 @@ for a subscriber, such as MLflow, to learn what happened. They are rows of the s
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,10 +14,10 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 from weakref import WeakSet
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from bife_core.errors import BifeError
 from bife_core.fidelity.high import HighScore, TrialScore
@@ -46,8 +47,16 @@ class JournalError(BifeError):
 class Entry(Value):
     """What every event says: when it was stored, and for how many wall seconds the search had run over all starts."""
 
+    kind: ClassVar[str]
+    """What events of the class are called in the store, such as "high_scored"."""
+
     at_unix_s: float = 0.0
     elapsed_s: float = 0.0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the events after their class."""
+        super().__init_subclass__(**options)
+        cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
     @property
     def subject(self) -> str:
@@ -63,8 +72,6 @@ class Opened(Entry):
     `PipelineConfig.origin_of_rules`.
     """
 
-    kind: Literal["opened"] = "opened"
-    version: Literal[1] = 1
     key: str
     name: str = ""
     params: dict[str, Any] = Field(default_factory=dict)
@@ -75,14 +82,12 @@ class Opened(Entry):
 class Started(Entry):
     """A process takes the search up; `provenance` is what the caller says of that process."""
 
-    kind: Literal["started"] = "started"
     provenance: dict[str, str] = Field(default_factory=dict)
 
 
 class Drafted(Entry):
     """What a generator gave for a request; from then on it is the answer, valid or not."""
 
-    kind: Literal["drafted"] = "drafted"
     request: WrittenRequest = Field(discriminator="kind")
     draft: Draft
 
@@ -90,16 +95,14 @@ class Drafted(Entry):
 class Unanswered(Entry):
     """A request that a generator has no answer to now, with the calls that were made; the next start makes it again."""
 
-    kind: Literal["unanswered"] = "unanswered"
     request: WrittenRequest = Field(discriminator="kind")
-    draft: Draft | None = None
+    draft: Draft
     reason: str
 
 
 class Scored(Entry):
     """F_LF of a sample, or why it has none."""
 
-    kind: Literal["scored"] = "scored"
     id: str
     score: LowScore
 
@@ -107,7 +110,6 @@ class Scored(Entry):
 class Tried(Entry):
     """What solving training instances cost."""
 
-    kind: Literal["tried"] = "tried"
     request: TrialRequest
     score: TrialScore
 
@@ -115,14 +117,12 @@ class Tried(Entry):
 class Referred(Entry):
     """RPB's solves of the design instances, which those of rules are measured by."""
 
-    kind: Literal["referred"] = "referred"
     reference: Reference
 
 
 class HighScored(Entry):
     """F_HF of a sample with its solves, or why it has none."""
 
-    kind: Literal["high_scored"] = "high_scored"
     id: str
     score: HighScore
 
@@ -130,7 +130,6 @@ class HighScored(Entry):
 class Finalised(Entry):
     """A sample of which nothing more will become known."""
 
-    kind: Literal["finalised"] = "finalised"
     sample: Sample
 
 
@@ -140,7 +139,6 @@ class Completed(Entry):
     `budget_used` says which share of each limit of the budget is used.
     """
 
-    kind: Literal["completed"] = "completed"
     summary: GenerationSummary
     spending: Spending
     mean_f_hf: float | None
@@ -155,7 +153,6 @@ class Ended(Entry):
     A later start may go on, with more samples or a higher limit.
     """
 
-    kind: Literal["ended"] = "ended"
     best: Sample | None
     cost: SearchCost
     samples: int = 0
@@ -165,37 +162,21 @@ class Ended(Entry):
 class Stopped(Entry):
     """The search was given up for now, by a person or because of trouble."""
 
-    kind: Literal["stopped"] = "stopped"
     reason: str
     by_person: bool = False
 
 
-AnyEntry = (
-    Opened
-    | Started
-    | Drafted
-    | Unanswered
-    | Scored
-    | Tried
-    | Referred
-    | HighScored
-    | Finalised
-    | Completed
-    | Ended
-    | Stopped
-)
-
 EntryType = TypeVar("EntryType", bound=Entry)
 
-_ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(Annotated[AnyEntry, Field(discriminator="kind")])
+_KINDS: Final = {one.kind: one for one in Entry.__subclasses__()}
 
 
-def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[AnyEntry, int]]:
+def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[Entry, int]]:
     """Yield the events of an evolution that come after a sequence number, each with its own; see `JournalError`."""
     for event in store.events(study, after):
         try:
-            yield _ADAPTER.validate_python(event.body), event.seq
-        except ValueError as error:
+            yield _KINDS[event.kind].model_validate(event.body), event.seq
+        except (KeyError, ValueError) as error:
             raise JournalError(
                 f"Event {event.seq} of the search {study} in {store.name} cannot be read "
                 f"({describe(error).rstrip('.')}); it was written by another version of BiFE."
@@ -243,7 +224,7 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._provenance = dict(provenance or {})
         self._lock = Lock()
-        self._entries: list[AnyEntry] = []
+        self._entries: list[Entry] = []
         self._latest: dict[tuple[type[Entry], str], Entry] = {}
         self._before_s = 0.0
         self._began_s: float | None = None
@@ -256,7 +237,7 @@ class Journal:
         _open.add(self)
 
     @property
-    def entries(self) -> tuple[AnyEntry, ...]:
+    def entries(self) -> tuple[Entry, ...]:
         """All entries, in order."""
         return tuple(self._entries)
 
@@ -310,14 +291,14 @@ class Journal:
         """Store an event and return it with its time."""
         with self._lock:
             timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
-            self.store.append(self.key, str(timed.model_dump()["kind"]), timed.model_dump(mode="json"))
-            self._enter(cast(AnyEntry, timed))
+            self.store.append(self.key, entry.kind, timed.model_dump(mode="json"))
+            self._enter(timed)
             if isinstance(timed, Started | Ended | Stopped):
                 self._before_s = timed.elapsed_s
                 self._began_s = time.monotonic() if isinstance(timed, Started) else None
         return timed
 
-    def _enter(self, *entries: AnyEntry) -> None:
+    def _enter(self, *entries: Entry) -> None:
         self._entries += entries
         self._latest |= {(type(entry), entry.subject): entry for entry in entries}
 
@@ -326,15 +307,11 @@ class Journal:
 
         The next start finds the same answers in the store.
         """
-        reported: dict[str, int] = {}
         samples = {entry.sample.id: entry.sample for entry in self.of(Finalised)}
-        for entry in self._entries:
-            if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
-                count = len(entry.draft.attempts)
-                reported[entry.subject] = max(reported.get(entry.subject, 0), count)
         for key, calls in groupby(Account(self.store, self.key).calls(), key=attrgetter("key")):
-            made = list(calls)
-            if len(made) > reported.get(key, 0) and made[-1].operator:
+            made, events = list(calls), (self.find(Drafted, key), self.find(Unanswered, key))
+            reported = max((len(event.draft.attempts) for event in events if event), default=0)
+            if len(made) > reported and made[-1].operator:
                 self.add(_unanswered(made, samples, self.stored(Opened).origin))
         self.add(Stopped(reason=reason, by_person=by_person))
 

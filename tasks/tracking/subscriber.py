@@ -19,7 +19,7 @@ from mlflow.exceptions import MlflowException
 
 from bife_core.errors import BifeError
 from bife_core.store import ClaimTimeoutError, StudyRow
-from bife_core.study.journal import AnyEntry, claim_on, close_left, left_open, read_journal
+from bife_core.study.journal import Entry, claim_on, close_left, left_open, read_journal
 from bife_core.wording import counted
 from tasks.home import project_home
 from tasks.stores import home_store, observer
@@ -77,7 +77,7 @@ def track_evolution(study: str, *, now: bool = False) -> str:
         return outage.reach(partial(_write_evolution, study, events), now=now)
 
 
-def _write_evolution(study: str, events: list[tuple[AnyEntry, int]]) -> None:
+def _write_evolution(study: str, events: list[tuple[Entry, int]]) -> None:
     # A write that failed may have arrived in part: each looks up what is there.
     writer = EvolutionWriter(events[0][0])
     seq, run_id = cursor_of(study) or (0, "")

@@ -25,10 +25,10 @@ from bife_core.search import ReflectionRequest, Sample
 from bife_core.study import files as reports
 from bife_core.study.archive import descent
 from bife_core.study.journal import (
-    AnyEntry,
     Completed,
     Drafted,
     Ended,
+    Entry,
     Finalised,
     HighScored,
     Opened,
@@ -62,7 +62,7 @@ class _Child:
     start_ms: int = 0
     end_ms: int = 0
 
-    def measure(self, entry: AnyEntry, values: dict[str, Any]) -> None:
+    def measure(self, entry: Entry, values: dict[str, Any]) -> None:
         """Add metrics at the time of an event, but not those that an earlier event reported."""
         self.metrics = {point.key: point for point in store.points(values, _ms(entry))} | self.metrics
 
@@ -81,7 +81,7 @@ class _News:
 class EvolutionWriter:
     """Writes the events of an evolution, which begin with `opened`, to its run in MLflow, which is found or made."""
 
-    def __init__(self, opened: AnyEntry) -> None:
+    def __init__(self, opened: Entry) -> None:
         if not isinstance(opened, Opened):
             raise store.TrackingError("The first event of an evolution does not say which search it is.")
         self.key, self._folder = opened.key, project_home().runs / opened.key
@@ -97,7 +97,7 @@ class EvolutionWriter:
         self._solves: dict[str, list[dict[str, Any]]] = {}
         self._news = _News()
 
-    def write(self, events: Sequence[tuple[AnyEntry, int]], after: int) -> str:
+    def write(self, events: Sequence[tuple[Entry, int]], after: int) -> str:
         """Write events in order; those up to number `after` are only read, as MLflow has them.
 
         Returns a sentence on traces that MLflow does not take, empty where it took all. `TRACKING_TROUBLE` is raised if
@@ -127,7 +127,7 @@ class EvolutionWriter:
         self._news.children.add(name)
         return self._children.setdefault(name, _Child(tags=dict(self._provenance)))
 
-    def _read(self, entry: AnyEntry, seq: int) -> None:
+    def _read(self, entry: Entry, seq: int) -> None:
         """Add what an event says to what is written next."""
         news = self._news
         if isinstance(entry, Drafted | Unanswered):
@@ -181,7 +181,7 @@ class EvolutionWriter:
             child.texts |= {"reflection.txt": draft.text or draft.failure}
             child.status = _ENDED[draft.failure is not None]
 
-    def _high_scored(self, name: str, score: HighScore, entry: AnyEntry) -> None:
+    def _high_scored(self, name: str, score: HighScore, entry: Entry) -> None:
         child = self._child(name)
         values = {"f_hf": score.f_hf, "solve_cpu_s": score.cpu_s, "raw_f_hf": score.raw_f_hf}
         child.measure(
@@ -193,7 +193,7 @@ class EvolutionWriter:
             costs = [None] * len(score.results)
         self._solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
 
-    def _settled(self, sample: Sample, entry: AnyEntry) -> None:
+    def _settled(self, sample: Sample, entry: Entry) -> None:
         child = self._child(sample.id)
         self._samples.append(sample)
         child.params |= {"generation": sample.generation, "operator": sample.operator}
@@ -326,5 +326,5 @@ def _row(name: str, result: SolveResult, cost: float | None) -> dict[str, Any]:
     return {"rule": name, "cost": cost, "capped": not result.finished, **solved}
 
 
-def _ms(entry: AnyEntry) -> int:
+def _ms(entry: Entry) -> int:
     return int(entry.at_unix_s * 1000)

@@ -12,7 +12,7 @@ from bife_core.generators import Account
 from bife_core.generators.account import Call
 from bife_core.store import Store
 from bife_core.store.database import calls, events, solves
-from bife_core.study.journal import AnyEntry, left_open, read_journal
+from bife_core.study.journal import Entry, left_open, read_journal
 
 STUDY = "a study"
 
@@ -29,7 +29,7 @@ def record(directory: Path, call: Call) -> None:
     (directory / name).write_text(call.model_dump_json(), encoding="utf-8")
 
 
-def entries_of(folder: Path, key: str | None = None) -> list[AnyEntry]:
+def entries_of(folder: Path, key: str | None = None) -> list[Entry]:
     """Return the events of the search in a folder's own store, or of the one with that key."""
     store = Store(folder)
     return [entry for row in store.studies() for entry, _ in read_journal(store, key or row.key)]

@@ -122,11 +122,11 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     def journal():
         """What the evolution has written down."""
         store = Store(operated_alone.home.root)
-        return [event.body for row in store.studies("evolution") for event in store.events(row.key)]
+        return [event for row in store.studies("evolution") for event in store.events(row.key)]
 
     until(
         lambda: (
-            any(body["kind"] == "scored" for body in journal())
+            any(event.kind == "scored" for event in journal())
             or operated_alone.page.run(started["id"])["state_type"] in FINAL
         ),
         "a score",
@@ -149,7 +149,7 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     assert (ended["state_type"], ended["run_count"]) == ("COMPLETED", 2), ended["state"]
     assert journal()[: len(paid)] == paid
     samples = preset("smoke").search.samples
-    assert sum(body["kind"] == "drafted" for body in journal()) == samples
+    assert sum(event.kind == "drafted" for event in journal()) == samples
     runs = operated_alone.tracked("POST", "runs/search", experiment_ids=["1", "2", "3"], max_results=1000)[
         "runs"
     ]
