@@ -211,10 +211,8 @@ class Account:
     def answer(self, key: str, prompt_digest: str, *, model: str, temperature: float | None) -> Call | None:
         """Return the latest answer to exactly this request, or None if it was never answered."""
         wanted = ("ok", prompt_digest, model, temperature)
-        for call in reversed(self.calls(key)):
-            if (call.status, call.prompt_digest, call.model, call.temperature) == wanted:
-                return call
-        return None
+        made = reversed(self.calls(key))
+        return next((c for c in made if (c.status, c.prompt_digest, c.model, c.temperature) == wanted), None)
 
     def spending(self, price: Price | None = None) -> Spending:
         """Return what all calls in the store cost."""

@@ -106,28 +106,18 @@ def assemble(
     facts from the context in the same places.
     """
     facts = context if prompts == "informed" else None
-    parents = "\n\n".join(
-        _parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)
-    )
+    shown = [_parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)]
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
     if facts is not None and facts.likeness is not None:
-        parents += (
-            f"\n\nRule 1 and rule 2 choose the same candidate in {facts.likeness:.0%} of the decisions."
-        )
+        shown.append(f"Rule 1 and rule 2 choose the same candidate in {facts.likeness:.0%} of the decisions.")
     measured = facts is not None and facts.features
     features = measured_features(context) if measured else feature_description()
-    table: dict[str, str | int] = {
-        "features": features,
-        "n_features": N_FEATURES,
-        "first": "First",
-        "sentence": "",
-    }
+    table: dict[str, str | int] = {"features": features, "n_features": N_FEATURES}
     kind = context.benchmark.replace("_", " ")
     fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
-    task = _operator(operator, request).substitute(
-        count=len(request.parents), parents=parents, hints=hints, standing=_standing(request, facts)
-    )
+    fields = {"parents": "\n\n".join(shown), "hints": hints, "standing": _standing(request, facts)}
+    task = _operator(operator, request).substitute(fields, count=len(request.parents))
     before, behind = ([], []) if facts is None else _known(request, facts)
     if request.frame is not None:
         known = "\n\n".join(part.strip() for part in (*before, *behind))
@@ -136,9 +126,8 @@ def assemble(
     # What is the same for all rules of a search comes first: providers bill such a beginning at less.
     parts = [_template("problem").substitute(table, benchmark=kind), *before, task, *behind]
     if not isinstance(request, ReflectionRequest):
-        if facts is not None:
-            table |= {"first": _THINKING, "sentence": _SENTENCE}
-        parts.append(_template("template").substitute(table))
+        first, sentence = ("First", "") if facts is None else (_THINKING, _SENTENCE)
+        parts.append(_template("template").substitute(table, first=first, sentence=sentence))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
 
 
@@ -155,17 +144,16 @@ def _operator(name: Operator, request: WrittenRequest) -> Template:
 
 def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
     """Return what the only parent is, as far as solves show."""
-    parent = request.parents[0] if request.parents else None
-    if context is None or parent is None:
-        return "a rule that works"
-    if parent.eliminated is not None:
-        return "a rule that was eliminated by racing, since it was too slow to be kept"
-    if parent.f_hf is None:
-        return "a rule that was not evaluated in the solver"
-    if _best(parent, context):
-        return "the best rule so far"
-    if context.rpb is not None and parent.f_hf < context.rpb:
-        return "a rule that works, but is slower than SCIP's own"
+    if context is not None and request.parents:
+        parent = request.parents[0]
+        if parent.eliminated is not None:
+            return "a rule that was eliminated by racing, since it was too slow to be kept"
+        if parent.f_hf is None:
+            return "a rule that was not evaluated in the solver"
+        if _best(parent, context):
+            return "the best rule so far"
+        if context.rpb is not None and parent.f_hf < context.rpb:
+            return "a rule that works, but is slower than SCIP's own"
     return "a rule that works"
 
 

@@ -83,14 +83,10 @@ class Evaluator:
 
     def _trained(self, request: SampleRequest) -> Draft:
         name, decisions = self.config.search.method, self.decisions
-        arguments = {
-            "search": name,
-            "decisions": None if decisions is None else str(decisions),
-            "folder": str(self.folder),
-        }
+        given = {"decisions": decisions and str(decisions), "training": request.training}
         draft = self.solving.pool.submit(
             "bife_core.search.base:train_rule",
-            arguments | {"training": request.training},
+            {"search": name, "folder": str(self.folder), **given},
             limit_s=_TRAINING_LIMIT_S,
             memory_mb=None if has_nodes(decisions) else room_for(decisions),
             reads=[] if decisions is None else [decisions],

@@ -101,12 +101,15 @@ class ContextBuilder:
                 raise
         scores = {one.id: past.scores[one.id] for one in past.samples if one.id in past.scores}
         known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
+        begun_from = ""
+        if isinstance(request, SampleRequest) and request.operator == "i1":
+            begun_from = theme(self._search.drawn, request.number, facts.features)
         return facts.model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "tau": past.tau,
                 "executions": self._executions(request.parents, past),
-                "theme": self._theme(request, facts),
+                "theme": begun_from,
                 "earlier": tuple(_without_names(sample, past) for sample in past.samples),
                 "fitted": tuple(name for name, score in scores.items() if score.source is not None),
                 "regrets": {name: score.regret for name, score in scores.items() if score.regret is not None},
@@ -119,21 +122,12 @@ class ContextBuilder:
         if past.reference is None or not parents:
             return {}
         best = next((rule.id for rule in by_high_fidelity(past.samples)), "")
+        others = {name: past.solved.get(best) for name in past.solved if name != best}
         return {
-            name: execution(
-                past.solved[name],
-                past.reference,
-                past.solved.get(best) if best != name else None,
-                self._high,
-            )
+            name: execution(past.solved[name], past.reference, others.get(name), self._high)
             for name in dict.fromkeys((*(parent.id for parent in parents), best))
             if name in past.solved
         }
-
-    def _theme(self, request: WrittenRequest, facts: PromptContext) -> str:
-        if not isinstance(request, SampleRequest) or request.operator != "i1":
-            return ""
-        return theme(self._search.drawn, request.number, facts.features)
 
     def _choices(self, parents: Sequence[Sample], pool: Workers) -> dict[str, Any]:
         """Return where rules choose otherwise than strong branching, and how often two of them choose alike."""
@@ -145,12 +139,9 @@ class ContextBuilder:
             "decisions": str(self._decisions),
             "measure": self._low.measure,
         }
-        answer = self._in_worker(pool, "choices", arguments)
-        texts = {parent.id: tuple(text) for parent, text in zip(scored, answer, strict=True)}
-        return {
-            "failings": texts,
-            "likeness": likeness(*parents) if len(parents) == CROSSOVER_PARENTS else None,
-        }
+        texts = map(tuple, self._in_worker(pool, "choices", arguments))
+        alike = likeness(*parents) if len(parents) == CROSSOVER_PARENTS else None
+        return {"failings": dict(zip((rule.id for rule in scored), texts, strict=True)), "likeness": alike}
 
     def _benchmark_facts(self, pool: Workers) -> PromptContext:
         arguments = {
@@ -201,11 +192,10 @@ def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> di
     if decisions is None:
         return {"instances": sentences}
     recorded = Decisions.load(Path(decisions))
-    yardstick = Yardstick(recorded, measure)
-    ranges = feature_ranges(recorded, yardstick)
+    ranges = feature_ranges(recorded, Yardstick(recorded, measure))
     return {
         "instances": (*sentences, *candidates(recorded)),
-        "features": tuple(found.model_dump() for found in ranges),
+        "features": [one.model_dump() for one in ranges],
     }
 
 

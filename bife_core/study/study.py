@@ -357,15 +357,9 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
     """Return file, digest and cost in CPU seconds of recorded decisions."""
     if decisions is None:
         return None, None, 0.0
-    if isinstance(decisions, CollectionSummary):
-        _mark_used(decisions.path)
-        return decisions.path, decisions.digest, decisions.cpu_s
-    path = Path(decisions).expanduser()
-    _mark_used(path)
-    return path, Decisions.load(path).digest, 0.0
-
-
-def _mark_used(path: Path) -> None:
-    """Let the time of a file say that it is used: the store of the study may not be that of the file's home."""
+    known = decisions if isinstance(decisions, CollectionSummary) else None
+    path = known.path if known else Path(str(decisions)).expanduser()
     with suppress(OSError):
+        # The time of the file says that it is used: the store of the study may not be that of the file's home.
         os.utime(path)
+    return (path, known.digest, known.cpu_s) if known else (path, Decisions.load(path).digest, 0.0)

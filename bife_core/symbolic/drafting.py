@@ -142,13 +142,9 @@ def breed(
         # The better of two drawn has the child.
         mother, father = (alive[int(rng.integers(len(alive), size=2).min())].root for _ in range(2))
         try:
-            match pick(rng, ("vary", "recombine", "tune")):
-                case "vary":
-                    enter(vary(rng, mother, offered, most))
-                case "recombine":
-                    enter(recombine(rng, (mother, father), offered, most))
-                case _:
-                    enter(tune(rng, mother, offered, most))
+            move = pick(rng, (vary, None, tune))  # None recombines
+            child = move(rng, mother, offered, most) if move else None
+            enter(child or recombine(rng, (mother, father), offered, most))
         except CancelledError:
             continue
         if born % population == 0:

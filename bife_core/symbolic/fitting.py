@@ -8,8 +8,9 @@ model, and the likeliest ones are found by convex optimisation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.generators.offline.expression import (
     FLOOR,
     CancelledError,
+    Kind,
     Leaf,
     Node,
     Operation,
@@ -53,6 +55,18 @@ _SCALES: Final = (0.1, 0.5, 0.9)
 _TRIED: Final = 8
 """Factors whose exponents are fitted before one is chosen, those that promise most."""
 
+_OPERATIONS: Final[dict[str, Callable[[Floats, Floats, float], Floats]]] = {
+    "min": lambda x, y, c: np.minimum(x, y),
+    "max": lambda x, y, c: np.maximum(x, y),
+    "geometric": lambda x, y, c: np.sqrt(x * y),
+    "harmonic": lambda x, y, c: 2.0 / (1.0 / x + 1.0 / y),
+    "log1p": lambda x, y, c: np.log1p(c * x),
+    "tanh": lambda x, y, c: np.tanh(c * x),
+    "saturation": lambda x, y, c: x / (x + c),
+    "bonus": lambda x, y, c: 1.0 + c * x,
+}
+"""What an operation of parts x and y with the number c gives; products and sums have any number of parts."""
+
 
 class Columns:
     """Values of formulas, one per candidate; they are those of the rule that `write` makes of a formula.
@@ -66,47 +80,23 @@ class Columns:
         self.sizes = np.diff(decisions.offsets)
         self.best = decisions.best
         self._features = decisions.columns
-        self._kept = min(_KEPT, held_by_cache(decisions.n_candidates))
         self.offered = range(len(decisions.columns))
-        self._values: dict[Node, Floats] = {}
+        kept = min(_KEPT, held_by_cache(decisions.n_candidates))
+        self.value: Callable[[Node], Floats] = lru_cache(kept)(self._value)
+        """What a formula gives for each candidate; not to be changed."""
 
-    def value(self, node: Node) -> Floats:
-        """Return what a formula gives for each candidate; not to be changed."""
-        if node not in self._values:
-            found = self._leaf(node.feature) if isinstance(node, Leaf) else self._operation(node)
-            if len(self._values) >= self._kept:
-                self._values.clear()
-            self._values[node] = found
-        return self._values[node]
-
-    def _leaf(self, feature: int) -> Floats:
-        column = self._features[feature]
-        size = np.abs(column) if signed(feature) else 1.0 + column if centred(feature) else column
-        return np.asarray(np.maximum(size, FLOOR))
-
-    def _operation(self, node: Operation) -> Floats:
+    def _value(self, node: Node) -> Floats:
+        if isinstance(node, Leaf):
+            column = self._features[node.feature]
+            size = np.abs(column) if signed(node.feature) else column + centred(node.feature)
+            return np.asarray(np.maximum(size, FLOOR))
         parts, numbers = [self.value(part) for part in node.parts], node.numbers
-        x, y, c = parts[0], parts[-1], numbers[0] if numbers else 0.0
-        match node.kind:
-            case "product":
-                powers = zip(parts, numbers, strict=True)
-                return np.asarray(np.exp(sum(power * np.log(part) for part, power in powers)))
-            case "sum":
-                return np.asarray(sum(weight * part for part, weight in zip(parts, numbers, strict=True)))
-            case "min" | "max":
-                return np.asarray((np.minimum if node.kind == "min" else np.maximum)(x, y))
-            case "geometric":
-                return np.sqrt(x * y)
-            case "harmonic":
-                return 2.0 / (1.0 / x + 1.0 / y)
-            case "log1p":
-                return np.log1p(c * x)
-            case "tanh":
-                return np.tanh(c * x)
-            case "saturation":
-                return x / (x + c)
-            case "bonus":
-                return 1.0 + c * x
+        if node.kind in _OPERATIONS:
+            return np.asarray(_OPERATIONS[node.kind](parts[0], parts[-1], numbers[0] if numbers else 0.0))
+        if node.kind == "sum":
+            return np.asarray(sum(weight * part for part, weight in zip(parts, numbers, strict=True)))
+        powers = zip(parts, numbers, strict=True)
+        return np.asarray(np.exp(sum(power * np.log(part) for part, power in powers)))
 
     def over_decisions(self, values: Floats) -> Floats:
         """Return one value per decision at each of its candidates."""
@@ -193,8 +183,8 @@ class Fitter:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self._logit = ConditionalLogit(columns, RIDGE)
-        self._logarithms: dict[Node, tuple[Floats, float]] = {}
-        self._kept = min(1024, held_by_cache(len(columns.best)))
+        kept = min(1024, held_by_cache(len(columns.best)))
+        self._logarithm: Callable[[Node], tuple[Floats, float]] = lru_cache(kept)(self._scaled)
         self._paths: dict[tuple[int, ...], tuple[int, list[Fitted]]] = {}
 
     def fit(self, root: Node) -> Fitted | None:
@@ -291,20 +281,14 @@ class Fitter:
         pairs = [self._logarithm(part) for part in parts]
         return np.array([values for values, _ in pairs]), np.array([spread for _, spread in pairs])
 
-    def _logarithm(self, part: Node) -> tuple[Floats, float]:
-        if part not in self._logarithms:
-            columns = self.columns
-            values = self._log_value(part)
-            if not np.isfinite(values).all():
-                values = np.zeros_like(values)  # beyond what a number holds: no part of any rule
-            values -= columns.over_decisions(np.add.reduceat(values, columns.starts) / columns.sizes)
-            spread = float(values.std())
-            # What is the same for all candidates of a decision but for rounding carries no information.
-            spread = spread if spread > 1e-9 else 0.0
-            if len(self._logarithms) >= self._kept:
-                self._logarithms.clear()
-            self._logarithms[part] = (values / spread if spread else values), spread
-        return self._logarithms[part]
+    def _scaled(self, part: Node) -> tuple[Floats, float]:
+        columns, values = self.columns, self._log_value(part)
+        if not np.isfinite(values).all():
+            values = np.zeros_like(values)  # beyond what a number holds: no part of any rule
+        values -= columns.over_decisions(np.add.reduceat(values, columns.starts) / columns.sizes)
+        spread = float(values.std())
+        # What is the same for all candidates of a decision but for rounding carries no information.
+        return (values / spread, spread) if spread > 1e-9 else (values, 0.0)
 
     def _log_value(self, node: Node) -> Floats:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -337,8 +321,5 @@ class Fitter:
         if len(above) == 0:
             return []
         scales = dict.fromkeys(tidy(1.0 / float(np.quantile(above, share))) for share in _SCALES)
-        return [
-            leaf,
-            *(Operation("bonus", (leaf,), (scale,)) for scale in scales),
-            *(Operation("tanh", (leaf,), (scale,)) for scale in scales),
-        ]
+        kinds: tuple[Kind, ...] = ("bonus", "tanh")
+        return [leaf, *(Operation(kind, (leaf,), (scale,)) for kind in kinds for scale in scales)]

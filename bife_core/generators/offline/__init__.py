@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -17,13 +17,14 @@ from bife_core.generators.offline.source import describe, read, write
 from bife_core.rules import Rejection, check_source
 from bife_core.search.types import ReflectionRequest, Sample, WrittenRequest
 
-_ORIGIN: Final = {
-    "i1": "Drawn from the grammar",
-    "e1": "Drawn to be unlike the parents",
-    "e2": "Parts of the parents joined",
-    "m1": "The parent with one part changed",
-    "m2": "The parent with other numbers",
+_OPERATORS: Final[dict[str, tuple[str, Callable[[np.random.Generator, Sequence[Node]], Node]]]] = {
+    "i1": ("Drawn from the grammar", lambda rng, _: sample_rule(rng)),
+    "e1": ("Drawn to be unlike the parents", explore),
+    "e2": ("Parts of the parents joined", lambda rng, parents: recombine(rng, parents[:2])),
+    "m1": ("The parent with one part changed", lambda rng, parents: vary(rng, parents[0])),
+    "m2": ("The parent with other numbers", lambda rng, parents: tune(rng, parents[0])),
 }
+"""What an operator does, in words and to the trees of the parents."""
 
 
 class OfflineGenerator:
@@ -50,26 +51,13 @@ class OfflineGenerator:
         rng = np.random.default_rng(request.seed)
         parents = tuple(dict.fromkeys(_tree(rng, parent) for parent in request.parents))
         operator = request.operator if parents else "i1"
-        if operator not in _ORIGIN:  # of another package
-            operator = "e2" if len(parents) > 1 else "m1"
-        root = _written(rng, operator, parents)
-        thought = f"{_ORIGIN[operator]}: {describe(root)}."
+        # One of another package is taken for a crossover or a mutation.
+        origin, made = _OPERATORS.get(operator, _OPERATORS["e2" if len(parents) > 1 else "m1"])
+        root = made(rng, parents)
+        thought = f"{origin}: {describe(root)}."
         return Draft(
             key=request.id, generator=self.name, model=self.model, source=write(root), thought=thought
         )
-
-
-def _written(rng: np.random.Generator, operator: str, parents: Sequence[Node]) -> Node:
-    match operator:
-        case "e1":
-            return explore(rng, parents)
-        case "e2":
-            return recombine(rng, parents[:2])
-        case "m1":
-            return vary(rng, parents[0])
-        case "m2":
-            return tune(rng, parents[0])
-    return sample_rule(rng)
 
 
 def _tree(rng: np.random.Generator, parent: Sample) -> Node:

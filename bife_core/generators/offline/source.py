@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bife_core.features import FEATURES, N_FEATURES
@@ -15,7 +15,6 @@ from bife_core.generators.offline.expression import (
     Node,
     Operation,
     centred,
-    components,
     joined,
     signed,
 )
@@ -70,19 +69,7 @@ def write(root: Node) -> str:
         return names[node]
 
     def expression(node: Operation) -> str:
-        parts = [named(part) for part in node.parts]
-        if node.kind == "sum":
-            return " + ".join(
-                name if weight == 1.0 else f"{weight!r} * {name}"
-                for name, weight in zip(parts, node.numbers, strict=True)
-            )
-        if node.kind == "product":
-            return _product(
-                (name if abs(power) == 1.0 else f"{name}**{abs(power)!r}", power > 0)
-                for name, power in zip(parts, node.numbers, strict=True)
-            )
-        number = repr(node.numbers[0]) if node.numbers else ""
-        return _PYTHON[node.kind].format(a=parts[0], b=parts[-1], c=number)
+        return _text(node, [named(part) for part in node.parts], _PYTHON, repr, times=" * ", power="**")
 
     result = named(root) if isinstance(root, Leaf) else expression(root)
     body = "\n".join([f'    """Score = {describe(root)}."""', *lines, f"    return {result}"])
@@ -90,12 +77,25 @@ def write(root: Node) -> str:
     return f"{head}def {FUNCTION_NAME}({ARGUMENT}) -> float:\n{body}\n"
 
 
-def _product(factors: Iterable[tuple[str, bool]]) -> str:
-    """Return a product of what is multiplied (True) and what is divided by (False)."""
+def _text(
+    node: Operation,
+    parts: Sequence[str],
+    kinds: Mapping[Kind, str],
+    number: Callable[[float], str],
+    times: str,
+    power: str,
+) -> str:
+    """Return an operation on parts that are written already, in the way that the last four arguments say."""
+    pairs = [(part, value, number(abs(value))) for part, value in zip(parts, node.numbers, strict=False)]
+    if node.kind == "sum":
+        return " + ".join(part if value == 1.0 else f"{shown}{times}{part}" for part, value, shown in pairs)
+    if node.kind != "product":
+        return kinds[node.kind].format(a=parts[0], b=parts[-1], c=pairs[0][2] if pairs else "")
     text = ""
-    for factor, multiplied in factors:
-        first = not text and multiplied
-        text = factor if first else f"{text or '1.0'} {'*' if multiplied else '/'} {factor}"
+    for part, value, shown in pairs:
+        factor = part if abs(value) == 1.0 else f"{part}{power}{shown}"
+        first = not text and value > 0
+        text = factor if first else f"{text or number(1.0)} {'*' if value > 0 else '/'} {factor}"
     return text
 
 
@@ -113,19 +113,7 @@ def describe(node: Node) -> str:
     if isinstance(node, Leaf):
         name = FEATURES[node.feature].name
         return f"|{name}|" if signed(node.feature) else f"(1 + {name})" if centred(node.feature) else name
-    if node.kind == "sum":
-        return " + ".join(
-            _nested(part) if weight == 1.0 else f"{weight:g} {_nested(part)}"
-            for part, weight in components(node)
-        )
-    if node.kind == "product":
-        return _product(
-            (_nested(part) if abs(power) == 1.0 else f"{_nested(part)}^{abs(power):g}", power > 0)
-            for part, power in components(node)
-        ).replace("1.0 /", "1 /")
-    parts = [_nested(part) for part in node.parts]
-    number = f"{node.numbers[0]:g}" if node.numbers else ""
-    return _FORMULAS[node.kind].format(a=parts[0], b=parts[-1], c=number)
+    return _text(node, [_nested(part) for part in node.parts], _FORMULAS, "{:g}".format, times=" ", power="^")
 
 
 def _nested(node: Node) -> str:
