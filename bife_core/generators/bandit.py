@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -25,14 +24,11 @@ def choose_model(
     depends on the request's seed and on the earlier rules alone, so that a search taken up again asks the same model.
     """
     samples = {sample.id: sample for sample in earlier}
-    written: dict[str, dict[str, list[Call]]] = {model: {} for model in models}
-    for call in calls:
-        if call.key in samples and call.model in written:
-            written[call.model].setdefault(call.key, []).append(call)
+    made = [call for call in calls if call.key in samples and call.model in models]
+    written = {model: {call.key for call in made if call.model == model} for model in models}
     if min(map(len, written.values())) < FIRST_TURNS:
         turn = request.number if isinstance(request, SampleRequest) else request.seed
         return models[turn % len(models)]
-    made = [call for keys in written.values() for of_key in keys.values() for call in of_key]
     priced = all(call.cost_usd is not None for call in made)
     # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
     rng = np.random.Generator(np.random.PCG64(request.seed))
@@ -40,11 +36,9 @@ def choose_model(
     def drawn(model: str) -> float:
         rules = written[model]
         better = sum(_improves(samples[name], samples) for name in rules)
-        own = [call for of_key in rules.values() for call in of_key]
-        spent = sum(
-            (call.cost_usd or Decimal(0)) if priced else call.prompt_tokens + call.completion_tokens
-            for call in own
-        )
+        own = [call for call in made if call.model == model]
+        costs = [call.cost_usd if priced else call.prompt_tokens + call.completion_tokens for call in own]
+        spent = sum(cost for cost in costs if cost is not None)
         return float(rng.beta(1 + better, 1 + len(rules) - better)) / max(float(spent) / len(rules), 1e-9)
 
     return max(models, key=drawn)

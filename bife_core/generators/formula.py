@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bife_core.features import FEATURES, N_FEATURES
+from bife_core.generators.parsing import functions_in
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.literals import GUARD
 from bife_core.syntax import NOT_PYTHON, syntax_tree
@@ -46,22 +47,16 @@ def formula(source: str) -> str | None:
     's + slack; s = 2 * pseudocost_up'
     """
     try:
-        tree = syntax_tree(source)
-    except NOT_PYTHON:
+        function = functions_in(syntax_tree(source))[FUNCTION_NAME]
+        array = function.args.args[0].arg
+    except (*NOT_PYTHON, KeyError, IndexError):
         return None
-    functions = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == FUNCTION_NAME]
-    if not functions or not functions[0].args.args:
-        return None
-    array = functions[0].args.args[0].arg
-    stored = Counter(
-        node.id
-        for node in ast.walk(functions[0])
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+    known = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    stored = Counter(node.id for node in known if isinstance(node.ctx, ast.Store))
     names: dict[str, str] = {}
     steps: list[str] = []
     last = ""
-    for statement in functions[0].body:
+    for statement in function.body:
         match read := _Reader(names, array).visit(statement):
             case ast.Expr(ast.Constant()):  # the docstring
                 continue
@@ -75,10 +70,9 @@ def formula(source: str) -> str | None:
             case ast.Return(ast.Name(name)) if name == last:
                 steps[-1] = steps[-1].removeprefix(f"{name} = ")
                 continue
-        last = (
-            read.targets[0].id
-            if isinstance(read, ast.Assign) and isinstance(read.targets[0], ast.Name)
-            else ""
-        )
+            case ast.Assign([ast.Name(last)]):
+                pass
+            case _:
+                last = ""
         steps.append(" ".join(ast.unparse(read).split()).removeprefix("return "))
     return "; ".join(reversed(steps)) or None

@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.base import Attempt
+from bife_core.wording import storable
 
 KEY_VARIABLE: Final = "BIFE_LLM_API_KEY"
 
@@ -152,11 +153,8 @@ class ModelApiSettings(BaseSettings):
         """Return what the tokens of a call cost in USD, exactly, or None when no price is set."""
 
         def price(prices: tuple[Decimal, ...], default: Decimal) -> Decimal:
-            return (
-                prices[0]
-                if len(prices) == 1
-                else dict(zip(self.models, prices, strict=False)).get(model, default)
-            )
+            by_model = dict(zip(self.models, prices, strict=False))
+            return prices[0] if len(prices) == 1 else by_model.get(model, default)
 
         if not self.price_in and not self.price_out:
             return None
@@ -176,10 +174,6 @@ class ModelApiSettings(BaseSettings):
         try:
             # Written anew before it is cleaned: a key may be spelled with escapes.
             text = json.dumps(json.loads(text.lstrip("\ufeff"), parse_constant=str), ensure_ascii=False)
-            return json.loads(self.redact(_writable(text)))
+            return json.loads(self.redact(storable(text)))
         except (ValueError, RecursionError):
-            return self.redact(_writable(text))
-
-
-def _writable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+            return self.redact(storable(text))

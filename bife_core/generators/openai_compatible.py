@@ -156,7 +156,7 @@ class OpenAIGenerator:
                     "/chat/completions",
                     cast_to=httpx2.Response,
                     body=asked | parameters,
-                    options={"headers": headers},
+                    options={"headers": _headers(self.settings) | headers},
                 )
                 break
             except openai.APIStatusError as error:
@@ -236,18 +236,21 @@ class _Client(openai.DefaultHttpxClient):
 def _client(settings: ModelApiSettings, *, timeout_s: float | None = None) -> openai.OpenAI:
     base_url, _ = settings.require_complete()
     limit_s = timeout_s or settings.timeout_s
-    # Without a key no request has a header that names one, unless it is the user's own.
-    headers: dict[str, Any] = {} if settings.api_key is not None else {"authorization": openai.omit}
-    headers |= {name.lower(): value.get_secret_value() for name, value in settings.headers.items()}
     return openai.OpenAI(
         base_url=base_url,
         api_key=settings.api_key.get_secret_value() if settings.api_key is not None else "not-needed",
         timeout=openai.Timeout(limit_s, connect=min(limit_s, _CONNECT_S)),
         max_retries=settings.tries - 1 if timeout_s is None else 0,
-        default_headers=headers,
+        default_headers={name: value.get_secret_value() for name, value in settings.headers.items()},
         default_query=settings.query,
         http_client=_Client(limit_s),
     )
+
+
+def _headers(settings: ModelApiSettings) -> dict[str, Any]:
+    """Return headers of one request; without a key it has none that names one, unless it is the user's own."""
+    own = {"authorization"} & {name.lower() for name in settings.headers}
+    return {} if own or settings.api_key is not None else {"Authorization": openai.omit}
 
 
 def offered(settings: ModelApiSettings) -> list[str]:
@@ -256,7 +259,7 @@ def offered(settings: ModelApiSettings) -> list[str]:
     A DraftingStoppedError says that the key is refused or nothing answers, a NoDraftError that an error may pass.
     """
     try:
-        listed = _client(settings, timeout_s=10.0).models.list()
+        listed = _client(settings, timeout_s=10.0).models.list(extra_headers=_headers(settings))
         return [settings.redact(str(model.id)) for model in listed.data]
     except (openai.NotFoundError, TypeError, AttributeError):  # no list, or none of OpenAI's form
         return []

@@ -96,7 +96,7 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
             if FUNCTION_NAME in code and complaint is None:
                 complaint = _complaint(error, cut_off or text.endswith(code.rstrip()))
             continue
-        function = _functions(tree).get(FUNCTION_NAME)
+        function = functions_in(tree).get(FUNCTION_NAME)
         if function is None:
             continue
         # Where an answer was cut off, a rule was begun after this one, or this one may lack its end.
@@ -126,7 +126,8 @@ def without_reasoning(answer: str) -> str:
     return closed if FUNCTION_NAME in before and FUNCTION_NAME not in after else after
 
 
-def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+def functions_in(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Return the functions that a module defines, by name."""
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
@@ -144,7 +145,7 @@ def _bare_code(text: str) -> list[tuple[str, str]]:
     for end in (len(lines), *reversed(margins[-_MOST_PIECES:])):
         code = "\n".join(lines[:end])
         try:
-            if _functions(syntax_tree(code)):
+            if functions_in(syntax_tree(code)):
                 return [(code, before)]
         except NOT_PYTHON:
             continue

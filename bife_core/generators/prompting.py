@@ -64,11 +64,8 @@ def feature_description() -> str:
     for group in GROUPS:
         when = "constant during a solve" if group.cost == "solve" else "updated at every node"
         lines += ["", f"## {group.name.replace('_', ' ')} ({when})"]
-        lines += [
-            f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
-            for feature in FEATURES
-            if feature.group == group
-        ]
+        own = [one for one in FEATURES if one.group == group]
+        lines += [f"- variable_features[{one.index}] {one.name}: {one.meaning}" for one in own]
     return "\n".join(lines).strip()
 
 
@@ -215,29 +212,24 @@ def measured_features(context: PromptContext) -> str:
         best = max(shown, key=lambda found: found.alone or 0.0)
         beside = sorted(beside, key=lambda found: found.given or 0.0, reverse=True)[:_BESIDE]
         products = ", ".join(f"[{one.index}]^{one.power:g} {one.given:.2f}" for one in beside)
-        name = f"[{best.index}] {FEATURES[best.index].name}"
-        lines += [
-            "",
-            f"What adds most to the best, {name} ({best.alone:.2f}): F_LF of its product with {products}.",
-        ]
-    repeated = [
-        f"[{r.index}] {FEATURES[r.index].name} = [{r.repeats}] {FEATURES[r.repeats].name}"
-        for r in context.features
-        if r.repeats is not None
-    ]
+        first = f"{_name(best.index)} ({best.alone:.2f})"
+        lines += ["", f"What adds most to the best, {first}: F_LF of its product with {products}."]
+    same = [(r.index, r.repeats) for r in context.features if r.repeats is not None]
+    repeated = [f"{_name(index)} = {_name(other)}" for index, other in same]
     if repeated:
         lines += ["", f"Left out, since they say the same here, up to the sign: {', '.join(repeated)}."]
-    constant = [
-        f"[{r.index}] {FEATURES[r.index].name} = {r.quantiles[0]:.3g}" for r in context.features if r.constant
-    ]
+    constant = [f"{_name(r.index)} = {r.quantiles[0]:.3g}" for r in context.features if r.constant]
     if constant:
         lines += ["", f"Of no use here, since all candidates have the same value: {', '.join(constant)}."]
     return "\n".join(lines)
 
 
+def _name(index: int) -> str:
+    return f"[{index}] {FEATURES[index].name}"
+
+
 def _measured(found: FeatureRange) -> str:
-    feature = FEATURES[found.index]
-    line = f"- [{found.index}] {feature.name}: {feature.meaning} "
+    line = f"- {_name(found.index)}: {FEATURES[found.index].meaning} "
     line += f"[{' | '.join(f'{value:.3g}' for value in found.quantiles)}]"
     return line if found.alone is None else f"{line}, alone {found.alone:.2f}, {found.first} first"
 
@@ -257,11 +249,8 @@ def earlier_attempts(context: PromptContext, shown: Iterable[Sample]) -> str:
     """Return a line for each of a dozen earlier attempts at most, or nothing; `shown` are left out."""
     left_out = {sample.id for sample in shown}
     # One that was never written says nothing of rules, and why may name the address of the service.
-    tried = [
-        sample
-        for sample in context.earlier
-        if (sample.valid or sample.source or sample.thought) and sample.id not in left_out
-    ]
+    written = (sample for sample in context.earlier if sample.valid or sample.source or sample.thought)
+    tried = [sample for sample in written if sample.id not in left_out]
     best = {sample.id for sample in [one for one in ranked(tried) if one.valid][: _EARLIER // 2]}
     others = [sample for sample in tried if sample.id not in best][-(_EARLIER - len(best)) :]
     chosen = best | {sample.id for sample in others}

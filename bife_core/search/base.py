@@ -136,12 +136,10 @@ class BaseSearch(ABC):
         requests = self._pending
         expected, found = ([one.id for one in several] for several in (requests, answers))
         if not requests or found != expected:
-            asked = (
-                f"answers to the last ask(), in order: {', '.join(expected)}"
-                if expected
-                else "an ask() before"
+            asked, told = (", ".join(several) or "nothing" for several in (expected, found))
+            raise ValueError(
+                f"Expected answers to the last ask(), in order: {asked}; found answers to {told}."
             )
-            raise ValueError(f"Expected {asked}; found answers to {', '.join(found) or 'nothing'}.")
         self._pending = ()
         pairs = zip(requests, answers, strict=True)
         self.learn(tuple((request, _complete(request, answer)) for request, answer in pairs))

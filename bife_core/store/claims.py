@@ -57,7 +57,7 @@ class Claims:
         self._database = database
         self._holder = uuid.uuid4().hex
         self._held = _held_here.setdefault(self._holder, set())
-        self._overdue: dict[str, tuple[tuple[str, float], float]] = {}
+        self._overdue: dict[tuple[str, str, float], float] = {}
         self._lock = threading.Lock()
         self._renewer: threading.Thread | None = None
 
@@ -178,10 +178,8 @@ class Claims:
         if row.current:
             return True
         # After a sleep of the machine all leases are over: the holder has a moment to renew its own.
-        state, now = (row.holder, row.until_unix_s), time.monotonic()
-        if row.name not in self._overdue or self._overdue[row.name][0] != state:
-            self._overdue[row.name] = (state, now)
-        return now - self._overdue[row.name][1] < LEASE_S / 2
+        now = time.monotonic()
+        return now - self._overdue.setdefault((row.name, row.holder, row.until_unix_s), now) < LEASE_S / 2
 
 
 @cache

@@ -7,10 +7,10 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.pool import AsyncResult, ThreadPool
 from threading import Lock
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.solving import Reference
+from bife_core.fidelity.solving import Reference, measure_reference
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError, NoDraftError, Spending
 from bife_core.generators.account import out_of_time, reached
 from bife_core.search import (
@@ -80,9 +80,8 @@ class Answering:
             solved={entry.id: entry.score for entry in self._journal.of(HighScored)},
             tau=self._search.summaries[-1].tau if self._search.summaries else None,
         )
-        if any(
-            isinstance(one, SolveRequest) and not self._journal.find(HighScored, one.id) for one in requests
-        ):
+        solves = [one.id for one in requests if isinstance(one, SolveRequest)]
+        if not all(self._journal.find(HighScored, name) for name in solves):
             with suppress(OutOfTimeError):  # which the threads find too, and end the search by
                 self._reference()  # now, so that a failure is not met once by each thread
         pending = [
@@ -171,27 +170,19 @@ class Answering:
                 return Answer(id=name, text=draft.text, failure=draft.failure)
             case SampleRequest():
                 draft = self._draft(request)
-                scored = self._once(
-                    Scored, name, lambda: Scored(id=name, score=evaluator.score(request, draft))
-                )
+                scored = self._once(Scored, name, lambda: evaluator.score(request, draft), id=name)
                 known = scored.score.model_dump(include={"sha", "behaviour", "f_lf", "failure"})
                 return Answer(
                     id=name, source=scored.score.source or draft.source, thought=draft.thought, **known
                 )
             case TrialRequest():
-                tried = self._once(
-                    Tried, name, lambda: Tried(request=request, score=evaluator.try_out(request))
-                )
+                tried = self._once(Tried, name, lambda: evaluator.try_out(request), request=request)
                 return Answer(id=name, costs=tried.score.costs or (), failure=tried.score.failure)
             case SolveRequest():
-                solved = self._once(
-                    HighScored,
-                    name,
-                    lambda: HighScored(id=name, score=evaluator.solve(request, self._reference())),
-                )
-                return Answer(
-                    id=name, **solved.score.model_dump(include={"f_hf", "eliminated", "failure", "costs"})
-                )
+                measure = partial(evaluator.solve, request)
+                solved = self._once(HighScored, name, lambda: measure(self._reference()), id=name)
+                known = solved.score.model_dump(include={"f_hf", "eliminated", "failure", "costs"})
+                return Answer(id=name, **known)
 
     def _draft(self, request: WrittenRequest) -> Draft:
         """Return what was written for a request, or have it written."""
@@ -206,17 +197,22 @@ class Answering:
                 "makes: it was written by another version of BiFE. Move the folder away to have the search made anew."
             )
         if score is not None:
-            self._once(Scored, request.id, partial(Scored, id=request.id, score=score))
+            self._once(Scored, request.id, lambda: score, id=request.id)
         return entry.draft
 
     def _reference(self) -> Reference:
         """Return RPB's solves of the design instances, made before the first rule is evaluated in the solver."""
         with self._lock:
-            return self._once(Referred, "", lambda: Referred(reference=self.evaluator.refer())).reference
+            found, evaluator = self._journal.find(Referred), self.evaluator
+            made = found or Referred(reference=measure_reference(evaluator.design, evaluator.solving))
+            return (found or self._add(made)).reference
 
-    def _once(self, kind: type[EntryType], subject: str, make: Callable[[], EntryType]) -> EntryType:
-        """Return the stored event of a kind on a subject, or make one and store it."""
-        return self._journal.find(kind, subject) or self._add(make())
+    def _once(
+        self, kind: type[EntryType], subject: str, measure: Callable[[], object], **about: Any
+    ) -> EntryType:
+        """Return the stored event of a kind on a subject, or measure its score and store it."""
+        found = self._journal.find(kind, subject)
+        return found or self._add(kind.model_validate({"score": measure(), **about}))
 
     def _add(self, entry: EntryType) -> EntryType:
         """Store an event, unless the run was stopped meanwhile: another one may be under way."""
@@ -239,12 +235,9 @@ class Answering:
         refused = all(error.draft.unanswered == "refused" for error in errors)
         if self._silence < SILENT_REQUESTS and (self._answered or refused):
             return None
-        only = len(errors) == 1
-        silence = (
-            "did not answer the only request"
-            if only
-            else f"answered none of the last {self._silence} requests"
-        )
+        silence = f"answered none of the last {self._silence} requests"
+        if len(errors) == 1:
+            silence = "did not answer the only request"
         return DraftingStoppedError(f"The model API {silence}. {errors[0].draft.failure} Run again to go on.")
 
     def _count(self, request: Request) -> None:

@@ -16,7 +16,7 @@ from bife_core.decisions.nodes import has_nodes
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.fidelity.high import HighScore, TrialScore, score_high, score_trial
 from bife_core.fidelity.low import LowScore, score_low
-from bife_core.fidelity.solving import Reference, Solving, measure_reference
+from bife_core.fidelity.solving import Reference, Solving
 from bife_core.generators import (
     Account,
     Draft,
@@ -104,10 +104,6 @@ class Evaluator:
         # What a search found by training need not be a rule; what was written for it must be one.
         method = request.method or request.training is not None
         return score_low(draft.source, decisions, low, self.solving.pool, method=method)
-
-    def refer(self) -> Reference:
-        """Solve the design instances with RPB, which others are measured by."""
-        return measure_reference(self.design, self.solving)
 
     def try_out(self, request: TrialRequest) -> TrialScore:
         """Solve training instances as a search asks."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,7 +17,6 @@ from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
-from bife_core.errors import BifeError
 from bife_core.evaluation.metrics import METRICS
 from bife_core.features import feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowMeasure
@@ -87,18 +88,16 @@ class ContextBuilder:
         self._solver, self._search = config.solver, config.search
         self._lock = Lock()
         self._facts: PromptContext | None = None
-        self._failure: BifeError | None = None
+        self._read: WeakKeyDictionary[Workers, Future[Any]] = WeakKeyDictionary()
 
     def build(self, request: WrittenRequest, past: Past, pool: Workers) -> PromptContext:
         """Return what is known for a request; instances and decisions are read in a worker of the pool."""
         with self._lock:
-            if self._failure is not None:
-                raise self._failure
-            try:
-                facts = self._facts = self._facts or self._benchmark_facts(pool)
-            except BifeError as error:
-                self._failure = error
-                raise
+            # Once for each pool, also where that fails; the next run, which has another, tries again.
+            if self._facts is None and pool not in self._read:
+                files = [str(path) for path in self._instances]
+                self._read[pool] = self._in_worker(pool, "work", self._instances, instances=files)
+        facts = self._facts = self._facts or self._benchmark_facts(self._read[pool].result())
         scores = {one.id: past.scores[one.id] for one in past.samples if one.id in past.scores}
         known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
         begun_from = ""
@@ -134,21 +133,12 @@ class ContextBuilder:
         scored = [parent for parent in parents if parent.f_lf is not None and parent.source is not None]
         if self._decisions is None or not scored:
             return {}
-        arguments = {
-            "sources": [parent.source for parent in scored],
-            "decisions": str(self._decisions),
-            "measure": self._low.measure,
-        }
-        texts = map(tuple, self._in_worker(pool, "choices", arguments))
+        sources = [parent.source for parent in scored]
+        texts = map(tuple, self._in_worker(pool, "choices", sources=sources).result())
         alike = likeness(*parents) if len(parents) == CROSSOVER_PARENTS else None
         return {"failings": dict(zip((rule.id for rule in scored), texts, strict=True)), "likeness": alike}
 
-    def _benchmark_facts(self, pool: Workers) -> PromptContext:
-        arguments = {
-            "instances": [str(path) for path in self._instances],
-            "decisions": None if self._decisions is None else str(self._decisions),
-            "measure": self._low.measure,
-        }
+    def _benchmark_facts(self, read: dict[str, Any]) -> PromptContext:
         goal = f" to {self._solver.goal}" if self._solver.gap else ""
         cost = METRICS[self._high.cost].words
         return PromptContext(
@@ -156,21 +146,22 @@ class ContextBuilder:
             fitting=self._low.tune > 0 and self._decisions is not None,
             low=_LOW[self._low.measure],
             high=f"minus the mean of the {cost} of solving whole instances{goal} with the rule",
-            **self._in_worker(pool, "work", arguments, self._instances),
+            **read,
         )
 
     def _in_worker(
-        self, pool: Workers, function: str, arguments: dict[str, Any], instances: Sequence[Path] = ()
-    ) -> Any:
-        """Return what a function of this module answers in a worker that may read the decisions and these instances."""
-        reads = [*instances, *([] if self._decisions is None else [self._decisions])]
+        self, pool: Workers, function: str, models: Sequence[Path] = (), **arguments: Any
+    ) -> Future[Any]:
+        """Have a worker that may read the decisions and these models call a function of this module."""
+        reads = [*models, *([] if self._decisions is None else [self._decisions])]
+        decisions = None if self._decisions is None else str(self._decisions)
         return pool.submit(
             f"{__name__}:{function}",
-            arguments,
+            {**arguments, "decisions": decisions, "measure": self._low.measure},
             limit_s=600.0,
             memory_mb=4096.0 + _ROOM_PER_BYTE * sum(path.stat().st_size for path in reads) / 2**20,
             reads=reads,
-        ).result()
+        )
 
     def _rpb(self, reference: Reference | None) -> float | None:
         results = [] if reference is None else [result for result in reference.results if result is not None]
@@ -283,12 +274,11 @@ def execution(
 
     Seconds are corrected for the load of the machine as costs are. Nothing is returned for a rule without costs.
     """
-    places = [place for place, cost in enumerate(score.costs) if cost is not None]
-    pairs = [(place, own, reference.results[place]) for place, own in zip(places, score.results, strict=True)]
+    costs = [(place, cost) for place, cost in enumerate(score.costs) if cost is not None]
     rows, cut_off, done = [], set(), []
-    for place, own, rpb in pairs:
-        cost = score.costs[place]
-        if rpb is None or cost is None:
+    for (place, cost), own in zip(costs, score.results, strict=True):
+        rpb = reference.results[place]
+        if rpb is None:
             continue
         done.append(own)
         if not own.finished:
@@ -305,10 +295,8 @@ def execution(
         table = table[:, :-1]
     shown = table if len(table) <= 2 * _ROWS else np.vstack((table[:_ROWS], table[-_ROWS:]))
     unit = "CPU s" if config.cost == "time" else config.cost.replace("_", " ")
-    geometric = [
-        math.nan if np.isnan(column).all() else float(np.exp(np.nanmean(np.log(column))))
-        for column in table[:, 4:].T
-    ]
+    known = [column[~np.isnan(column)] for column in table[:, 4:].T]
+    geometric = [float(np.exp(np.log(column).mean())) if len(column) else math.nan for column in known]
     lines = [
         f"instance | nodes | x RPB | ms/node | x RPB | {unit} | x RPB{' | x best' * (len(geometric) > 3)}",
         *(_line(f"{row[0]:.0f}", row[1:4], row[4:], row[0] in cut_off) for row in shown),

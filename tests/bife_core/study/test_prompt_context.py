@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from bife_core.generators import (
 )
 from bife_core.generators.prompting import assemble
 from bife_core.methods.scorer import RuleMethod
+from bife_core.sandbox import WorkerFailure
 from bife_core.search import Sample, SampleRequest, WrittenRequest, open_search as search_of
 from bife_core.study.prompt_context import (
     ContextBuilder,
@@ -185,6 +187,20 @@ def test_initial_rules_have_a_theme_each_and_others_none(data: dict[str, Any]) -
     assert found[0] in message.content
     (plain,) = assemble(asked[0], builder.build(asked[0], Past(), data["workers"]), "paper")
     assert found[0] not in plain.content
+
+
+def test_what_an_interrupted_run_did_not_read_the_next_one_reads(data: dict[str, Any]) -> None:
+    class Closed(bife_core.InProcess):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            answer = Future[Any]()
+            answer.set_exception(WorkerFailure("closed", "The pool was closed."))
+            return answer
+
+    builder, closed = ContextBuilder("toys", data["instances"], data["decisions"].path, config()), Closed()
+    for _ in range(2):
+        with pytest.raises(WorkerFailure, match="closed"):
+            builder.build(REQUEST, Past(), closed)
+    assert builder.build(REQUEST, Past(), data["workers"]).features
 
 
 def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
