@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from bife_core.benchmarks.base import SPLITS, Instance, Split, digest_of_file
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.files import write_whole
 from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.scip import reading
 from bife_core.scip.libscip import scip_version
 from bife_core.scip.reading import EXPECTED_FILES, model_format, read_model
 from bife_core.wording import counted
@@ -278,12 +280,18 @@ def screen_all(
 
 
 def _key(path: Path) -> str:
-    """Return what changes when a file does, or another SCIP reads it."""
+    """Return what changes when a file does, or another SCIP or other checks read it."""
     try:
         status = path.stat()
     except OSError:
         return str(path)
-    return f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ino} {scip_version()}"
+    return f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ino} {scip_version()} {_checks()}"
+
+
+@cache
+def _checks() -> str:
+    own = [Path(__file__), *sorted(Path(reading.__file__).parent.glob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in own)).hexdigest()[:8]
 
 
 def _answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from bife_core.scip.texts import NUMBER, VALUE, MisreadError, differ, refuse, shown
+from bife_core.scip.texts import NUMBER, VALUE, MisreadError, check_words, differ, refuse, shown
 
 _NAME: Final = r"[^\s\-+:<>=\[\]*^]+"
 _DONE: Final = r"(?![^\s\-+:<>=\[\]*^])"
@@ -25,6 +26,8 @@ _FIRST_WORDS: Final = frozenset(
     b"min minimum minimize max maximum maximize subject such st st. s.t. lazy user bound bounds gen general generals "
     b"int integer integers bin binary binaries semi semis sos end nan".split()
 )
+_TYPESET: Final = re.compile("\u00a0|\u2007|\u200b|\u202f|\u2212|\ufeff".encode())
+"""Blanks and a minus sign as word processors and web pages have them."""
 _BLANKS: Final = bytes.maketrans(b"-+:<>=[]*^", b" " * 10)
 _ANY: Final = re.compile(rb"\S+")
 _TWO_SIDES: Final = re.compile(rf"[<>=]\s*[-+]?\s*{VALUE}\s*[<>=]".encode())
@@ -37,6 +40,10 @@ _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
 def check_lp(text: bytes) -> None:
     """Raise a `MisreadError` for the first thing found that SCIP would misread, or if the end is missing."""
     text = re.sub(rb"\\[^\n]*", b"", text)
+    check_words(text)
+    if found := _TYPESET.search(text):
+        words = "of which SCIP makes part of a name; replace it"
+        refuse(text, found.start(), f"found a {unicodedata.name(found[0].decode())}, {words}")
     keys: list[re.Match[bytes]] = []
     first = _ANY.search(text)
     for key in _keys(text):
@@ -58,7 +65,7 @@ def check_lp(text: bytes) -> None:
         words = "expected Minimize or Maximize, with which an LP file begins"
         refuse(text, first.start(), f"found {shown(first[0])}, {words}")
     if not (keys and keys[-1][6]):
-        raise MisreadError(0, "is cut off or not complete: it has no line 'End'")
+        raise MisreadError(0, "has no line 'End', as if it were cut off; if it is whole, append that line")
     if rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end()):
         refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
     if found := _BRACKETED.search(text):

@@ -15,6 +15,7 @@ VALUE: Final = rf"(?:{NUMBER}|(?i:inf(?:inity)?))"
 """A number that may be infinite."""
 
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+_BLANK: Final = re.compile(rb"\s")
 _AFTER_NUMBER: Final = r"(?![\d.eE])(?!\s*[;)\]<]|\s*,\s*<)"
 _CIP_ROW: Final = re.compile(rf"[<>=]=\s*[-+]?{VALUE}{_AFTER_NUMBER}|[\d.],\d[\d.]*\s*[<>=]=".encode())
 _TERM: Final = rf"[-+]?\s*(?:{NUMBER}\s)?\s*(?:~?[^\W\d][^\s;:<>=+\-\[\]*~,]*\s*)+"
@@ -47,6 +48,14 @@ def shown(text: bytes) -> str:
     return repr(b" ".join(text.split()).decode(errors="replace")[:60])
 
 
+def check_words(text: bytes) -> None:
+    """Refuse a word that SCIP would write beyond its memory: it takes 65,535 characters of one."""
+    size = 2**15  # a longer word has such a stretch
+    for begin in range(0, len(text) - size, size):
+        if _BLANK.search(text, begin, begin + size) is None:
+            refuse(text, begin, f"found a word of more than {size:,} characters; shorten it")
+
+
 def check_encoding(text: bytes) -> None:
     """Refuse what is no plain text."""
     if text.startswith(codecs.BOM_UTF8):
@@ -75,6 +84,7 @@ def check_cip(text: bytes) -> None:
 def check_opb(text: bytes) -> None:
     """Refuse a pseudo-Boolean file with a statement of another kind, or without the last semicolon."""
     plain, objectives = re.sub(rb"(?m)^[ \t]*\*.*$", b"", text), 0
+    check_words(plain)
     position, end = 0, len(plain.rstrip())
     while position < end:
         found = _OPB.match(plain, position)

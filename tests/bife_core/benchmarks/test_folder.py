@@ -208,3 +208,14 @@ def test_many_files_are_screened_side_by_side_and_once(folder, foreign):
     seen.clear()
     opened(folder, progress=lambda *counts: seen.append(counts))
     assert seen == [(40, 41), (41, 41)], "only what was touched, and the refused file"
+
+
+def test_what_other_checks_accepted_is_read_again(folder, monkeypatch):
+    fill(folder, 2)
+    opened(folder)
+    read = []
+    opened(folder, progress=lambda done, total: read.append(done))
+    assert read == []
+    monkeypatch.setattr("bife_core.benchmarks.folder._checks", lambda: "of another version")
+    opened(folder, progress=lambda done, total: read.append(done))
+    assert read == [1, 2]
