@@ -104,7 +104,7 @@ class ModelApiSettings(BaseSettings):
         if value and (wrong or url.path.rstrip("/").endswith("/chat/completions")):
             raise ValueError(
                 "an address such as https://api.deepseek.com or http://localhost:8000/v1 was expected, without "
-                "user, password, query and /chat/completions"
+                "user, password and /chat/completions; BIFE_LLM_QUERY takes a query"
             )
         return value or None
 

@@ -187,7 +187,7 @@ def _refused_by(error: openai.APIStatusError, parameters: Collection[str]) -> st
         return None
     said = error.response.text
     for name in {*parameters} - {"stream"}:
-        named = error.param == name or re.search(rf"\b{name}\b", said)
+        named = error.param == name or re.search(rf"\b{name}\b", said, re.IGNORECASE)
         if named and not (name.startswith("max_") and _TOO_MUCH.search(said)):
             return name
     return _WHOLE if "stream" not in parameters and re.search(r"\bstream", said, re.IGNORECASE) else None

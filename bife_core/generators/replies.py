@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,14 +14,14 @@ from bife_core.generators.account import Call
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import printable, without_reasoning
 
-_REFUSED: Final = "refused the key; check BIFE_LLM_API_KEY"
+_REFUSED: Final = "refused the key; check BIFE_LLM_API_KEY and BIFE_LLM_HEADERS"
 _NO_CREDIT: Final = "says that the account has no credit left"
 _NO_CHAT: Final = "is no chat API; check BIFE_LLM_BASE_URL"
 LASTING: Final = {
     401: _REFUSED,
     402: _NO_CREDIT,
     403: _REFUSED,
-    404: "has no such model or path; check BIFE_LLM_MODEL and BIFE_LLM_BASE_URL",
+    404: "has no such model or path; check BIFE_LLM_MODEL, BIFE_LLM_BASE_URL and BIFE_LLM_QUERY",
     405: _NO_CHAT,
     **dict.fromkeys((301, 302, 303, 307, 308), _NO_CHAT),
 }
@@ -73,6 +74,7 @@ def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[st
     try:
         choice, trouble = reply["choices"][0], reply.get("error")
         end, message = choice.get("finish_reason"), choice["message"]
+        end = "length" if re.search("(?i)max.*token", str(end)) else end
         content = message.get("content") or message.get("refusal") or ""
         answer = "".join(map(_text, content if isinstance(content, list) else [content]))
     except (KeyError, IndexError, TypeError, AttributeError):
@@ -132,7 +134,8 @@ def bill_of(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
     usage = reply.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     prompt, completion, total = (
-        _count(counts.get(f"{name}_tokens")) for name in ("prompt", "completion", "total")
+        _count(counts.get(f"{name}_tokens", counts.get(f"{other}_tokens")))
+        for name, other in (("prompt", "input"), ("completion", "output"), ("total", ""))
     )
     # Some report the tokens of the reasoning, which are billed as answer, in the total alone.
     if prompt is not None and total is not None:

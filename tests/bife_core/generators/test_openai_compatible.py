@@ -43,9 +43,9 @@ REPEATED = {
 """Scenes that the client sends the same request again after."""
 
 STOPPED = {
-    "bad_key": "refused the key; check BIFE_LLM_API_KEY (HTTP 401",
-    "forbidden": "refused the key; check BIFE_LLM_API_KEY (HTTP 403",
-    "no_model": "check BIFE_LLM_MODEL and BIFE_LLM_BASE_URL (HTTP 404",
+    "bad_key": "refused the key; check BIFE_LLM_API_KEY and BIFE_LLM_HEADERS (HTTP 401",
+    "forbidden": "refused the key; check BIFE_LLM_API_KEY and BIFE_LLM_HEADERS (HTTP 403",
+    "no_model": "check BIFE_LLM_MODEL, BIFE_LLM_BASE_URL and BIFE_LLM_QUERY (HTTP 404",
     "no_credit": "has no credit left (HTTP 429",
     "redirect": "is no chat API",
 }
@@ -300,6 +300,7 @@ def test_a_reply_of_any_form_is_asked_for_once_and_ends_in_a_rule_or_a_sentence(
     [
         {"prompt_tokens": 1000.0, "completion_tokens": 200.0},
         {"prompt_tokens": "1000.0", "completion_tokens": "200"},
+        {"input_tokens": 1000.0, "output_tokens": 200},
         {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
         {"prompt_tokens": True, "completion_tokens": 200.5},
         {"prompt_tokens": -1, "completion_tokens": None},
@@ -312,7 +313,7 @@ def test_what_cannot_be_a_number_of_tokens_is_guessed_and_marked(make: Make, usa
     with ModelApi(then=Said(200, body(usage))) as api:
         generator = make(api)
         (attempt,) = ask(generator).attempts
-    whole = isinstance(usage, dict) and usage["prompt_tokens"] in (1000.0, "1000.0")
+    whole = isinstance(usage, dict) and "1000.0" in map(str, usage.values())
     assert ((attempt.prompt_tokens, attempt.completion_tokens) == (1000, 200)) == whole
     assert attempt.prompt_tokens > 500
     assert 20 < attempt.completion_tokens < 500
@@ -321,11 +322,14 @@ def test_what_cannot_be_a_number_of_tokens_is_guessed_and_marked(make: Make, usa
     assert spent.caveat == ("" if whole else ", the tokens of 1 guessed")
 
 
-@pytest.mark.parametrize("content", [None, "", "<think>Let me see."])
+@pytest.mark.parametrize(
+    ("content", "end"),
+    [(None, "length"), ("", "max_tokens"), ("<think>Let me see.", "length"), (None, "MAX_TOKENS")],
+)
 def test_a_model_that_only_thinks_is_billed_once_and_the_setting_is_named(
-    make: Make, content: str | None
+    make: Make, content: str | None, end: str
 ) -> None:
-    thought = Said(200, body(content=content, end="length", reasoning_content="hm " * 1000))
+    thought = Said(200, body(content=content, end=end, reasoning_content="hm " * 1000))
     with ModelApi([thought], then=thought) as api:
         generator = make(api)
         with ThreadPoolExecutor(4) as pool:
@@ -357,12 +361,12 @@ class Particular(ModelApi):
 
 
 def test_a_parameter_that_a_server_refuses_is_left_out_and_that_is_said_once(make: Make) -> None:
-    only_1 = "Unsupported value: 'temperature' does not support 0.5 with this model. Only 1 is supported."
+    only_1 = "Temperature 0.5 is not supported with this model. Only 1 is supported."
     said = list[str]()
     wanted = {"temperature": 0.5, "reasoning_effort": "low", "max_completion_tokens": 90}
     with Particular() as api:
         api.words = {
-            "temperature": {"error": {"message": only_1, "param": "temperature"}},
+            "temperature": {"error": {"message": only_1}},
             "max_completion_tokens": "Unrecognized request argument supplied: max_completion_tokens",
         }
         generator = make(api, said, **wanted)
