@@ -31,7 +31,9 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 
 def can_be_path(path: str | Path) -> bool:
-    """Whether a file may have this path, be there one or not: some are too long, or hold what no name does."""
+    """Whether a file may have this path, be there one or not: some are empty, too long, or hold what no name does."""
+    if path == "":  # of which `Path` makes the current folder
+        return False
     try:
         Path(path).lstat()
     except OSError as error:

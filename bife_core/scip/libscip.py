@@ -78,8 +78,10 @@ def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
 
     SCIP's own total leaves strong branching out, with propagation or without, and has those of diving and probing.
     """
-    scip = ctypes.c_void_p(scip_address(model))
-    strong = _function("SCIPgetNStrongbranchLPIterations", ctypes.c_longlong)(scip)
+    strong = 0
+    if model.getStage() >= pyscipopt.SCIP_STAGE.SOLVING:  # SCIP prints an error if asked before
+        count = _function("SCIPgetNStrongbranchLPIterations", ctypes.c_longlong)
+        strong = count(ctypes.c_void_p(scip_address(model)))
     return model.getNLPIterations() + strong, strong
 
 

@@ -20,7 +20,7 @@ from bife_core.decisions.recorded import concatenate
 from bife_core.errors import BifeError, ConfigError
 
 RULE = "def candidate_variable_score(f): return f[20]"
-STRANGE = ["a\0b.mps", "a" * 5000, Path("a\0b")]
+STRANGE = ["", "a\0b.mps", "a" * 5000, Path("a\0b")]
 """Paths that no file can have."""
 
 
@@ -41,7 +41,7 @@ FUNCTIONS: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, list[Any]]]]
     bife_core.solve: (
         {"path": "absent.mps"},
         {
-            "path": [3, None, [], "", *STRANGE],
+            "path": [3, None, [], *STRANGE],
             "method": [3, None, *STRANGE],
             "settings": [3, "x", {"seed": 1}],
             "show_log": [3, "x"],

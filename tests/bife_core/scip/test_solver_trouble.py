@@ -117,12 +117,15 @@ def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(
     assert solve(tiny_auctions[0].path, RULE).status == "optimal"
 
 
-def test_out_of_memory_is_an_end_like_a_limit(tiny_auctions: list[Instance]) -> None:
+def test_out_of_memory_is_an_end_like_a_limit(
+    tiny_auctions: list[Instance], capfd: pytest.CaptureFixture[str]
+) -> None:
     for method in ("relpscost", RULE):
         result = solve(tiny_auctions[0].path, method, params={"limits/memory": 1})
         assert result.status == "memlimit"
         assert not result.finished
         assert (result.gap, result.primal_bound, result.calls) == (1.0, None, 0)
+        assert capfd.readouterr() == ("", ""), "SCIP is not asked what it cannot say while it presolves"
         assert SolveResult.model_validate_json(result.model_dump_json()) == result
 
 
