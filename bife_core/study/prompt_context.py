@@ -286,7 +286,7 @@ def execution(
         # A solve that ran into the limit costs the limit, and its seconds are as the clock showed them.
         correction = cost / own.cpu_s if config.cost == "time" and own.finished else 1.0
         node_ms, rival = correction * _node_ms(own, _NODES), best and best.costs[place]
-        ratios = own.nodes / max(rpb.nodes, 1), node_ms / _node_ms(rpb), cost / cost_of(rpb, config)
+        ratios = max(own.nodes, 1) / max(rpb.nodes, 1), node_ms / _node_ms(rpb), cost / cost_of(rpb, config)
         rows.append((place + 1, own.nodes, node_ms, cost, *ratios, cost / rival if rival else math.nan))
     if not rows:
         return ""

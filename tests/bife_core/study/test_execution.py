@@ -45,6 +45,10 @@ def test_a_rule_without_a_solve_has_no_table_and_one_solved_at_the_root_no_time_
     assert execution(score([], [None] * 4), RPB, None, CONFIG) == ""
     text = execution(score([solve(1.0, 1)], [None, None, None, 1.0]), RPB, None, CONFIG)
     assert "4 | 1 | 0.20 |  | - | 1 | 1.00" in text
+    presolved = Reference(results=(solve(1.0, 0),))
+    assert "1 | 0 | 1.00 |  | - | 1 | 1.00" in execution(
+        score([solve(1.0, 0)], [1.0]), presolved, None, CONFIG
+    )
     nodes = execution(
         score([solve(1.0, 10)], [None, None, None, 10.0]), RPB, None, HighFidelityConfig(cost="nodes")
     )
