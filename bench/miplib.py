@@ -34,7 +34,7 @@ from bife_core.methods.base import RPB
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
-from bife_core.stats import geometric_mean, ratio_interval, shifted_geometric_mean
+from bife_core.stats import geometric_mean, ratio_interval
 from bife_core.store import Store
 from tasks.collection import GENERAL
 
@@ -100,7 +100,7 @@ def shifted(frame: pd.DataFrame, method: str, baseline: str, what: str) -> dict[
     if frame.empty:
         return {}
     own, other = (
-        shifted_geometric_mean(frame.loc[frame["method"] == one, what], SHIFTS[what])
+        geometric_mean(frame.loc[frame["method"] == one, what] + SHIFTS[what]) - SHIFTS[what]
         for one in (method, baseline)
     )
     return {f"sgm_{what}": round(own, 2), f"sgm_{what}_ratio": round(own / other, 3)}

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 
 from bife_core.arguments import checked
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.config import (
-    CollectionConfig,
-    EvaluationConfig,
-    GeneratorConfig,
-    HighFidelityConfig,
-    InstancesConfig,
-    LowFidelityConfig,
-    PipelineConfig,
-    SearchConfig,
-    ValidationConfig,
-)
+from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError
 from bife_core.scip.solver import SolverConfig
 
 PresetName = Literal["smoke", "quick", "paper"]
+
+_BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
+    "smoke": {
+        "instances": {"size": "tiny"},
+        "collection": {"decisions": 20, "time_limit_s": 20},
+        "search": {"samples": 8, "initial": 4, "population": 3},
+        "high": {"instances": 2, "cost": "nodes", "time_limit_s": 10},
+        # On tiny instances RPB begins within no smaller budget.
+        "validation": {"finalists": 2, "instances": 1, "budgets": (0.9,)},
+        "evaluation": {
+            "instances": 2,
+            "most_instances": 2,
+            "seeds": (0,),
+            "time_limit_s": 10,
+            "tuned_rpb": 0,
+        },
+    },
+    "quick": {
+        "collection": {"decisions": 150, "decisions_per_instance": 25},
+        "search": {"method": "symbolic", "samples": 32},
+        "low": {"tune": 200},
+        "high": {"instances": 6},
+        "validation": {"finalists": 3, "instances": 6},
+        "evaluation": {"instances": 16, "most_instances": 40, "seeds": (0, 1), "tuned_rpb": 0.15},
+    },
+    # As published: seconds are those of the clock, every rule that earns solves is solved to the end, nothing keeps
+    # tau down, and any two rules are crossed; prompts are the plain ones, an answer that is no rule is a failed
+    # sample, and RPB has no budget.
+    "paper": {
+        "solver": {"name": "paper"},
+        "generator": {"prompts": "paper"},
+        "search": {"elite_cap": None, "threshold_share": None, "unlike_share": 1},
+        "high": {"load_correction": False, "race": False},
+        "validation": {"budgets": ()},
+        "evaluation": {"most_instances": 20},
+    },
+}
+"""What each preset changes, by section."""
 
 
 def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
@@ -40,48 +69,13 @@ def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
     ConfigError
         If no preset or no family has that name.
     """
+    if name not in get_args(PresetName):
+        raise ConfigError(f"There is no preset {name!r}; choose one of {', '.join(_BUDGETS)}.")
+    budget = PipelineConfig.model_validate(_BUDGETS[name])
     if benchmark in (None, "folder"):
-        return _budget(name)
+        return budget
     family = FAMILIES.find(benchmark)
-    own = {"instances.benchmark": family.name, **family.settings.get(name, {})}
-    return with_overrides(_budget(name), own)
-
-
-def _budget(name: PresetName) -> PipelineConfig:
-    if name == "paper":
-        # As published: seconds are those of the clock, every rule that earns solves is solved to the end, nothing keeps
-        # tau down, and any two rules are crossed; prompts are the plain ones, an answer that is no rule is a failed
-        # sample, and RPB has no budget.
-        return PipelineConfig(
-            solver=SolverConfig(name="paper"),
-            generator=GeneratorConfig(prompts="paper"),
-            search=SearchConfig(elite_cap=None, threshold_share=None, unlike_share=1),
-            high=HighFidelityConfig(load_correction=False, race=False),
-            validation=ValidationConfig(budgets=()),
-            evaluation=EvaluationConfig(most_instances=20),
-        )
-    if name == "quick":
-        return PipelineConfig(
-            collection=CollectionConfig(decisions=150, decisions_per_instance=25),
-            search=SearchConfig(method="symbolic", samples=32),
-            low=LowFidelityConfig(tune=200),
-            high=HighFidelityConfig(instances=6),
-            validation=ValidationConfig(finalists=3, instances=6),
-            evaluation=EvaluationConfig(instances=16, most_instances=40, seeds=(0, 1), tuned_rpb=0.15),
-        )
-    if name == "smoke":
-        return PipelineConfig(
-            instances=InstancesConfig(size="tiny"),
-            collection=CollectionConfig(decisions=20, time_limit_s=20),
-            search=SearchConfig(samples=8, initial=4, population=3),
-            high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
-            # On tiny instances RPB begins within no smaller budget.
-            validation=ValidationConfig(finalists=2, instances=1, budgets=(0.9,)),
-            evaluation=EvaluationConfig(
-                instances=2, most_instances=2, seeds=(0,), time_limit_s=10, tuned_rpb=0
-            ),
-        )
-    raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
+    return with_overrides(budget, {"instances.benchmark": family.name, **family.settings.get(name, {})})
 
 
 @checked

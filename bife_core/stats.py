@@ -34,8 +34,8 @@ _SAME: Final = 1e-12
 class RatioInterval:
     """A ratio of costs: the geometric mean over instances, below 1 where the first is cheaper.
 
-    The ends of the bootstrap interval are None where
-    the data give none, and `note` says why there is no interval, or why it is a point.
+    The ends of the bootstrap interval are None where the data give none, and `note` says why there is no interval, or
+    why it is a point.
     """
 
     ratio: float
@@ -54,17 +54,6 @@ def geometric_mean(values: ArrayLike) -> float:
     """
     # What scipy.stats.gmean makes of them, in a fraction of its time: comparisons ask for thousands.
     return float(np.exp(_logs(values).mean()))
-
-
-def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
-    """Return the geometric mean of values, each plus `shift`, less `shift`: small values differ by less.
-
-    Examples
-    --------
-    >>> round(shifted_geometric_mean([0, 3], 1), 12)
-    1.0
-    """
-    return geometric_mean(np.asarray(values, dtype=np.float64) + shift) - shift
 
 
 def geometric_std(values: ArrayLike) -> float:
@@ -248,29 +237,18 @@ def share_bound(count: int, of: int, confidence: float = CONFIDENCE) -> float:
     return 1.0 if count >= of else float(scipy.stats.beta.ppf(confidence, count + 1, of - count))
 
 
-def alpha_share(use: int) -> float:
-    """Return the share of alpha that a use of a test set, 1 for the first, may spend (alpha spending).
-
-    A test set that judges one rule after another ends up choosing among them, so alpha is spent over all uses of one
-    set: nine tenths on the first, ever less on later ones, at most alpha together.
-
-    Examples
-    --------
-    >>> [round(alpha_share(use), 4) for use in (1, 2, 3, 10)]
-    [0.9, 0.05, 0.0167, 0.0011]
-    """
-    return 0.9 if use == 1 else 0.1 / (use * (use - 1))
-
-
 def confidence_of(use: int, confidence: float) -> float:
-    """Return the level of intervals and tests for one use of a test set, if all uses are to keep to `confidence`.
+    """Return the level of intervals and tests for one use of a test set, 1 for the first (alpha spending).
+
+    A test set that judges one rule after another ends up choosing among them, so what `confidence` leaves to error is
+    spent over all uses of one set: nine tenths on the first, ever less on later ones, at most all of it together.
 
     Examples
     --------
-    >>> round(confidence_of(1, 0.95), 4), round(confidence_of(2, 0.95), 4)
-    (0.955, 0.9975)
+    >>> [round(confidence_of(use, 0.95), 4) for use in (1, 2, 3, 10)]
+    [0.955, 0.9975, 0.9992, 0.9999]
     """
-    return 1 - (1 - confidence) * alpha_share(use)
+    return 1 - (1 - confidence) * (0.9 if use == 1 else 0.1 / (use * (use - 1)))
 
 
 def fewest_instances(confidence: float, ratio: float = 0.5) -> int:

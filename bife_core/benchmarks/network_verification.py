@@ -75,11 +75,9 @@ class Classifier:
     def bounds(self, image: int, radius: int) -> list[tuple[Integers, Integers]]:
         """Return bounds of the pixels, and of the neurons of each layer before activation, by interval arithmetic."""
         found = [self.box(image, radius)]
-        for number, layer in enumerate(self.layers):
+        for layer in self.layers:
             low, high = found[-1]
-            found.append(
-                layer.bounds(*(found[-1] if number == 0 else (np.maximum(low, 0), np.maximum(high, 0))))
-            )
+            found.append(layer.bounds(np.maximum(low, 0), np.maximum(high, 0)))
         return found
 
 
@@ -179,24 +177,20 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
 
 def _pair(place: Place, network: str, radius: float) -> tuple[int, int]:
     """Return an image and its rival; the seed orders those of collection and design."""
-    pool = _pool(network, radius)
-    mine = [number for number in range(len(pool)) if _split_of(number) == place.split]
+    mine = _pairs(place.split, network, radius)
     if place.split in ("collection", "design"):
-        mine = RandomState(place.seed % 2**32).permutation(mine).tolist()
-    image, rival = pool[mine[place.index]]
+        mine = RandomState(place.seed % 2**32).permutation(mine)
+    image, rival = mine[place.index]
     return int(image), int(rival)
 
 
-def _split_of(number: int) -> Split:
-    return _SPLIT_OF[number % len(_SPLIT_OF)]
-
-
-def _pool(network: str, radius: float) -> Integers:
-    return classifier(network).pools[round(radius * UNIT)]
+def _pairs(split: Split, network: str, radius: float) -> Integers:
+    pool = classifier(network).pools[round(radius * UNIT)]
+    return pool[[_SPLIT_OF[number % len(_SPLIT_OF)] == split for number in range(len(pool))]]
 
 
 def _count(size: str, split: Split) -> int:
-    return sum(_split_of(number) == split for number in range(len(_pool(**_SIZES[size]))))
+    return len(_pairs(split, **_SIZES[size]))
 
 
 _SIZES: Final[Mapping[str, Mapping[str, Any]]] = {

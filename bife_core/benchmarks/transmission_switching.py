@@ -133,13 +133,7 @@ def transmission_switching(place: Place, *, network: str, days: int, budget: flo
     factors = rng.uniform(0.9, 1.0, size=days) if recorded is None else recorded[chosen]
     loads = known.load * factors[:, None] * rng.uniform(0.95, 1.05, size=(days, len(known.load)))
     loads[loads < _MATTERS] = 0.0
-    name = f"{network}-day{first_day + 1}-{days}x{budget:g}"
-    return _model(name, known, known.risk[chosen], loads, budget)
-
-
-def _model(
-    name: str, known: Grid, risk: NDArray[np.float64], loads: NDArray[np.float64], budget: float
-) -> MilpData:
+    risk = known.risk[chosen]
     growing = Assembly()
     buried = np.flatnonzero((risk > _MATTERS).any(axis=0))
     y = np.full(len(known.tail), -1)
@@ -148,7 +142,7 @@ def _model(
     growing.row("budget", y[buried][cost > 0], cost[cost > 0], high=budget)
     for day, (risks, load) in enumerate(zip(risk, loads, strict=True), start=1):
         _add_day(growing, known, day, risks, load, y)
-    return growing.model(name)
+    return growing.model(f"{network}-day{first_day + 1}-{days}x{budget:g}")
 
 
 def _add_day(

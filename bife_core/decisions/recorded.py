@@ -89,8 +89,6 @@ class Decisions:
     @property
     def best(self) -> npt.NDArray[np.bool_]:
         """Which rows carry the best score of their decision, up to a relative 1e-9."""
-        if len(self) == 0:
-            return np.zeros(0, dtype=np.bool_)
         highest = np.maximum.reduceat(self.scores, self.offsets[:-1])
         threshold = highest - SCORE_TOLERANCE * np.abs(highest)
         return self.scores >= np.repeat(threshold, np.diff(self.offsets))
@@ -113,8 +111,6 @@ class Decisions:
     @property
     def _most_cut_off(self) -> npt.NDArray[np.int64]:
         """Return how many children of one candidate were cut off, at most, in each decision."""
-        if len(self) == 0:
-            return np.zeros(0, dtype=np.int64)
         cut_off = self.gains >= np.repeat(self.room, np.diff(self.offsets))
         return np.maximum.reduceat(cut_off.sum(axis=0), self.offsets[:-1])
 

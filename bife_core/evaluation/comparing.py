@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from bife_core.evaluation.metrics import METRICS, Metric
+from bife_core.evaluation.metrics import METRICS
 from bife_core.scip.cost import Cost
 from bife_core.stats import (
     CAP,
@@ -64,12 +64,11 @@ class Ratio(Value):
     one that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
     ended with a proof.
 
-    `bound` is an upper confidence bound of the ratio that holds whenever an
-    evaluation stops and whatever the distribution of ratios up to `bife_core.stats.CAP`. It takes `further` more groups
-    at least until it is below 1, at the lower end of the interval, and `likely` more at the measured ratio; None if no
-    number is likely to do. In `slower` groups the ratio
-    exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst` is the largest ratio, that of
-    `worst_instance`.
+    `bound` is an upper confidence bound of the ratio that holds whenever an evaluation stops and whatever the
+    distribution of ratios up to `bife_core.stats.CAP`. It takes `further` more groups at least until it is below 1, at
+    the lower end of the interval, and `likely` more at the measured ratio; None if no number is likely to do. In
+    `slower` groups the ratio exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst` is the
+    largest ratio, that of `worst_instance`.
     """
 
     metric: Cost = "time"
@@ -187,10 +186,9 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare each method with the baseline on the solves of a `solve_frame`, and adjust the tests over all of them.
 
-    With `primary`, that of the first method was set in advance as the one that decides, and is left as it is.
-
-    Solves of the same instance and seed are compared; instances on which no method branches count nowhere. A method
-    that shares no solve with the baseline gives no comparison.
+    With `primary`, that of the first method was set in advance as the one that decides, and is left as it is. Solves of
+    the same instance and seed are compared; instances on which no method branches count nowhere. A method that shares
+    no solve with the baseline gives no comparison.
     """
     pairs = (compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods)
     found = [pair for pair in pairs if pair is not None]
@@ -209,42 +207,37 @@ def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     )
 
 
+_SOLVED: Final = ["group", "digest", "seed"]
+"""Columns that say what was solved."""
+
+
 def log_costs(
-    frame: pd.DataFrame, method: str, baseline: str, metric: Metric, by: str = "group"
+    frame: pd.DataFrame, method: str, baseline: str, metric: str, by: str | list[str] = "group"
 ) -> pd.DataFrame:
     """Return the mean logarithms of two methods' costs by group, or by digest, in the order of the frame.
 
     They are over the instances and seeds of which both methods have a cost.
     """
-    return _paired(frame, method, baseline, metric).groupby(level=by, sort=False).mean()
+    valued = frame.assign(cost=np.log(METRICS[metric].of(frame)))
+    table = valued.pivot_table(index=_SOLVED, columns="method", values="cost", sort=False)
+    return table.reindex(columns=[method, baseline]).dropna().groupby(level=by, sort=False).mean()
 
 
 def _log_ratios(frame: pd.DataFrame, method: str, baseline: str, metric: str) -> pd.Series[float]:
-    costs = log_costs(frame, method, baseline, METRICS[metric])
+    costs = log_costs(frame, method, baseline, metric)
     return costs[method] - costs[baseline]
-
-
-_SOLVED: Final = ["group", "digest", "seed"]
-"""Columns that say what was solved."""
-
-
-def _paired(frame: pd.DataFrame, method: str, baseline: str, metric: Metric) -> pd.DataFrame:
-    """Return the logarithms of two methods' costs, by group, digest and seed of which both have a cost."""
-    valued = frame.assign(cost=np.log(metric.of(frame)))
-    table = valued.pivot_table(index=_SOLVED, columns="method", values="cost", sort=False)
-    return table.reindex(columns=[method, baseline]).dropna()
 
 
 def compare_pair(
     frame: pd.DataFrame, method: str, baseline: str, metric: Cost, confidence: float, setting: str
 ) -> Comparison | None:
     """Compare two methods; None if they share no solve."""
-    if _paired(frame, method, baseline, METRICS[metric]).empty:
+    if log_costs(frame, method, baseline, metric).empty:
         return None
     known: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}
     in_all, frame = frame["digest"].nunique(), branched(frame)
     known |= {"confidence": confidence, "unbranched": in_all - frame["digest"].nunique()}
-    shared = _paired(frame, method, baseline, METRICS[metric]).index
+    shared = log_costs(frame, method, baseline, metric, _SOLVED).index
     if shared.empty:
         return Comparison.model_validate(known)
     frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
@@ -252,7 +245,7 @@ def compare_pair(
     logs = _log_ratios(frame, method, baseline, metric)
     interval = ratio_interval(logs.sort_index(), confidence, rng=0)
     p_value = signed_rank_test(logs)
-    wins, ties, losses = win_tie_loss(logs)
+    outcomes = dict(zip(("wins", "ties", "losses"), win_tie_loss(logs), strict=True))
     nodes, time = (math.exp(_log_ratios(frame, method, baseline, of).mean()) for of in ("nodes", "time"))
     return Comparison(
         **known,
@@ -270,10 +263,8 @@ def compare_pair(
         baseline_proofs=ended[baseline]["solved"],
         p_value=p_value,
         p_adjusted=p_value,
-        wins=wins,
-        ties=ties,
-        losses=losses,
         note=interval.note,
+        **outcomes,
         **_tail(frame, logs, confidence, interval.low),
     )
 

@@ -60,9 +60,6 @@ _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
 RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json", FILE_NAME)
 """Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
 
-_LONGEST: Final = 4_096
-"""Characters of a reference: as many as a path may have."""
-
 _LARGEST: Final = 2**28
 """Bytes of a file that holds a method; networks have millions of weights."""
 
@@ -108,7 +105,7 @@ def load_method(reference: AnyReference) -> Method:
         raise RuleError(
             f"{reference!r} is no method to branch by; expected {_FORMS}, a method, or a function."
         )
-    if len(str(reference)) > _LONGEST or "\n" in str(reference):
+    if "\n" in str(reference):
         raise RuleError(
             f"The name of a rule or a file was expected and a text of {len(str(reference)):,} characters was found; "
             "if it is that of a rule, compile it with bife_core.compile_rule(text)."
@@ -205,11 +202,6 @@ def as_scoring(reference: AnyReference | Scoring) -> Scoring:
 
 def _text_and_name(reference: str | Path) -> tuple[str, str]:
     """Return the text of what a reference names, and what it is called if it does not say so itself."""
-    if isinstance(reference, str) and "\n" in reference:
-        raise RuleError(
-            "The name of a rule or a file was expected and the text of one was found; compile it with "
-            "bife_core.compile_rule(text)."
-        )
     if not can_be_path(reference):
         raise RuleError(f"There is no rule {reprlib.repr(str(reference))}: no file can be called so.")
     if isinstance(reference, Path):

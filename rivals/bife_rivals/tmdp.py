@@ -32,7 +32,7 @@ from bife_core.scip.node import Node
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, run_solves
-from bife_core.stats import shifted_geometric_mean
+from bife_core.stats import geometric_mean
 from bife_core.store import Store
 from bife_core.values import Value
 from bife_rivals import gnn_model
@@ -181,14 +181,16 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
             values = returns(episode.parents, episode.before, nodes[-1], config.credit)[episode.kept]
             transitions += zip(episode.nodes, episode.taken.tolist(), values.tolist(), strict=True)
     known = {"transitions": len(transitions), "rejected": config.episodes - len(nodes)}
-    return transitions, known | ({"train_nodes": shifted_geometric_mean(nodes, 1)} if nodes else {})
+    return transitions, known | (
+        {"train_nodes": geometric_mean([own + 1 for own in nodes]) - 1} if nodes else {}
+    )
 
 
 def validate(world: World, weights: Weights) -> float:
     """Return the 1-shifted geometric mean of nodes over validation instances and seeds; node selection is SCIP's."""
     method, seeds = Gnn.method(weights, "tmdp"), range(world.config.valid_seeds)
     results = world.results([world.job(one, method, seed) for one in world.valid for seed in seeds])
-    return shifted_geometric_mean([cost_of(result, _NODES) for result in results], 1)
+    return geometric_mean([cost_of(result, _NODES) + 1 for result in results]) - 1
 
 
 def objective(trained: Weights, weights: Weights, graph: Graph, values: Any, entropy: Any) -> Any:

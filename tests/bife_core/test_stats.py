@@ -19,7 +19,6 @@ from bife_core.stats import (
     holm,
     ratio_interval,
     share_bound,
-    shifted_geometric_mean,
     signed_rank_test,
     win_tie_loss,
 )
@@ -51,14 +50,6 @@ def test_geometric_statistics_need_positive_finite_values(function: Any, bad: fl
         function([1.0, bad])
     with pytest.raises(ValueError, match="needs at least one value"):
         function([])
-
-
-@pytest.mark.parametrize(
-    ("values", "shift", "mean"),
-    [([0, 0], 100, 0.0), ([0, 3], 1, 1.0), ([7.0], 100, 7.0), ([1, 4], 0, 2.0), ([0, 99, 9999], 1, 99.0)],
-)
-def test_a_shift_makes_small_values_alike(values: list[float], shift: float, mean: float) -> None:
-    assert shifted_geometric_mean(values, shift) == pytest.approx(mean)
 
 
 def logs(a: Any, b: Any = 1.0) -> Any:
