@@ -1,8 +1,7 @@
 """The whole configuration, one model for command line, form and MLflow.
 
-Every field has a default and a description; unknown keys are errors. Each section is defined
-in the package that reads it.
-The nine gaps the BiFE paper leaves open are fields of `SearchConfig`, `LowFidelityConfig` and `HighFidelityConfig`;
+Every field has a default and a description; unknown keys are errors. Each section is defined in the package that reads
+it. The nine gaps the BiFE paper leaves open are fields of `SearchConfig`, `LowFidelityConfig` and `HighFidelityConfig`;
 `docs/how-it-works.md` discusses each default.
 """
 

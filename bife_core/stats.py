@@ -45,13 +45,7 @@ class RatioInterval:
 
 
 def geometric_mean(values: ArrayLike) -> float:
-    """Return the geometric mean of positive values; raises ValueError for others, or none.
-
-    Examples
-    --------
-    >>> round(geometric_mean([1, 4]), 12)
-    2.0
-    """
+    """Return the geometric mean of positive values; raises ValueError for others, or none."""
     # What scipy.stats.gmean makes of them, in a fraction of its time: comparisons ask for thousands.
     return float(np.exp(_logs(values).mean()))
 
@@ -74,21 +68,17 @@ def _logs(values: ArrayLike) -> NDArray[np.float64]:
     return np.log(array)
 
 
-def ratio_interval(
-    log_ratios: ArrayLike, confidence: float = CONFIDENCE, rng: np.random.Generator | int = 0
-) -> RatioInterval:
+def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE, rng: int = 0) -> RatioInterval:
     """Return the geometric mean of ratios, given by their logarithms, with a paired bootstrap interval over instances.
 
-    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined. One instance
-    gives no interval, and equal ratios give a point; `note` says so. `rng` draws the resamples, or is the seed of a
-    generator that does.
+    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined. One instance gives no
+    interval, and equal ratios give a point; `note` says so. `rng` is the seed of the resamples.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     mean = float(np.exp(logs.mean()))
     if logs.size == 1:
-        return RatioInterval(
-            mean, None, None, "one instance says nothing about others, so there is no interval"
-        )
+        note = "one instance says nothing about others, so there is no interval"
+        return RatioInterval(mean, None, None, note)
     if np.ptp(logs) < _SAME:
         note = "the ratio is the same on every instance, so the interval is a point"
         return RatioInterval(mean, mean, mean, note)
@@ -123,11 +113,6 @@ def signed_rank_test(log_ratios: ArrayLike) -> float:
     Equal pairs are left out, as Wilcoxon did and R does; without others the p-value is 1. It is taken from all signings
     of the ranks at hand, mean ranks of ties included; without ties that is the tabulated distribution. scipy's exact
     method has that one alone, which is wrong for ties, and its permutations enumerate 2^n signings.
-
-    Examples
-    --------
-    >>> signed_rank_test([-0.7, -0.7, -0.7, -1.1])
-    0.125
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     # Logarithms of equal factors differ in the last bits; ranks must not see that.
@@ -150,13 +135,7 @@ def signed_rank_test(log_ratios: ArrayLike) -> float:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return Holm-adjusted p-values, in the order given: the family-wise error stays below the level.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    (0.03, 0.06, 0.06)
-    """
+    """Return Holm-adjusted p-values, in the order given: the family-wise error stays below the level."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
@@ -227,13 +206,7 @@ class UpperBound:
 
 
 def share_bound(count: int, of: int, confidence: float = CONFIDENCE) -> float:
-    """Return the exact upper confidence limit of a share of which `count` `of` so many were seen (Clopper, Pearson).
-
-    Examples
-    --------
-    >>> [round(share_bound(count, of), 3) for count, of in ((0, 8), (1, 12), (6, 60), (3, 3))]
-    [0.312, 0.339, 0.188, 1.0]
-    """
+    """Return the exact upper confidence limit of a share of which `count` `of` so many were seen (Clopper, Pearson)."""
     return 1.0 if count >= of else float(scipy.stats.beta.ppf(confidence, count + 1, of - count))
 
 

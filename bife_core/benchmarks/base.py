@@ -102,30 +102,16 @@ class Place:
 class Family:
     """A distribution, or a list, of instances and the sizes it comes in.
 
-    Attributes
-    ----------
-    name : str
-        What users write, such as ``set_covering``.
-    label : str
-        The paper's abbreviation, such as ``SC``.
-    generate : callable
-        ``generate(source(place), **sizes[size])`` makes one instance.
-    sizes : mapping
-        Keyword arguments by size. ``tiny`` is for tests: solved in about a second, yet not at the root.
-    source : callable, optional
-        What `generate` is given for the instance at a `Place`: the number of a published instance, say, or the place
-        itself. By default it is a legacy `RandomState` of the instance's own.
-    count : callable, optional
-        ``count(size, split)`` is how many instances there are; by default as many as one asks for.
-    group : callable, optional
-        ``group(place)`` says which group the instance at a `Place` belongs to: those of one group share a day, say, so
-        they are not independent. By default each is a group of its own.
-    data : tuple of Path
-        Files the instances are made from; kept instances are known by their content too.
-    notes : tuple of str
-        What a reader of results must know of the instances' origin.
-    settings : mapping
-        By preset, the settings (``"high.cost"``, ...) in which the family's budget differs from the others'.
+    `name` is what users write, such as ``set_covering``, and `label` the paper's abbreviation, such as ``SC``.
+    ``generate(source(place), **sizes[size])`` makes one instance; of the `sizes`, ``tiny`` is for tests: solved in
+    about a second, yet not at the root. `source` gives the number of a published instance, say, or the place itself; by
+    default it is a legacy `RandomState` of the instance's own. ``count(size, split)`` is how many instances there are,
+    by default as many as one asks for. ``group(place)`` says which group an instance belongs to: those of one group
+    share a day, say, so they are not independent; by default each is a group of its own.
+
+    `data` are files the instances are made from; kept instances are known by their content too. `notes` are what a
+    reader of results must know of the instances' origin, and `settings`, by preset, those (``"high.cost"``, ...) in
+    which the family's budget differs from the others'.
     """
 
     name: str

@@ -240,20 +240,16 @@ def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
     return plan, shares, note
 
 
-def screen(path: Path) -> str:
-    """Read an instance file and return its digest; raises InstanceError with a sentence if it cannot be used."""
-    model = read_model(path)
-    if model.getNBinVars() + model.getNIntVars() == 0:
-        raise InstanceError(f"{path.name} has no integer variables, so there is nothing to branch on.")
-    return digest_of_file(path)
-
-
 def work(path: str) -> dict[str, str]:
-    """Return the `digest` of an instance, or in `failure` why it cannot be used."""
+    """Read an instance file and return its `digest`, or in `failure` a sentence on why it cannot be used."""
+    file = Path(path)
     try:
-        return {"digest": screen(Path(path))}
+        model = read_model(file)
     except InstanceError as error:
         return {"failure": str(error)}
+    if model.getNBinVars() + model.getNIntVars() == 0:
+        return {"failure": f"{file.name} has no integer variables, so there is nothing to branch on."}
+    return {"digest": digest_of_file(file)}
 
 
 def screen_all(

@@ -62,18 +62,10 @@ def _span(values: Iterable[float]) -> str:
 
 
 def shape(model: Model) -> dict[str, float]:
-    """Return what distinguishes formulations: counts of variables and rows, and the shares of their types in percent.
-
-    Examples
-    --------
-    >>> model = Model()
-    >>> _ = model.addCons(model.addVar(vtype="B") + model.addVar(vtype="B") <= 1)
-    >>> shape(model)["% of constraints: set packing (sum of binaries <= 1)"]
-    100.0
-    """
+    """Return what distinguishes formulations: counts of variables and rows, and shares of their types in percent."""
     constraints = model.getConss()
     kinds = {variable.name: _kind(variable) for variable in model.getVars()}
-    chosen = constraints[:: max(1, math.ceil(len(constraints) / _ROWS))]
+    chosen = constraints[:: math.ceil(len(constraints) / _ROWS) or 1]
     types: Counter[str] = Counter()
     entries = 0
     for constraint in chosen:
@@ -102,13 +94,7 @@ def _kind(variable: Variable) -> str:
 
 
 def row_type(kinds: Sequence[str], values: Sequence[float], low: float | None, high: float | None) -> str:
-    """Return what a linear row is called, from the kinds of its variables, its coefficients and its sides.
-
-    Examples
-    --------
-    >>> row_type(["binary"] * 3, [1.0, 1.0, 1.0], None, 1.0)
-    'set packing (sum of binaries <= 1)'
-    """
+    """Return what a linear row is called, from the kinds of its variables, its coefficients and its sides."""
     if values and max(values) <= 0:
         values = [-value for value in values]
         low, high = (None if high is None else -high), (None if low is None else -low)
@@ -143,15 +129,7 @@ _READ: Final = 8
 
 
 class Likeness(Value):
-    """The range of each number in the `shape` of some instances.
-
-    Examples
-    --------
-    >>> known = Likeness(ranges={"variables": (100.0, 120.0), "% of variables: binary": (100.0, 100.0)})
-    >>> known.difference({"variables": 130.0, "% of variables: binary": 100.0})
-    >>> known.difference({"variables": 900.0, "% of variables: binary": 100.0})
-    'variables: 900 here, 100 to 120 there'
-    """
+    """The range of each number in the `shape` of some instances."""
 
     ranges: dict[str, tuple[float, float]]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -79,23 +80,10 @@ def unit_rows(members: Sequence[NDArray[np.int64] | Sequence[int]], columns: int
 
 
 class Assembly:
-    """A minimisation that grows by columns and rows.
-
-    Examples
-    --------
-    >>> growing = Assembly()
-    >>> x = growing.columns(["x", "y"], 0.0, [1.0, 2.0], cost=1.0)
-    >>> growing.row("enough", x, [1.0, 1.0], low=1.5)
-    >>> growing.model("two").rows.toarray().tolist()
-    [[1.0, 1.0]]
-    """
+    """A minimisation that grows by columns and rows."""
 
     def __init__(self) -> None:
-        self._names: list[str] = []
-        self._lower: list[float] = []
-        self._upper: list[float] = []
-        self._cost: list[float] = []
-        self._integer: list[bool] = []
+        self._columns: list[tuple[str, float, float, float, bool]] = []
         self._rows: list[tuple[str, NDArray[np.int64], NDArray[np.float64], float, float]] = []
 
     def columns(
@@ -108,11 +96,9 @@ class Assembly:
         integer: bool = False,
     ) -> NDArray[np.int64]:
         """Add columns, and return their positions; what is one number holds for all."""
-        first, count = len(self._names), len(names)
-        self._names += names
-        for own, values in ((self._lower, lower), (self._upper, upper), (self._cost, cost)):
-            own += np.broadcast_to(np.asarray(values, dtype=np.float64), count).tolist()
-        self._integer += [integer] * count
+        first, count = len(self._columns), len(names)
+        values = (np.broadcast_to(np.asarray(given, np.float64), count) for given in (lower, upper, cost))
+        self._columns += zip(names, *(one.tolist() for one in values), [integer] * count, strict=True)
         return np.arange(first, first + count)
 
     def row(
@@ -131,25 +117,26 @@ class Assembly:
 
     def model(self, name: str) -> MilpData:
         """Return what was assembled, without coefficients that are zero."""
+        column_names, lower, upper, cost, integer = zip(*self._columns, strict=True)
         names, columns, coefficients, low, high = zip(*self._rows, strict=True)
         starts = np.concatenate([[0], np.cumsum([len(row) for row in columns])])
         rows = csr_array(
             (np.concatenate(coefficients), np.fromiter(chain.from_iterable(columns), dtype=np.int64), starts),
-            shape=(len(names), len(self._names)),
+            shape=(len(names), len(column_names)),
         )
         rows.eliminate_zeros()
         return MilpData(
             name=name,
             maximise=False,
-            objective=np.array(self._cost),
-            lower=np.array(self._lower),
-            upper=np.array(self._upper),
-            integer=np.array(self._integer, dtype=np.bool_),
+            objective=np.array(cost),
+            lower=np.array(lower),
+            upper=np.array(upper),
+            integer=np.array(integer),
             rows=rows,
             row_lower=np.array(low, dtype=np.float64),
             row_upper=np.array(high, dtype=np.float64),
-            column_names=self._names,
-            row_names=list(names),
+            column_names=column_names,
+            row_names=names,
         )
 
 
@@ -164,12 +151,23 @@ def mps_text(model: MilpData) -> str:
     sides is stated by their distance, so there the left side may be off by rounding.
     """
     head = [f"NAME {model.name}", "OBJSENSE", " MAX" if model.maximise else " MIN"]
-    body = chain(_rows(model), _columns(model), _sides(model), _bounds(model))
+    rows, right, ranges = ["ROWS", f" N {_OBJECTIVE}"], ["RHS"], ["RANGES"]
+    for name, low, high in zip(
+        model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True
+    ):
+        if math.isinf(low) and math.isinf(high):
+            raise ValueError(f"row {name} has no finite side; leave it out of the instance")
+        sense = "E" if low == high else "G" if math.isinf(high) else "L"
+        rows.append(f" {sense} {name}")
+        if side := low if sense == "G" else high:
+            right.append(f" rhs {name} {_number(side)}")
+        if sense == "L" and math.isfinite(low):
+            ranges.append(f" range {name} {_number(high - low)}")
+    binary = model.integer & (model.lower == 0) & (model.upper == 1)
+    body = chain(
+        rows, _columns(model, binary), right, ranges if len(ranges) > 1 else [], _bounds(model, binary)
+    )
     return "\n".join([*head, *body, "ENDATA\n"])
-
-
-def _binary(model: MilpData) -> NDArray[np.bool_]:
-    return np.asarray(model.integer & (model.lower == 0) & (model.upper == 1), dtype=np.bool_)
 
 
 def _number(value: float) -> str:
@@ -177,33 +175,14 @@ def _number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _row_sides(model: MilpData) -> Iterator[tuple[str, float, float]]:
-    return zip(model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True)
-
-
-def _rows(model: MilpData) -> Iterator[str]:
-    yield "ROWS"
-    yield f" N {_OBJECTIVE}"
-    for name, low, high in _row_sides(model):
-        if low == high:
-            sense = "E"
-        elif np.isfinite(high):
-            sense = "L"
-        elif np.isfinite(low):
-            sense = "G"
-        else:
-            raise ValueError(f"row {name} has no finite side; leave it out of the instance")
-        yield f" {sense} {name}"
-
-
-def _columns(model: MilpData) -> Iterator[str]:
+def _columns(model: MilpData, binary: NDArray[np.bool_]) -> Iterator[str]:
     matrix = model.rows.tocsc()
     coefficients = [_number(value) for value in matrix.data.tolist()]
     row_names = [model.row_names[i] for i in matrix.indices.tolist()]
     starts = matrix.indptr.tolist()
     objective = [_number(value) for value in model.objective.tolist()]
     # SCIP moves a column about when BV turns it from integral to binary, so only general integers are marked.
-    marked = (model.integer & ~_binary(model)).tolist()
+    marked = (model.integer & ~binary).tolist()
     yield "COLUMNS"
     markers = 0
     inside = False
@@ -221,30 +200,11 @@ def _columns(model: MilpData) -> Iterator[str]:
         yield f" M{markers} 'MARKER' 'INTEND'"
 
 
-def _sides(model: MilpData) -> Iterable[str]:
-    right = ["RHS"]
-    ranges = ["RANGES"]
-    for name, low, high in _row_sides(model):
-        side = high if np.isfinite(high) else low
-        if side != 0:
-            right.append(f" rhs {name} {_number(side)}")
-        if low != high and np.isfinite(low) and np.isfinite(high):
-            ranges.append(f" range {name} {_number(high - low)}")
-    return right + (ranges if len(ranges) > 1 else [])
-
-
-def _bounds(model: MilpData) -> Iterator[str]:
+def _bounds(model: MilpData, binary: NDArray[np.bool_]) -> Iterator[str]:
     yield "BOUNDS"
-    columns = zip(
-        model.column_names,
-        model.integer.tolist(),
-        _binary(model).tolist(),
-        model.lower.tolist(),
-        model.upper.tolist(),
-        strict=True,
-    )
-    for name, integer, binary, low, high in columns:
-        if binary:
+    values = (model.integer.tolist(), binary.tolist(), model.lower.tolist(), model.upper.tolist())
+    for name, integer, both, low, high in zip(model.column_names, *values, strict=True):
+        if both:
             yield f" BV bound {name}"
         elif low == high:
             yield f" FX bound {name} {_number(low)}"

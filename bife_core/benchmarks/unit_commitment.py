@@ -83,17 +83,15 @@ def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first
     """Make an instance of a day, and draw one of the three areas unless `areas` are given, and demand.
 
     The days of a split take turns. An area by itself has a third of demand and reserve. The plan has `hours`, from
-    `first_hour` of the day on.
-    Minimise the cost of running and starting. For each unit and hour: ``u`` (runs), ``v`` (is started), ``w`` (is
-    stopped), ``p`` (megawatts above its least), ``r`` (reserve), ``l`` (place between cost points), ``d`` (start-up
-    category); and ``q`` (sun, wind and water).
+    `first_hour` of the day on. Minimise the cost of running and starting. For each unit and hour: ``u`` (runs), ``v``
+    (is started), ``w`` (is stopped), ``p`` (megawatts above its least), ``r`` (reserve), ``l`` (place between cost
+    points), ``d`` (start-up category); and ``q`` (sun, wind and water).
     """
     rng = instance_stream(place)
     date = _date(place)
     chosen = areas or AREAS[int(rng.randint(len(AREAS)))]
     rows = _days()[date][first_hour : first_hour + hours]
     demand = np.array([row["demand"] for row in rows]) * rng.uniform(0.95, 1.05)
-    reserve = np.array([row["reserve"] for row in rows])
     share = len(chosen) / len(AREAS)
     growing = Assembly()
     units = [unit for unit in _units() if unit.name[0] in chosen]
@@ -106,7 +104,7 @@ def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first
         power = [unit.known["least_mw"] for unit in units]
         asked = float(share * demand[t])
         growing.row(f"demand_{t}", [*p, *u, *q], [*ones, *power, 1.0], low=asked, high=asked)
-        growing.row(f"reserve_{t}", r, ones, low=float(share * reserve[t]))
+        growing.row(f"reserve_{t}", r, ones, low=share * row["reserve"])
     return growing.model(f"uc-{date}-area{chosen}-{hours}h")
 
 

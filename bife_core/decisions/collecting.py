@@ -16,7 +16,7 @@ from bife_core.arguments import checked
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
-from bife_core.decisions.nodes import save_index, save_nodes
+from bife_core.decisions.nodes import index_beside, save_nodes
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
@@ -168,7 +168,8 @@ def collect_decisions(
     merged = directory / f"decisions-{decisions.digest}.npz"
     decisions.save(merged)
     if nodes:
-        save_index(merged, nodes)
+        names = [node.relative_to(directory).as_posix() for node in nodes]
+        write_whole(index_beside(merged), json.dumps(names))
     return CollectionSummary(
         path=merged,
         digest=decisions.digest,

@@ -132,11 +132,10 @@ def record_decisions(
 ) -> Recording:
     """Solve one instance under the expert, until there are `quota` decisions, and record them.
 
-    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others.
-    `observe` says whether to record the nodes too.
-    A decision between fewer than two candidates says nothing of a rule and is not recorded. Raises `InstanceError` if
-    the instance cannot be read, `SolverError` if SCIP fails, which is an `InterruptedSolveError` if a signal ended the
-    solve before the quota was reached.
+    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others. A
+    decision between fewer than two candidates says nothing of a rule and is not recorded. `observe` says whether to
+    record the nodes too. Raises `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, which is
+    an `InterruptedSolveError` if a signal ended the solve before the quota was reached.
     """
     model = read_model(path)
     apply(settings, model)

@@ -99,12 +99,6 @@ def has_nodes(merged: Path | None) -> bool:
     return merged is not None and index_beside(merged).is_file()
 
 
-def save_index(merged: Path, nodes: Sequence[Path]) -> None:
-    """Write which files hold the nodes of merged decisions, relative to the folder of these."""
-    names = [path.relative_to(merged.parent).as_posix() for path in nodes]
-    write_whole(index_beside(merged), json.dumps(names))
-
-
 def nodes_of(merged: Path) -> Iterator[Node]:
     """Yield the nodes of merged decisions; a `DecisionsError` says that there are none."""
     left = len(Decisions.load(merged))

@@ -243,7 +243,7 @@ def compare_pair(
     frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
     logs = _log_ratios(frame, method, baseline, metric)
-    interval = ratio_interval(logs.sort_index(), confidence, rng=0)
+    interval = ratio_interval(logs.sort_index(), confidence)
     p_value = signed_rank_test(logs)
     outcomes = dict(zip(("wins", "ties", "losses"), win_tie_loss(logs), strict=True))
     nodes, time = (math.exp(_log_ratios(frame, method, baseline, of).mean()) for of in ("nodes", "time"))

@@ -8,9 +8,8 @@ where it stopped.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
+from functools import partial
 
 from bife_core.benchmarks.base import Instance, marks
 from bife_core.evaluation.config import EvaluationConfig
@@ -24,14 +23,7 @@ from bife_core.values import digest_of
 
 
 def labelled(methods: Sequence[Method]) -> dict[str, Method]:
-    """Return methods by a label of their own, which they are called by; the same method given twice counts once.
-
-    Examples
-    --------
-    >>> from bife_core.methods.base import ScipMethod
-    >>> list(labelled([ScipMethod(name="pscost"), ScipMethod(name="relpscost"), ScipMethod(name="pscost")]))
-    ['relpscost', 'pscost']
-    """
+    """Return methods by a label of their own, which they are called by; one given twice has its last place."""
     distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
     # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
     names = [method.name for method in distinct] + [*BUILTIN_METHODS]
@@ -59,19 +51,15 @@ def interleaved(
     # Solves compare fairly that were interleaved: with equal methods, instances, seeds and warm-up.
     identities = [method.identity for method in methods.values()]
     facts = [identities, [instance.digest for instance in instances], config.seeds, config.warm_up_s]
-    scope = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    scope = digest_of(facts)[:16]
     every, groups = list(methods.values()), []
     for number, seed in enumerate(config.seeds):
         settings = SolveSettings(solver=solver, time_limit_s=config.time_limit_s, seed=seed)
         for position, instance in enumerate(instances):
             first = (position + number) % len(every)
             order = every[first:] + every[:first]
-            groups.append(
-                [
-                    SolveJob(instance=instance, method=method, settings=settings, scope=scope)
-                    for method in order
-                ]
-            )
+            job = partial(SolveJob, instance=instance, settings=settings, scope=scope)
+            groups.append([job(method=method) for method in order])
     return groups
 
 

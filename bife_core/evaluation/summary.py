@@ -221,8 +221,8 @@ def evaluate(
     `use` is which use of the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests
     are the stricter for it, see `bife_core.stats.confidence_of`. It is 0 where nothing depends on it. `beat` are the
     identities of the methods that the leading one must be better than, beside the baseline: the evaluation then stops
-    at the first of `looks` at which that is decided. A `SolverError` says
-    that the baseline has no solve at all, with the reasons, or is the only method.
+    at the first of `looks` at which that is decided. A `SolverError` says that the baseline has no solve at all, with
+    the reasons, or is the only method.
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()

@@ -7,7 +7,6 @@ into a page.
 from bife_core.plots.evaluation import instance_costs as instance_costs, ratios as ratios
 from bife_core.plots.search import (
     anytime_curves as anytime_curves,
-    fidelity_drop as fidelity_drop,
     fidelity_scatter as fidelity_scatter,
     lineage as lineage,
     progress as progress,

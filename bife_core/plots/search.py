@@ -73,8 +73,8 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
             axes.scatter(x[k], y[k], s=80, color=color, marker=marker, label=name, zorder=3)
         if y[top_low] < y[top_high]:
             axes.vlines(x[top_low], y[top_low], y[top_high], colors=GREY, linewidth=1.2, linestyles=":")
-            drop = fidelity_drop(both)
-            text, middle = "drop" if drop is None else f"drop {drop:.0%}", (y[top_low] + y[top_high]) / 2
+            text = f"drop {y[top_low] / y[top_high] - 1:.0%}" if y[top_high] < 0 else "drop"
+            middle = (y[top_low] + y[top_high]) / 2
             axes.annotate(
                 text, (x[top_low], middle), xytext=(6, 0), textcoords="offset points", fontsize=9, va="center"
             )
@@ -89,21 +89,8 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
     return figure
 
 
-def fidelity_drop(samples: Sequence[Sample]) -> float | None:
-    """Return by how much the cost of the rule best by F_LF exceeds that of the best rule, as a share of the latter.
-
-    Among rules of equal F_LF the first counts. None where no rule has both fidelities, or costs are not positive.
-    """
-    both = [(c.f_lf, c.f_hf) for c in samples if c.f_lf is not None and c.f_hf is not None]
-    if not both:
-        return None
-    chosen = max(both, key=lambda pair: pair[0])[1]
-    best = max(high for _, high in both)
-    return None if best >= 0 else chosen / best - 1
-
-
 def lineage(samples: Sequence[Sample], rule: str) -> Figure:
-    """Draw the ancestors among some samples of one rule, named by its id, the oldest generation on top.
+    """Draw the ancestors among samples, in order, of one rule, named by its id, the oldest generation on top.
 
     A ValueError says that no sample has that id.
     """
@@ -117,9 +104,18 @@ def lineage(samples: Sequence[Sample], rule: str) -> Figure:
             family.add(name)
             waiting += known[name].parents
     layers: dict[tuple[int, int], list[str]] = defaultdict(list)
-    steps: dict[str, int] = {}
-    for name in filter(family.__contains__, known):
-        layers[known[name].generation, _step(known, name, steps)].append(name)
+    steps: dict[
+        str, int
+    ] = {}  # ancestors in a row of its own generation, as mutants of fresh crossovers have
+    for name, sample in known.items():
+        own = [
+            steps[one]
+            for one in sample.parents
+            if one in steps and known[one].generation == sample.generation
+        ]
+        steps[name] = 1 + max(own, default=-1)
+        if name in family:
+            layers[sample.generation, steps[name]].append(name)
     depth = {layer: row for row, layer in enumerate(sorted(layers))}
     width = max(len(names) for names in layers.values())
     place = {
@@ -153,14 +149,6 @@ def lineage(samples: Sequence[Sample], rule: str) -> Figure:
     axes.tick_params(length=0)
     figure.suptitle(f"Lineage of {rule}", fontsize="large")
     return figure
-
-
-def _step(known: dict[str, Sample], name: str, steps: dict[str, int]) -> int:
-    """Return how many ancestors in a row a sample has in its own generation, as mutants of fresh crossovers do."""
-    if name not in steps:
-        own = [p for p in known[name].parents if p in known and known[p].generation == known[name].generation]
-        steps[name] = 1 + max(_step(known, parent, steps) for parent in own) if own else 0
-    return steps[name]
 
 
 def _box(axes: Axes, sample: Sample, place: tuple[float, float], *, chosen: bool) -> None:

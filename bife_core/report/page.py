@@ -14,7 +14,7 @@ from bife_core import plots
 from bife_core.evaluation.comparing import branched, known_as, log_costs, p_text, ratio_figure
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.report.data import Report, SearchRecord
+from bife_core.report.data import Report
 from bife_core.report.tables import CAPTION, design_table, report_latex, report_markdown, report_table
 from bife_core.wording import interval_text, level_text
 
@@ -76,33 +76,23 @@ def _searches(report: Report) -> Iterator[ReportFigure]:
             plots.anytime_curves(costs),
         )
     for number, search in enumerate(report.searches):
-        yield from _search(search, number)
-
-
-def _search(search: SearchRecord, number: int) -> Iterator[ReportFigure]:
-    both = [c for c in search.samples if c.f_lf is not None and c.f_hf is not None]
-    if len(both) > 1:
-        drop = plots.fidelity_drop(both)
-        lost = (
-            ""
-            if drop is None
-            else f" A search on F_LF alone would have ended {drop:.0%} above the best cost."
-        )
-        yield ReportFigure(
-            _numbered("fidelities", number),
-            "search",
-            f"Low against high fidelity, {search.name}",
-            f"Rules that were evaluated in the solver, by both fidelities.{lost}",
-            plots.fidelity_scatter(both),
-        )
-    if any(sample.id == search.best and sample.parents for sample in search.samples):
-        yield ReportFigure(
-            _numbered("lineage", number),
-            "search",
-            f"Where the rule came from, {search.name}",
-            "Its ancestors, oldest on top.",
-            plots.lineage(search.samples, search.best),
-        )
+        both = [c for c in search.samples if c.f_lf is not None and c.f_hf is not None]
+        if len(both) > 1:
+            yield ReportFigure(
+                _numbered("fidelities", number),
+                "search",
+                f"Low against high fidelity, {search.name}",
+                "Rules that were evaluated in the solver; a drop is what a search on F_LF alone would have lost.",
+                plots.fidelity_scatter(both),
+            )
+        if any(sample.id == search.best and sample.parents for sample in search.samples):
+            yield ReportFigure(
+                _numbered("lineage", number),
+                "search",
+                f"Where the rule came from, {search.name}",
+                "Its ancestors, oldest on top.",
+                plots.lineage(search.samples, search.best),
+            )
 
 
 def _numbered(name: str, number: int) -> str:
@@ -119,7 +109,7 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"known_as": known_as, "p_text": p_text}
+    environment.filters |= {"known_as": known_as, "p_text": p_text, "svg": _svg}
     return environment.get_template("report.html.j2").render(
         report=report,
         leading=[compared[0] for compared in report.comparisons],
@@ -128,17 +118,11 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
         caption=CAPTION,
         interval=interval_text,
         words={name: metric.words for name, metric in METRICS.items()},
-        figures=[_figure(one) for one in drawn],
+        figures=drawn,
         markdown=report_markdown(report),
         latex=report_latex(report),
     )
 
 
-def _figure(one: ReportFigure) -> dict[str, str | bool]:
-    return {
-        "section": one.section,
-        "title": one.title,
-        "caption": one.caption,
-        "wide": one.figure.get_figwidth() > 7.5,
-        "svg": Markup(plots.inline_svg(one.figure, one.name, f"{one.title}. {one.caption}")),
-    }
+def _svg(one: ReportFigure) -> Markup:
+    return Markup(plots.inline_svg(one.figure, one.name, f"{one.title}. {one.caption}"))

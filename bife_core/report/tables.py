@@ -37,11 +37,8 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
     heads += ["Wins", "In branching"] if every else _COMPARED
     rows = []
     for evaluation, comparisons in zip(report.evaluations, report.comparisons, strict=True):
-        by_method, lead, setting = (
-            {one.method: one for one in comparisons},
-            comparisons[0],
-            evaluation.setting,
-        )
+        by_method, lead = {one.method: one for one in comparisons}, comparisons[0]
+        setting = evaluation.setting
         if lead.groups != lead.instances:
             setting += f", {counted(lead.instances, 'instance', lead.groups)}"
         table = method_table(evaluation.frame, evaluation.protocol.metric)

@@ -134,12 +134,10 @@ def test_the_correlation_and_the_drop_are_those_of_the_ranks() -> None:
         return Sample(id=name, generation=0, operator="i1", f_lf=f_lf, f_hf=f_hf)
 
     both = [rule("a", 0.4, -2.0), rule("b", 0.5, -1.0), rule("c", 0.6, -3.0)]
-    assert plots.fidelity_drop(both) == pytest.approx(2.0)
     axes = plots.fidelity_scatter(both).axes[0]
     assert "drop 200%" in [text.get_text() for text in axes.texts]
     assert axes.get_title().endswith("3 rules, rank correlation -0.50")
     assert "correlation" not in plots.fidelity_scatter(both[:1]).axes[0].get_title()
-    assert plots.fidelity_drop([]) is None
 
 
 def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path: Path) -> None:
@@ -147,7 +145,7 @@ def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path: Path) ->
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.5", "1.2"]
     svg = plots.inline_svg(figure, "one", 'Half of "it" <b>')
     assert svg.startswith("<svg ")
-    assert 'aria-label="Half of &quot;it&quot; &lt;b>"' in svg
+    assert 'aria-label="Half of &quot;it&quot; &lt;b&gt;"' in svg
     assert "var(--green, #009E73)" in svg
     assert "rule &lt;1&gt;" in svg
     assert set(re.findall(r'href="#([^"]+)"', svg)) <= set(re.findall(r'id="([^"]+)"', svg))

@@ -126,4 +126,6 @@ def test_a_race_is_lost_by_certainty_or_by_the_paired_test() -> None:
     assert lost([3.0, 1.0, 3.0, 1.0], [1.0, 2.5, 1.0, 2.5], 100.0) is None, "they take turns"
     assert lost([0.5] * 8, [1.0] * 8, 100.0) is None
     assert lost([1e-4] * 2, [1e-4] * 2, 2e-4) is None
+    assert lost([1.0, 3.0], [2.0, 2.0], 8.0) is None
+    assert lost([3.0, 1.02], [2.0, 2.0], 4.0) == "it took 0.5% more than the worst rule kept on 2 instances"
     assert "a little more" in (lost([1.0, 1.0001], [1.0, 1.0], 2.0) or "")
