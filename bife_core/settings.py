@@ -50,12 +50,8 @@ def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
     """Return the configuration that settings name; what they leave out, or set to None, is their preset's.
 
     `instances` is a family or a folder. Without a `seed` each run of a flow draws one. A `generator` is used by the
-    search `bife`, unless they name another, and fewer `samples` than the preset's initial ones are all initial.
-
-    Raises
-    ------
-    ConfigError
-        If there is no setting of a name, or a value does not fit.
+    search `bife`, unless they name another, and fewer `samples` than the preset's initial ones are all initial. A
+    `ConfigError` says that there is no setting of a name, or a value does not fit.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     name, instances, advanced = given.pop("preset", "quick"), given.pop("instances", None), {}

@@ -108,8 +108,6 @@ def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float
 def signed_rank_test(log_ratios: ArrayLike) -> float:
     """Return the p-value of the exact two-sided Wilcoxon signed-rank test.
 
-    Notes
-    -----
     Equal pairs are left out, as Wilcoxon did and R does; without others the p-value is 1. It is taken from all signings
     of the ranks at hand, mean ranks of ties included; without ties that is the tabulated distribution. scipy's exact
     method has that one alone, which is wrong for ties, and its permutations enumerate 2^n signings.
@@ -157,8 +155,6 @@ class UpperBound:
     The chance that `of` ever gives less than the mean is at most (1 - confidence) / 2. Nothing is assumed of the
     distribution but that no ratio exceeds `CAP`; larger ones count as `CAP`. `logs` are in the order observed.
 
-    Notes
-    -----
     Of a mean of at least m, a bet of a share of one's wealth on "below m" does not gain in expectation, so wealth over
     1 / alpha refutes m (Ville's inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
     betting", 2024). The share is the mean over the second moment of what was observed before and `_BELIEF`.
@@ -225,12 +221,6 @@ def confidence_of(use: int, confidence: float) -> float:
 
 
 def fewest_instances(confidence: float, ratio: float = 0.5) -> int:
-    """Return on how many instances a rule must take `ratio` of the baseline's cost for an `UpperBound` below 1.
-
-    Examples
-    --------
-    >>> [fewest_instances(0.955, ratio) for ratio in (0.5, 0.7, 0.85)], fewest_instances(0.9975)
-    ([11, 18, 38], 18)
-    """
+    """Return on how many instances a rule must take `ratio` of the baseline's cost for an `UpperBound` below 1."""
     log = math.log(ratio)
     return 1 + int(UpperBound.of([log], confidence).further(log))

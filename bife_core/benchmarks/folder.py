@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bife_core.arguments import checked
-from bife_core.benchmarks.base import SPLITS, Instance, Split, digest_of_file
+from bife_core.benchmarks.base import SPLITS, Instance, Split, digest_of_file, marks
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.files import write_whole
 from bife_core.sandbox import WorkerFailure, WorkerPool
@@ -156,13 +156,7 @@ def _matcher(groups: str | None) -> Callable[[str], str]:
 
 
 def fewest_usable(tests: int) -> int:
-    """Return of how many groups the usable instances of a folder must be for so many test groups.
-
-    Examples
-    --------
-    >>> fewest_usable(4), fewest_usable(6)
-    (7, 12)
-    """
+    """Return of how many groups the usable instances of a folder must be for so many test groups."""
     shares = ((n, _shares(n)[1]) for n in itertools.count(1))
     return next(n for n, share in shares if _filled(share, [0] * len(share), n)[-1] >= tests)
 
@@ -199,8 +193,7 @@ def _split(
     part_of = {split: part for part, splits in enumerate(plan) for split in splits}
     given: dict[int, int] = {}
     for number, group in enumerate(groups):
-        marks = {mark for one in group for mark in (one.group, one.digest)}
-        if served := {kept[mark] for mark in marks & kept.keys()}:
+        if served := {kept[mark] for mark in marks(group) & kept.keys()}:
             given[number] = part_of[min(served, key=SPLITS.index)]
     before = [list(given.values()).count(part) for part in range(len(plan))]
     new = iter([number for number in range(len(groups)) if number not in given])

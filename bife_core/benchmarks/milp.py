@@ -38,12 +38,9 @@ class MilpData:
         m, n = self.rows.shape
         of_columns = ("objective", "lower", "upper", "integer", "column_names")
         of_rows = ("row_lower", "row_upper", "row_names")
-        for attribute, expected in (dict.fromkeys(of_columns, n) | dict.fromkeys(of_rows, m)).items():
-            found = len(getattr(self, attribute))
-            if found != expected:
-                raise ValueError(
-                    f"{attribute} has {found} entries where the {m} x {n} rows ask for {expected}"
-                )
+        for name, expected in (dict.fromkeys(of_columns, n) | dict.fromkeys(of_rows, m)).items():
+            if (found := len(getattr(self, name))) != expected:
+                raise ValueError(f"{name} has {found} entries where the {m} x {n} rows ask for {expected}")
 
 
 def binary_program(

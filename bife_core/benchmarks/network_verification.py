@@ -212,8 +212,5 @@ FAMILY = Family(
         "network_verification has the architecture and formulation of the published set on real digits; the network's "
         "weights are of BiFE's own training.",
     ),
-    settings={
-        "quick": QUICK,
-        "paper": {"high.time_limit_s": 300.0},
-    },
+    settings={"quick": QUICK, "paper": {"high.time_limit_s": 300.0}},
 )

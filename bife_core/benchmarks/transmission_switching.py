@@ -64,11 +64,9 @@ def tables(name: str) -> dict[str, Path]:
 @lru_cache(maxsize=2)
 def grid(name: str) -> Grid:
     """Return one of `GRIDS`."""
-    read = {
-        table: np.genfromtxt(path, delimiter=",", names=True)
-        for table, path in tables(name).items()
-        if table != "risk"
-    }
+    files = tables(name)
+    risk = np.loadtxt(files.pop("risk"), delimiter=",", skiprows=1)
+    read = {table: np.genfromtxt(path, delimiter=",", names=True) for table, path in files.items()}
     buses, branches = read["buses"], read["branches"]
     position = {bus: place for place, bus in enumerate(buses["bus"].tolist())}
 
@@ -88,7 +86,7 @@ def grid(name: str) -> Grid:
         least_angle=np.maximum(np.radians(branches["min_degrees"]), -limits),
         greatest_angle=np.minimum(np.radians(branches["max_degrees"]), limits),
         miles=branches["miles"],
-        risk=np.loadtxt(tables(name)["risk"], delimiter=",", skiprows=1),
+        risk=risk,
         load_factors=read["load"]["peak"] if "load" in read else None,
     )
 
@@ -239,8 +237,5 @@ FAMILY = Family(
         "Instances of transmission_switching on the same days are one group and count once. Public data give so many "
         f"groups of test days, however many instances are drawn: {_TESTED}.",
     ),
-    settings={
-        "quick": QUICK,
-        "paper": {"high.cost": "gap", "high.time_limit_s": 300.0},
-    },
+    settings={"quick": QUICK, "paper": {"high.cost": "gap", "high.time_limit_s": 300.0}},
 )

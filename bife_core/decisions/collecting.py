@@ -238,7 +238,6 @@ def _start(
     note: Note | None,
 ) -> Future[Any]:
     part.parent.mkdir(parents=True, exist_ok=True)
-    written = [part.parent, usable(compiled_code())]
     return pool.submit(
         "bife_core.decisions.collecting:work",
         {
@@ -250,7 +249,7 @@ def _start(
         },
         limit_s=2.0 * config.time_limit_s + _GRACE_S,
         reads=[instance.path],
-        writes=written,
+        writes=[part.parent, usable(compiled_code())],
         note=note,
     )
 
@@ -259,11 +258,10 @@ def work(path: str, instance: str, part: str, config: dict[str, Any], solver: di
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
-    settings = SolveSettings(solver=SolverConfig.model_validate(solver), time_limit_s=options.time_limit_s)
     recording = record_decisions(
         Path(path),
         instance,
-        settings=settings,
+        settings=SolveSettings.model_validate({"solver": solver, "time_limit_s": options.time_limit_s}),
         quota=options.decisions_per_instance,
         share=options.share,
         observe=options.nodes,

@@ -34,13 +34,7 @@ Finding = Literal["better", "worse", "undecided"]
 
 
 def finding(ci_low: float | None, ci_high: float | None, p_value: float, confidence: float) -> Finding:
-    """Return better or worse only if interval and test agree that there is a difference.
-
-    Examples
-    --------
-    >>> finding(0.7, 0.9, 0.01, 0.95), finding(0.7, 0.9, 0.06, 0.95), finding(0.7, 1.1, 0.01, 0.95)
-    ('better', 'undecided', 'undecided')
-    """
+    """Return better or worse only if interval and test agree that there is a difference."""
     if ci_low is None or ci_high is None or p_value >= 1 - confidence:
         return "undecided"
     if ci_high < 1:

@@ -118,12 +118,10 @@ def given_instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
     """
     if isinstance(given, str | Path | Instance):
         given = [given]
-    every = (
-        instance for one in given for instance in ([one] if isinstance(one, Instance) else _of_path(one))
-    )
     unlike: dict[str, Instance] = {}
-    for instance in every:
-        unlike.setdefault(instance.digest, instance)
+    for one in given:
+        for instance in [one] if isinstance(one, Instance) else _of_path(one):
+            unlike.setdefault(instance.digest, instance)
     if not unlike:
         raise InstanceError("At least one instance was expected, and none was given.")
     found = tuple(unlike.values())

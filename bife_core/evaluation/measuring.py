@@ -39,10 +39,7 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
 
 
 def interleaved(
-    methods: dict[str, Method],
-    instances: Sequence[Instance],
-    config: EvaluationConfig,
-    solver: SolverConfig,
+    methods: dict[str, Method], instances: Sequence[Instance], config: EvaluationConfig, solver: SolverConfig
 ) -> list[list[SolveJob]]:
     """Return all solves in groups; those of a group run one after the other on one core.
 

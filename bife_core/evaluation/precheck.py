@@ -95,7 +95,5 @@ def gain(
             ratios.append(seconds[0] / seconds[1])
             bound = " or more" if not own.finished else " or less" if not rpb.finished else ""
             listed.append(f"{name}: {ratios[-1]:.2f}{bound}")
-    takes = f"takes {geometric_mean(ratios):.2f}" if ratios else "has no ratio"
-    return (
-        f"Without a search, {method} {takes} {'of' if ratios else 'to'} RPB's CPU time ({'; '.join(listed)})."
-    )
+    takes = f"takes {geometric_mean(ratios):.2f} of" if ratios else "has no ratio to"
+    return f"Without a search, {method} {takes} RPB's CPU time ({'; '.join(listed)})."

@@ -259,13 +259,7 @@ def evaluate(
 
 
 def looks(instances: int) -> list[int]:
-    """Return after how many instances an evaluation that may stop early is looked at.
-
-    Examples
-    --------
-    >>> looks(60), looks(10)
-    ([12, 15, 18, 22, 27, 33, 41, 51, 60], [10])
-    """
+    """Return after how many instances an evaluation that may stop early is looked at."""
     sizes = [_FIRST_LOOK]
     while sizes[-1] < instances:
         sizes.append(sizes[-1] * 5 // 4)

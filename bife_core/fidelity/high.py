@@ -125,11 +125,7 @@ class _Measurement:
         config = self.solving.config
         if self.reference is None or not config.load_correction or config.cost != "time":
             return {}
-        known = {
-            place: other for place in self.results if (other := self.reference.results[place]) is not None
-        }
-        factors = load_factors([self.results[place] for place in known], list(known.values()))
-        return dict(zip(known, factors, strict=True))
+        return load_factors(self.results, self.reference.results)
 
     def costs(self) -> dict[int, float]:
         """Return the costs by position; of a solve cut short what it had cost by then.
@@ -257,18 +253,12 @@ def blocks(positions: Sequence[int], size: int, seed: int) -> Iterator[tuple[int
         yield tuple(positions[place] for place in order[start : start + size])
 
 
-def lost(
-    costs: Sequence[float],
-    to_beat: Sequence[float],
-    total_to_beat: float,
-    alpha: float = ALPHA,
-    of: int = 0,
-) -> str | None:
+def lost(costs: Sequence[float], to_beat: Sequence[float], total_to_beat: float, of: int = 0) -> str | None:
     """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
 
     It has lost for certain once its positive `costs` so far exceed `total_to_beat`, the other's on all instances of the
     race; and by a paired t-test on the logarithms of the ratios to `to_beat`, the other's on the same instances, once
-    it is costlier in the mean, on two instances at least, and the one-sided p-value is below `alpha`. Two ratios alone
+    it is costlier in the mean, on two instances at least, and the one-sided p-value is below `ALPHA`. Two ratios alone
     would say little of how much they vary, so the variance is pulled towards that of `_SPREAD`. Solves that were cut
     short count with what they had cost by then: a rule is never eliminated for more than it is known to cost. `of` is
     the number of instances of the race, to be named where more are left.
@@ -295,4 +285,4 @@ def lost(
     deviations = float(((logarithms - logarithms.mean()) ** 2).sum())
     variance = (deviations + _SPREAD_WEIGHT * _SPREAD**2) / freedom
     p = float(stdtr(freedom, -logarithms.mean() / math.sqrt(variance / len(own))))
-    return f"{said}, p = {p:.2g}" if p < alpha else None
+    return f"{said}, p = {p:.2g}" if p < ALPHA else None

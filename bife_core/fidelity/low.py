@@ -40,9 +40,7 @@ _TUNING_ROOM: Final = 3.0
 
 @checked
 def low_fidelity(
-    method: AnyReference | Scoring,
-    decisions: Decisions,
-    measure: LowMeasure = "accuracy",
+    method: AnyReference | Scoring, decisions: Decisions, measure: LowMeasure = "accuracy"
 ) -> float:
     """Return F_LF, by default the share of decisions in which a method chooses as the expert did.
 

@@ -60,10 +60,7 @@ def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
 
 
 def solve_each(
-    method: Method,
-    instances: Sequence[Instance],
-    solving: Solving,
-    limits_s: Sequence[float] | None = None,
+    method: Method, instances: Sequence[Instance], solving: Solving, limits_s: Sequence[float] | None = None
 ) -> list[Solved]:
     """Solve each instance once with a method under the limits of F_HF, or within `limits_s` CPU seconds each.
 
@@ -121,12 +118,15 @@ def measure_reference(instances: Sequence[Instance], solving: Solving) -> Refere
     )
 
 
-def load_factors(results: Sequence[SolveResult], reference: Sequence[SolveResult]) -> list[float]:
-    """Return how many times slower the machine was during each solve than in the reference of the same instance."""
-    roots = [
-        (own.root_s, other.root_s) if own.root_s and other.root_s else (0.0, 0.0)
-        for own, other in zip(results, reference, strict=True)
-    ]
-    total = math.fsum(other for _, other in roots)
-    pooled = math.fsum(own for own, _ in roots) / total if total else 1.0
-    return [(own + _POOLED_S * pooled) / (other + _POOLED_S) for own, other in roots]
+def load_factors(
+    results: Mapping[int, SolveResult], reference: Sequence[SolveResult | None]
+) -> dict[int, float]:
+    """Return by position how many times slower the machine was during a solve than in the reference, if it has one."""
+    roots = {
+        place: (own.root_s, other.root_s) if own.root_s and other.root_s else (0.0, 0.0)
+        for place, own in results.items()
+        if (other := reference[place]) is not None
+    }
+    total = math.fsum(other for _, other in roots.values())
+    pooled = math.fsum(own for own, _ in roots.values()) / total if total else 1.0
+    return {place: (own + _POOLED_S * pooled) / (other + _POOLED_S) for place, (own, other) in roots.items()}

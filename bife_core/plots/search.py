@@ -69,7 +69,7 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
         top_low, top_high = int(np.argmax(x)), int(np.argmax(y))
         named = [(top_low, YELLOW, "s", "best F_LF"), (top_high, ORANGE, "D", "best F_HF")]
         for k, color, marker, label in named if top_low != top_high else named[1:]:
-            name = f"{label}: {both[k].id}" if top_low != top_high else f"best in both: {both[k].id}"
+            name = f"{label if top_low != top_high else 'best in both'}: {both[k].id}"
             axes.scatter(x[k], y[k], s=80, color=color, marker=marker, label=name, zorder=3)
         if y[top_low] < y[top_high]:
             axes.vlines(x[top_low], y[top_low], y[top_high], colors=GREY, linewidth=1.2, linestyles=":")

@@ -63,10 +63,10 @@ def design_table(report: Report) -> tuple[tuple[str, ...], tuple[Row, ...]]:
         for label, method in evaluation.methods.items()
         if method.design
     }
-    costs = [(search, search.cost) for search in report.searches if search.cost]
     known |= {
         (search.name, search.best): {"design_s": round(cost.design_s), "solver_s": round(cost.solver_s)}
-        for search, cost in costs
+        for search in report.searches
+        if (cost := search.cost)
     }
     names = list(dict.fromkeys(name for facts in known.values() for name in facts))
     rows = (Row((*of, *(str(facts.get(name, "")) for name in names)), None) for of, facts in known.items())

@@ -45,12 +45,12 @@ def test_an_instance_is_the_same_on_every_machine(tiny):
 @pytest.fixture
 def days_of(monkeypatch, tmp_path):
     """Days of each instance, and its group; the days stand in a model's name, and rows take a hundred times as long."""
-    monkeypatch.setattr(drawn, "_model", lambda name, *_: name)
+    monkeypatch.setattr(drawn, "_add_day", lambda *_: None)
 
     def days(size, split, seed=0, count=40):
         for k in range(count):
             at = place(split, k, seed, size)
-            name = transmission_switching(at, **SIZES[size])
+            name = transmission_switching(at, **SIZES[size]).name
             network, first, many = re.match(r"(\w+)-day(\d+)-(\d+)x", name).groups()
             days = frozenset((network, int(first) + day) for day in range(int(many)))
             yield days, drawn.FAMILY.group(at)

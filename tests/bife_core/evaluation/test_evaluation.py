@@ -199,6 +199,7 @@ def test_an_evaluation_that_may_promote_stops_once_that_is_decided(
     summary = evaluate([measured.RULE], instances, config, pool, Store(tmp_path), use=1, beat=())
     assert (sum(solving), summary.lead.finding, summary.planned) == (solved, finding, 60)
     assert f"After {solved} of up to 60 instances" in summary.conclusion
+    assert (looks(10), looks(60)) == ([10], [12, 15, 18, 22, 27, 33, 41, 51, 60])
     assert solving == [end - begin for begin, end in pairwise([0, *looks(60)])][: len(solving)]
     evaluate([measured.RULE], instances, config, pool, Store(tmp_path))
     assert solving[-1] == 60, "one that promotes nothing solves all"

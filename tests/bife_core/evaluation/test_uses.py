@@ -15,6 +15,7 @@ def test_all_uses_together_spend_no_more_than_alpha() -> None:
     shares = [(1 - confidence_of(use, 0.95)) / 0.05 for use in range(1, 5000)]
     assert shares == sorted(shares, reverse=True)
     assert 0.9999 < sum(shares) < 1.0
+    assert [fewest_instances(confidence_of(1, 0.95), ratio) for ratio in (0.5, 0.7, 0.85)] == [11, 18, 38]
 
 
 @pytest.mark.parametrize("use", [1, 2, 3, 7])

@@ -34,12 +34,13 @@ def scored(
 
 def test_a_slow_machine_is_told_by_the_roots() -> None:
     reference = [rooted(2.0), rooted(4.0)]
-    assert load_factors([rooted(3.0), rooted(6.0)], reference) == pytest.approx([1.5, 1.5])
-    assert load_factors(reference, reference) == pytest.approx([1.0, 1.0])
-    noisy, other = load_factors([rooted(0.02), rooted(6.0)], [rooted(0.01), rooted(4.0)])
+    assert load_factors({0: rooted(3.0), 1: rooted(6.0)}, reference) == pytest.approx({0: 1.5, 1: 1.5})
+    assert load_factors({1: rooted(4.0), 2: rooted(9.0)}, [*reference, None]) == pytest.approx({1: 1.0})
+    solves = {0: rooted(0.02), 1: rooted(6.0)}
+    noisy, other = load_factors(solves, [rooted(0.01), rooted(4.0)]).values()
     assert 1.45 < noisy < 1.55, "a short root says little; the others say more"
     assert 1.45 < other < 1.55
-    assert load_factors([rooted(None)], [rooted(2.0)]) == pytest.approx([1.0])
+    assert load_factors({0: rooted(None)}, [rooted(2.0)]) == pytest.approx({0: 1.0})
 
 
 def test_seconds_are_counted_as_on_the_machine_of_the_reference(
