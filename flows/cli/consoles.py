@@ -39,37 +39,36 @@ def full_name(method: str) -> str:
     return "RPB (relpscost)" if method == "relpscost" else method
 
 
-def say(console: Console, sentence: str) -> None:
+def say(sentence: str = "") -> None:
     """Print a sentence as it is, however long and whatever it holds."""
-    console.print(sentence, markup=False, soft_wrap=True)
+    standard_output().print(sentence, markup=False, soft_wrap=True)
 
 
-def show_heading(console: Console, text: str) -> None:
+def show_heading(text: str) -> None:
     """Print a line that begins a section."""
-    console.print()
-    console.print(text, style="bold cyan", markup=False)
+    say()
+    standard_output().print(text, style="bold cyan", markup=False)
 
 
-def show_facts(console: Console, rows: Sequence[tuple[str, str | Text]]) -> None:
+def show_facts(rows: Sequence[tuple[str, str | Text]]) -> None:
     """Print labelled facts, one a line and never broken, so that they can be copied."""
     width = max((len(label) for label, _ in rows), default=0)
     for label, fact in rows:
-        console.print(Text.assemble((label.ljust(width), "bold"), "  ", fact), soft_wrap=True)
+        standard_output().print(Text.assemble((label.ljust(width), "bold"), "  ", fact), soft_wrap=True)
 
 
-def show_code(console: Console, source: str) -> None:
+def show_code(source: str) -> None:
     """Print a rule's source, indented, in colours where there are any."""
     lexer = Syntax("", "python", theme="ansi_dark", background_color="default")
-    console.print(lexer.highlight(indent(source.strip("\n"), "  ")), soft_wrap=True)
+    standard_output().print(lexer.highlight(indent(source.strip("\n"), "  ")), soft_wrap=True)
 
 
-def show_table(
-    console: Console, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = True
-) -> None:
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = True) -> None:
     """Print a table without lines; all columns but the first are aligned right if they are numbers.
 
     Only the last column, which may hold a path, breaks words. Where the others do not fit, each row is a list of facts.
     """
+    console = standard_output()
     rows = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     cells = list(zip(map(Text, columns), *rows, strict=True))
     widths = [max(len(word) for cell in column for word in ("", *cell.plain.split())) for column in cells]
@@ -77,8 +76,8 @@ def show_table(
     spare = console.width - sum(widths) - 2 * len(columns)
     if spare < 0:
         for row in rows:
-            show_facts(console, list(zip(columns, row, strict=True)))
-            console.print()
+            show_facts(list(zip(columns, row, strict=True)))
+            say()
         return
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for position, name in enumerate(columns):

@@ -47,16 +47,15 @@ def doctor(
     groups: Groups = None,
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
-    console = standard_output()
     if instances is not None:
         enough, need = _need(instances, groups)
         if not enough:  # said before anything is solved
-            say(console, f"note: {need}")
+            say(f"note: {need}")
     checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances, groups)}
-    with console.status("Checking ..."):
+    with standard_output().status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
     rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in findings.items()]
-    show_table(console, ("check", "state", "finding"), rows, numbers=False)
+    show_table(("check", "state", "finding"), rows, numbers=False)
     failed = [name for name, one in findings.items() if one.state == "fail"]
     if failed:
         raise CommandEnd(f"These checks failed: {', '.join(failed)}.")

@@ -39,13 +39,12 @@ def report(
     """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
     from tasks.home import RUN_ID, evaluation_at, project_home
 
-    console = standard_output()
     if not references and not project_home().evaluations():
         raise CommandEnd("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
     for reference in references or ():
         if not RUN_ID.fullmatch(reference):
             evaluation_at(Path(reference))
-    with console.status("Drawing ..."):
+    with standard_output().status("Drawing ..."):
         from bife_core.plots import save
         from tasks.evaluation_files import PAGE, TABLES, load_report, write_report
 
@@ -54,9 +53,9 @@ def report(
         drawn = write_report(folder, loaded)
         for one in drawn if figures else ():
             save(one.figure, folder / "figures", one.name)
-    say(console, loaded.conclusion)
+    say(loaded.conclusion)
     files = {"page": PAGE} | {f"table ({Path(name).suffix[1:]})": name for name in TABLES}
-    show_facts(console, [(label, str(folder / name)) for label, name in files.items()])
+    show_facts([(label, str(folder / name)) for label, name in files.items()])
 
 
 def track(
@@ -69,8 +68,7 @@ def track(
 
     Registered rules are in MLflow alone: the command that registered a rule registers it again.
     """
-    console = standard_output()
-    with console.status("Starting ..."):
+    with standard_output().status("Starting ..."):
         from flows.cli.watching import Display
         from tasks.stores import observing
         from tasks.tracking.store import client, tracking_uri
@@ -78,11 +76,11 @@ def track(
 
         client()
     done = left = 0
-    with observing(Display(console)):
+    with observing(Display(standard_output())):
         for study, reason in track_all(rebuild=rebuild):
             done, left = done + (not reason), left + bool(reason)
-            say(console, f"{study.key}  {study.name}: {reason or 'written'}")
-    say(console, f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
+            say(f"{study.key}  {study.name}: {reason or 'written'}")
+    say(f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
     if left:
         raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
 
@@ -102,7 +100,7 @@ def config(
         typer.echo(json.dumps(settings_of(config), indent=2))
         return
     rows = [(name, json.dumps(value), meaning) for name, value, meaning in described(config)]
-    show_table(standard_output(), ("setting", "value", "meaning"), rows, numbers=False)
+    show_table(("setting", "value", "meaning"), rows, numbers=False)
 
 
 def plugins() -> None:
@@ -114,4 +112,4 @@ def plugins() -> None:
 
     kinds = (FAMILIES, SEARCHES, GENERATORS, METHODS)
     rows = [(kind.kind, name, package) for kind in kinds for name, package in kind.listed()]
-    show_table(standard_output(), ("kind", "name", "package"), rows, numbers=False)
+    show_table(("kind", "name", "package"), rows, numbers=False)

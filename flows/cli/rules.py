@@ -19,10 +19,9 @@ def list_rules() -> None:
     """List reference rules and registered ones."""
     from bife_core.rules import REFERENCE_RULES
 
-    console = standard_output()
     given = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
-    show_table(console, ("reference rule", "what it does", "reference of"), given, numbers=False)
-    console.print()
+    show_table(("reference rule", "what it does", "reference of"), given, numbers=False)
+    say()
     from tasks.home import registry_is_empty
 
     rules = []
@@ -37,9 +36,9 @@ def list_rules() -> None:
         for version in rules
     ]
     if rows:
-        show_table(console, ("registered rule", "aliases", *tags.values()), rows)
+        show_table(("registered rule", "aliases", *tags.values()), rows)
     else:
-        console.print("No rule has been registered yet; `bife demo` and `bife run` do.")
+        say("No rule has been registered yet; `bife demo` and `bife run` do.")
 
 
 @app.command("show")
@@ -49,13 +48,12 @@ def show(reference: Annotated[str, _RULE]) -> None:
     from bife_core.methods.loading import load_method, rule_method
     from bife_core.rules import REFERENCE_RULES, complexity
 
-    console = standard_output()
     if (method := load_method(reference)).kind == "tuned_rpb":
-        show_code(console, method.text)
+        show_code(method.text)
         return
     rule = rule_method(method)
-    show_code(console, rule.source)
-    console.print()
+    show_code(rule.source)
+    say()
     size = complexity(rule.source)._asdict()
     facts = [
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
@@ -71,10 +69,10 @@ def show(reference: Annotated[str, _RULE]) -> None:
         version = registered(reference)
         facts.append(("version", " ".join((str(version.version), *version.aliases))))
         facts += [(name.replace("_", " "), _short(version.tags, name)) for name in sorted(version.tags)]
-    show_facts(console, facts)
-    show_heading(console, "Features it reads")
+    show_facts(facts)
+    show_heading("Features it reads")
     read = [FEATURES[index] for index in sorted(rule.features)]
-    show_facts(console, [(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
+    show_facts([(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
 
 
 @app.command("rollback")
@@ -85,13 +83,12 @@ def rollback(
     reason: Annotated[str, typer.Option(help="Why; kept in the registry.")],
 ) -> None:
     """Take a champion out of use, in your login name; the one that it replaced, if any, is champion again."""
-    console = standard_output()
-    with console.status("Starting ..."):
+    with standard_output().status("Starting ..."):
         from tasks.registry.deciding import roll_back
         from tasks.tracking.provenance import user
 
     change = roll_back.fn(name, user(), reason)
-    say(console, f"{change.sentence}.")
+    say(f"{change.sentence}.")
 
 
 def export(
@@ -104,7 +101,7 @@ def export(
     if output.suffix != ".c":
         raise typer.BadParameter(f"{output.name} is not what a C file is called.")
     output.write_text(export_c(rule), encoding="utf-8")
-    say(standard_output(), f"Wrote {output}. Call {INCLUDE_FUNCTION}(scip) before the solve (docs/rules.md).")
+    say(f"Wrote {output}. Call {INCLUDE_FUNCTION}(scip) before the solve (docs/rules.md).")
 
 
 def _short(tags: dict[str, str], name: str) -> str:

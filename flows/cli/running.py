@@ -6,44 +6,57 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
+from flows.cli.consoles import standard_output
 from flows.cli.outcome import CommandEnd, complain
 from flows.operate.signals import STOP_SIGNALS, handled_by
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from bife_core.config import PipelineConfig
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 GO_ON: Final = "Interrupted; the same command goes on where it stopped."
 
 
 def run_flow(
-    console: Console, config: PipelineConfig, flow: Callable[P, R], *args: P.args, **kwargs: P.kwargs
-) -> R:
-    """Run a flow; what there is to say of its instances, such as which are left out, comes first.
+    stage: str,
+    config: PipelineConfig,
+    *args: Any,
+    methods: Sequence[str] = (),
+    rules: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Run the flow of a stage and return its result; what would stop it late is raised before Prefect is loaded.
 
-    What the flow raises is passed on; a `CommandEnd` says that Prefect could not run it.
+    `methods` are references to what it uses, `rules` says whether it writes some. What there is to say of its
+    instances, such as which are left out, comes first. A `CommandEnd` says that Prefect could not run the flow; what it
+    raises itself is passed on.
     """
-    from httpx import HTTPError
-    from prefect.exceptions import PrefectException
-
-    from flows.cli.watching import Display
-    from flows.operate.running import report_interruption, run
+    from bife_core.generators import Account, open_generator
+    from bife_core.methods.loading import load_method
     from tasks.instances import benchmark
+    from tasks.stores import home_store
 
-    # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
-    with console.status("Checking the instances ..."):
+    console = standard_output()
+    with console.status("Starting ..."):
+        for reference in methods:
+            load_method(reference)
+        if rules:
+            open_generator(config.generator, Account(home_store(), "", config.budget))
         notes = benchmark(config.instances).notes
+        from httpx import HTTPError
+        from prefect.exceptions import PrefectException
+
+        from flows.cli.watching import Display
+        from flows.operate.running import report_interruption, run
+
+        flow = getattr(import_module(f"flows.{stage}"), stage)
     reporting = partial(report_interruption, GO_ON)
     with Display(console) as display, ending_at_once(display.close, reporting) as take_signals:
         # Prefect has SIGTERM unwind a flow, which waits for the calls to a model and the solves under way.
@@ -51,7 +64,7 @@ def run_flow(
         for note in notes:
             display.note(note)
         try:
-            return run(display, flow, *args, **kwargs)
+            return run(display, flow, config, *args, **kwargs)
         except (HTTPError, PrefectException, RuntimeError) as error:
             if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
                 raise

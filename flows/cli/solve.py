@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from flows.cli.consoles import full_name, number, say, show_table, standard_output
+from flows.cli.consoles import full_name, number, say, show_table
 from flows.cli.options import assignment
 from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from bife_core.methods.base import Method
     from bife_core.scip.solving import SolveResult
 
@@ -80,7 +78,6 @@ def solve(
     given = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "guard": True, "params": params}
     settings = SolveSettings.checked(given)
     model = read_model(instance)
-    console = standard_output()
     if rule == AUTO:
         from tasks.home import registry_is_empty
 
@@ -89,18 +86,18 @@ def solve(
             from tasks.registry.reading import rule_for
 
             rule, reason = rule_for(model, settings.under)
-        say(console, f"{rule} branches. {reason}")
+        say(f"{rule} branches. {reason}")
     del model  # solves read the file themselves, and a large one takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
     if versus is not None and methods[0].identity == methods[1].identity:
-        say(console, f"{full_name(methods[1].name)} is what it would be compared with: it is solved once.")
+        say(f"{full_name(methods[1].name)} is what it would be compared with: it is solved once.")
         methods, versus = methods[:1], None
     for reference in (rule, versus):
         if reference is not None and reference.startswith("models:"):
             from tasks.registry.reading import other_settings, registered
 
             if differing := other_settings(registered(reference), settings.under, reference):
-                say(console, f"note: {differing}.")
+                say(f"note: {differing}.")
     results: list[SolveResult] = []
     try:
         for method in methods:
@@ -110,15 +107,15 @@ def solve(
                 results.append(solve_with(instance, method, settings=settings, show_log=log))
     finally:  # whatever becomes of the second solve, the first is done
         if results:
-            console.print()
-            _show(console, methods, results)
+            say()
+            _show(methods, results)
     if record and results[-1].status != "userinterrupt":
         from tasks.watch import ChampionWatch
 
         if not results[0].rule_sha:
-            say(console, "note: Nothing is recorded, for no rule branched.")
+            say("note: Nothing is recorded, for no rule branched.")
         elif not ChampionWatch(methods[0], settings.under).record(instance, results):
-            say(console, "note: Nothing is recorded, for the instance has served before.")
+            say("note: Nothing is recorded, for the instance has served before.")
     conclude(instance.name, results)
 
 
@@ -127,7 +124,7 @@ def _bounds(result: SolveResult) -> str:
     return f"best objective {number(result.primal_bound, 10)}, dual bound {number(result.dual_bound, 10)}"
 
 
-def _show(console: Console, methods: list[Method], results: list[SolveResult]) -> None:
+def _show(methods: list[Method], results: list[SolveResult]) -> None:
     """Print the solves, one a column, and the ratio of the first to the second where there is one."""
     of_rules = {"branchings": "{0.calls}", "fallbacks": "{0.fallbacks}", "in rule, s": "{0.callback_s:.4f}"}
     if any(getattr(method, "budget", None) is not None for method in methods):
@@ -152,7 +149,7 @@ def _show(console: Console, methods: list[Method], results: list[SolveResult]) -
             base = getattr(second, name)
             rows[label].append(f"{getattr(first, name) / base:.3f}" if base else "-")
     empty = [""] * len(names)
-    show_table(console, names, [[label, *cells, *empty][: len(names)] for label, cells in rows.items()])
+    show_table(names, [[label, *cells, *empty][: len(names)] for label, cells in rows.items()])
 
 
 def conclude(name: str, results: list[SolveResult]) -> None:

@@ -7,61 +7,35 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.consoles import say, show_facts, show_heading, standard_output
+from flows.cli.consoles import say, show_facts, show_heading
 from flows.cli.options import with_configuration
 from flows.cli.outcome import CommandEnd, ExitCode, complain
 from flows.cli.running import run_flow
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from bife_core.config import PipelineConfig
     from bife_core.search import Sample
     from flows.results import EvaluationResult, EvolutionResult, PipelineResult
-
-STARTING = "Starting ..."
-"""Shown while Prefect and MLflow are imported, which takes seconds."""
-
-
-def check(config: PipelineConfig, *references: str, rules: bool = False) -> None:
-    """Raise what would stop a run late, before Prefect and MLflow are loaded; `rules` says whether it writes some."""
-    from bife_core.generators import Account, open_generator
-    from bife_core.methods.loading import load_method
-    from tasks.instances import benchmark
-    from tasks.stores import home_store
-
-    for reference in references:
-        load_method(reference)
-    if rules:
-        open_generator(config.generator, Account(home_store(), "", config.budget))
-    benchmark(config.instances)
 
 
 @with_configuration
 def collect(*, config: PipelineConfig) -> None:
     """Record expert samples: strong branching's decisions, which F_LF is measured on."""
-    console = standard_output()
-    with console.status(STARTING):
-        check(config)
-        from flows.cli import summary
-        from flows.collection import collection
+    result = run_flow("collection", config)
+    from flows.cli import summary
 
-    summary.show_collection(console, run_flow(console, config, collection, config))
+    summary.show_collection(result)
 
 
 @with_configuration
 def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
-    console = standard_output()
-    with console.status(STARTING):
-        check(config, rules=True)
-        from flows.cli import summary
-        from flows.evolution import evolution
+    result = run_flow("evolution", config, rules=True)
+    from flows.cli import summary
 
-    result = run_flow(console, config, evolution, config)
-    summary.show_rule(console, required(result), config, result.decisions)
-    summary.show_evolution(console, result)
-    finish(console, config, None, result)
+    summary.show_rule(required(result), config, result.decisions)
+    summary.show_evolution(result)
+    finish(config, None, result)
 
 
 @with_configuration
@@ -79,17 +53,14 @@ def evaluate(
     ],
 ) -> None:
     """Compare rules and other methods with RPB on held-out instances, and write the report."""
-    console = standard_output()
-    with console.status(STARTING):
-        check(config, *rule, config.evaluation.baseline)
-        from flows.cli import summary
-        from flows.evaluation import evaluation
-
     lead, *others = rule
-    result = run_flow(console, config, evaluation, config, lead, others=tuple(others))
-    summary.show_comparison(console, result)
-    summary.show_tracked(console, result.run, [("report", str(result.directory / "report.html"))])
-    finish(console, config, result)
+    methods = (*rule, config.evaluation.baseline)
+    result = run_flow("evaluation", config, lead, others=tuple(others), methods=methods)
+    from flows.cli import summary
+
+    summary.show_comparison(result)
+    summary.show_tracked(result.run, [("report", str(result.directory / "report.html"))])
+    finish(config, result)
 
 
 @with_configuration
@@ -106,54 +77,45 @@ def tune(
     """Tune RPB's parameters on the design instances: the baseline a rule has to beat, and a file for SCIP."""
     if output.suffix != ".set":
         raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
-    console = standard_output()
-    with console.status(STARTING):
-        check(config)
-        from flows.cli import summary
-        from flows.tuning import tuning
+    result = run_flow("tuning", config, seconds)
+    from flows.cli import summary
 
-    result = run_flow(console, config, tuning, config, seconds)
     output.write_text(result.tuning.method.text, encoding="utf-8")
-    summary.show_tracked(console, result.run, [("settings", str(output))])
+    summary.show_tracked(result.run, [("settings", str(output))])
 
 
 @with_configuration
 def run(*, config: PipelineConfig) -> None:
     """Discover a rule from instances to registry: collect, evolve, evaluate, register."""
-    console = standard_output()
-    result = discover(console, config)
-    finish(console, config, result.evaluation, result.evolution)
+    result = discover(config)
+    finish(config, result.evaluation, result.evolution)
     if result.no_champion:
-        say(console, result.no_champion)
+        say(result.no_champion)
 
 
 @with_configuration
 def demo(*, config: PipelineConfig) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
-    console = standard_output()
-    result = discover(console, config)
+    result = discover(config)
     rule = result.registered.reference if result.registered else "pseudocost_product"
     api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
-    show_heading(console, "What next")
+    show_heading("What next")
     next_steps = [
         ("on your own instances", "bife run --instances DIR"),
         ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, "{rule}")'),
         ("with a model API", f"{api} bife run --generator openai"),
     ]
-    show_facts(console, next_steps)
-    finish(console, config, result.evaluation, result.evolution)
+    show_facts(next_steps)
+    finish(config, result.evaluation, result.evolution)
 
 
-def discover(console: Console, config: PipelineConfig) -> PipelineResult:
+def discover(config: PipelineConfig) -> PipelineResult:
     """Run the pipeline and print its result; raise `CommandEnd` if there is no rule."""
-    with console.status(STARTING):
-        check(config, config.evaluation.baseline, rules=True)
-        from flows.cli import summary
-        from flows.pipeline import pipeline
+    result: PipelineResult = run_flow("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
+    from flows.cli import summary
 
-    result = run_flow(console, config, pipeline, config)
     required(result.evolution)
-    summary.show_discovery(console, config, result)
+    summary.show_discovery(config, result)
     return result
 
 
@@ -169,16 +131,13 @@ def required(result: EvolutionResult) -> Sample:
 
 
 def finish(
-    console: Console,
-    config: PipelineConfig,
-    compared: EvaluationResult | None,
-    evolved: EvolutionResult | None = None,
+    config: PipelineConfig, compared: EvaluationResult | None, evolved: EvolutionResult | None = None
 ) -> None:
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
     from flows.cli import summary
 
     if config.instances.folder is not None:
-        summary.show_optima(console, compared, evolved.best_solves if evolved is not None else ())
+        summary.show_optima(compared, evolved.best_solves if evolved is not None else ())
     differing = [
         *(compared.summary.mismatches if compared is not None else ()),
         *(evolved.mismatches if evolved is not None else ()),

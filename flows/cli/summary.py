@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.wording import counted
 from flows.cli.consoles import (
@@ -29,27 +27,26 @@ if TYPE_CHECKING:
     from flows.results import CollectionResult, EvaluationResult, EvolutionResult, PipelineResult, TrackedRun
 
 
-def show_collection(console: Console, result: CollectionResult) -> None:
+def show_collection(result: CollectionResult) -> None:
     """Print what was recorded and where it is."""
     recorded = result.summary
-    facts = [
-        ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
-        ("instances", str(len(recorded.instances))),
-        ("file", str(recorded.path)),
-    ]
-    show_facts(console, facts)
-    show_tracked(console, result.run)
+    show_facts(
+        [
+            ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
+            ("instances", str(len(recorded.instances))),
+            ("file", str(recorded.path)),
+        ]
+    )
+    show_tracked(result.run)
 
 
-def show_rule(
-    console: Console, best: Sample, config: PipelineConfig, decisions: CollectionSummary | None
-) -> None:
+def show_rule(best: Sample, config: PipelineConfig, decisions: CollectionSummary | None) -> None:
     """Print a rule with its fidelities, in words."""
-    show_heading(console, f"The rule ({best.lineage})")
+    show_heading(f"The rule ({best.lineage})")
     if best.thought:
-        say(console, " ".join(best.thought.split()))
-    show_code(console, best.source or "")
-    console.print()
+        say(" ".join(best.thought.split()))
+    show_code(best.source or "")
+    say()
     facts = []
     if best.f_lf is not None and decisions is not None:
         facts.append(
@@ -58,10 +55,10 @@ def show_rule(
     if best.f_hf is not None:
         cost = METRICS[config.high.cost].words
         facts.append(("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances"))
-    show_facts(console, facts)
+    show_facts(facts)
 
 
-def show_evolution(console: Console, result: EvolutionResult) -> None:
+def show_evolution(result: EvolutionResult) -> None:
     """Print what a search cost and where its samples are."""
     spent = result.spending
     rows = [
@@ -72,16 +69,16 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
     if spent.calls:
         price = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
         rows.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}{spent.caveat}"))
-    show_heading(console, "The search")
-    show_facts(console, rows)
-    show_tracked(console, result.run, [("all rules", result.ranking_url)])
+    show_heading("The search")
+    show_facts(rows)
+    show_tracked(result.run, [("all rules", result.ranking_url)])
 
 
-def show_comparison(console: Console, result: EvaluationResult) -> None:
+def show_comparison(result: EvaluationResult) -> None:
     """Print all methods side by side on held-out instances, then the ratio with all that qualifies it."""
     compared = result.summary
     instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)
-    show_heading(console, f"Against {full_name(compared.baseline)} on {instances}")
+    show_heading(f"Against {full_name(compared.baseline)} on {instances}")
     table = method_table(compared.frame, compared.protocol.metric)
     rows = [
         (
@@ -93,12 +90,12 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
         for method, entry in zip(table.index, table.to_dict("records"), strict=True)
     ]
     columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
-    show_table(console, columns, rows)
-    say(console, "Means are geometric over all solves; missing ones (*) count as at least the time limit.")
-    show_facts(console, measured(result))
+    show_table(columns, rows)
+    say("Means are geometric over all solves; missing ones (*) count as at least the time limit.")
+    show_facts(measured(result))
 
 
-def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
+def show_optima(compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
     """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
     rows = []
     if compared is not None:
@@ -115,30 +112,29 @@ def show_optima(console: Console, compared: EvaluationResult | None, design: Seq
         rows.append((solve.instance, "design", str(solve.seed), solve.status, *cells))
     baseline = compared.summary.baseline if compared is not None else "relpscost"
     columns = [f"{what}\n{who}" for what in ("objective", "CPU s", "nodes") for who in (baseline, "rule")]
-    show_heading(console, "Instances")
-    show_table(console, ("instance", "part", "seed", "status", *columns), rows)
+    show_heading("Instances")
+    show_table(("instance", "part", "seed", "status", *columns), rows)
 
 
-def show_tracked(console: Console, run: TrackedRun, facts: Sequence[tuple[str, str]] = ()) -> None:
+def show_tracked(run: TrackedRun, facts: Sequence[tuple[str, str]] = ()) -> None:
     """Print where a run is in MLflow, and `facts`."""
+    rows = [("run", run.run_id), ("this run", run.url)]
     if not run.run_id:
-        rows = [("run", "not in MLflow yet; the same command writes it"), *facts]
-    else:
-        served = run.url.startswith("http")
-        opened = () if served else (("pages", "run `bife up`, then append to MLflow's address"),)
-        rows = [("run", run.run_id), *opened, ("this run", run.url), *facts]
-    show_heading(console, "MLflow")
-    show_facts(console, rows)
+        rows = [("run", "not in MLflow yet; the same command writes it")]
+    elif not run.url.startswith("http"):
+        rows.insert(1, ("pages", "run `bife up`, then append to MLflow's address"))
+    show_heading("MLflow")
+    show_facts([*rows, *facts])
 
 
-def show_discovery(console: Console, config: PipelineConfig, result: PipelineResult) -> None:
+def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
     """Print everything a pipeline found."""
     if result.rule is None or result.evaluation is None:
         return
-    show_rule(console, result.rule, config, result.evolution.decisions)
+    show_rule(result.rule, config, result.evolution.decisions)
     if result.choice is not None:
-        say(console, result.choice.sentence)
-    show_comparison(console, result.evaluation)
+        say(result.choice.sentence)
+    show_comparison(result.evaluation)
     facts = [
         ("all rules", result.evolution.ranking_url),
         ("evaluation", result.evaluation.run.run_id or "not in MLflow yet"),
@@ -150,4 +146,4 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
     if (registered := result.registered) is not None:
         aliases = ", ".join(registered.aliases) or "no alias"
         facts.insert(2, ("registered", f"{registered.name} version {registered.version} ({aliases})"))
-    show_tracked(console, result.evolution.run, facts)
+    show_tracked(result.evolution.run, facts)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,11 +17,10 @@ from flows.cli.outcome import CommandEnd
 from flows.operate.servers import LOOPBACK, with_own_code
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from flows.operate.stack import Up
     from flows.reporting.overview import Cell
     from tasks.home import Home
+    from tasks.overview import Overview
 
 _Port = Annotated[int | None, typer.Option(min=1, max=65535, show_default="the usual or the next free one")]
 
@@ -48,7 +46,7 @@ def up(
     from flows.operate.stack import keep_up, require_down
     from tasks.home import project_home
 
-    console, home, access = standard_output(), project_home(), Access.at(host)
+    home, access = project_home(), Access.at(host)
     if detach:
         require_down(home)
         _detached(home)
@@ -63,10 +61,10 @@ def up(
             ("logs", str(home.root / "logs")),
             ("stop", "Ctrl-C, or `bife down`"),
         ]
-        show_facts(console, pages)
+        show_facts(pages)
 
     ports = {"MLflow": mlflow_port, "Prefect": prefect_port}
-    keep_up(home, access, ports, lambda text: say(console, text), ready)
+    keep_up(home, access, ports, say, ready)
 
 
 def _detached(home: Home) -> None:
@@ -86,14 +84,13 @@ def _detached(home: Home) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    console = standard_output()
-    with console.status("Starting ..."):
+    with standard_output().status("Starting ..."):
         while (state := current(home)) is None or state.pid != process.pid or not state.health:
             if process.poll() is not None:
                 last = log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
                 raise CommandEnd(last.removeprefix("Error: ") or f"BiFE did not start; see {log}.")
             time.sleep(0.5)
-    say(console, log.read_text(encoding="utf-8").strip())
+    say(log.read_text(encoding="utf-8").strip())
 
 
 def down() -> None:
@@ -101,14 +98,14 @@ def down() -> None:
     from flows.operate.stack import current, take_down
     from tasks.home import project_home
 
-    console, home = standard_output(), project_home()
+    home = project_home()
     state = current(home)
     if state is None:
-        say(console, f"BiFE is not up in {home.root}.")
+        say(f"BiFE is not up in {home.root}.")
         return
-    with console.status("Stopping ..."):
+    with standard_output().status("Stopping ..."):
         take_down(state)
-    say(console, "Stopped.")
+    say("Stopped.")
 
 
 def status() -> None:
@@ -117,56 +114,50 @@ def status() -> None:
     The exit code is 1 if not all does.
     """
     from flows.operate.stack import current
+    from flows.reporting.overview import sections
     from tasks.home import project_home
 
-    console, home = standard_output(), project_home()
+    home = project_home()
     state = current(home)
     answering = {} if state is None else state.answering()
-    with console.status("Looking ..."):
-        _show_overview(console, state, answering)
+    with standard_output().status("Looking ..."):
+        found = sections(_overview(state, answering))
+    for section in found:
+        show_heading(section.title)
+        if section.sentence:
+            say(section.sentence)
+        if section.rows:
+            rows = [[_linked(cell) for cell in row] for row in section.rows]
+            show_table(section.columns, rows, numbers=False)
     if state is None:
         raise CommandEnd(f"BiFE is not up in {home.root}; `bife up` starts it.")
     if not state.health:
         raise CommandEnd(f"BiFE is starting in {home.root}.")
-    console.print()
+    say()
     marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
-    rows = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
-    show_table(console, ("part", "state", "address"), rows, numbers=False)
-    show_facts(console, [("home", str(home.root)), ("logs", str(home.root / "logs"))])
+    parts = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
+    show_table(("part", "state", "address"), parts, numbers=False)
+    show_facts([("home", str(home.root)), ("logs", str(home.root / "logs"))])
     if not all(answering.values()):
         raise CommandEnd("Not all parts answer; see the logs.")
 
 
-def _show_overview(console: Console, state: Up | None, answering: Mapping[str, bool]) -> None:
-    """Print the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
-    from flows.reporting.overview import sections, waiting_in
+def _overview(state: Up | None, answering: Mapping[str, bool]) -> Overview:
+    """Gather the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
+    from flows.reporting.overview import waiting_in
     from tasks.overview import gather
 
     addresses = {} if state is None else state.addresses
     os.environ.setdefault("BIFE_MLFLOW_UI", addresses.get("MLflow", ""))
-    with ExitStack() as opened:
-        client = None
-        if state is not None and answering.get("Prefect"):
-            from prefect.client.orchestration import SyncPrefectClient
+    own = state.health["Prefect"] if state is not None and answering.get("Prefect") else ""
+    if not (own or os.environ.get("PREFECT_API_URL")):
+        return gather()
+    from prefect.client.orchestration import SyncPrefectClient, get_client
 
-            own = SyncPrefectClient(
-                state.health["Prefect"].removesuffix("/health"),
-                auth_string=os.environ.get("BIFE_SERVER_AUTH") or None,
-            )
-            client = opened.enter_context(own)
-        elif os.environ.get("PREFECT_API_URL"):
-            from prefect.client.orchestration import get_client
-
-            client = opened.enter_context(get_client(sync_client=True))
-        pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
-        found = gather(None if client is None else lambda: waiting_in(client, pages))
-    for section in sections(found):
-        show_heading(console, section.title)
-        if section.sentence:
-            say(console, section.sentence)
-        if section.rows:
-            rows = [[_linked(cell) for cell in row] for row in section.rows]
-            show_table(console, section.columns, rows, numbers=False)
+    pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
+    api, auth = own.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
+    with SyncPrefectClient(api, auth_string=auth) if own else get_client(sync_client=True) as client:
+        return gather(lambda: waiting_in(client, pages))
 
 
 def _linked(cell: Cell) -> str | Text:

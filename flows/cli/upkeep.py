@@ -25,14 +25,13 @@ def prune(
     What the evidence of a registered rule names stays, and so does the store: answers of models, solves, and what
     instances have served.
     """
-    console = standard_output()
-    with console.status("Looking ..."):
+    with standard_output().status("Looking ..."):
         from flows.operate.upkeep import prune as found
 
         rows = found(time.time() - keep_days * _DAY_S, remove=yes)
     cells = [(one.kind, str(one.count), "-" if one.size_mb is None else f"{one.size_mb:.1f}") for one in rows]
-    show_table(console, ("older than " + counted(keep_days, "day"), "number", "MB"), cells)
-    say(console, "Removed." if yes else "Nothing was removed; --yes removes it.")
+    show_table(("older than " + counted(keep_days, "day"), "number", "MB"), cells)
+    say("Removed." if yes else "Nothing was removed; --yes removes it.")
 
 
 def backup(
@@ -45,8 +44,8 @@ def backup(
     from tasks import backup
     from tasks.home import project_home
 
-    console, home = standard_output(), project_home()
-    with console.status("Copying ..."):
+    home = project_home()
+    with standard_output().status("Copying ..."):
         for note in (backup.restore if restore else backup.back_up)(home, file) or ():
-            say(console, f"note: {note}")
-    say(console, f"{home.root} is as it was." if restore else f"{file}: {file.stat().st_size / 1e6:.1f} MB.")
+            say(f"note: {note}")
+    say(f"{home.root} is as it was." if restore else f"{file}: {file.stat().st_size / 1e6:.1f} MB.")

@@ -11,7 +11,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 from bife_core.study import EvolutionState
-from flows.cli.consoles import duration, number, say
+from flows.cli.consoles import duration, number
 from tasks.stores import Observer
 
 _PLAIN_EVERY_S = 20.0
@@ -81,7 +81,7 @@ class Display(Observer):
 
     def _say(self, text: str) -> None:
         self._spoke_s = time.monotonic()
-        say(self._console, text)
+        self._console.print(text, markup=False, soft_wrap=True)
 
 
 def generation_text(state: EvolutionState) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import shlex
@@ -77,7 +76,7 @@ def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: p
     chosen: list[dict[str, Any]] = []
     with monkeypatch.context() as context:
         context.setattr("bife_core.settings.configuration", chosen.append)
-        options.resolve(**{option: given[option] for option in inspect.signature(options.resolve).parameters})
+        options.resolve(**{option: given[option] for option in options.OPTIONS})
     (settings,) = chosen
     check(settings | {"advanced": nested(dict(flat(settings.get("advanced", {}))))})
 

@@ -1,9 +1,6 @@
 """Tables on terminals of any width."""
 
-from io import StringIO
-
 import pytest
-from rich.console import Console
 
 from flows.cli.consoles import show_table
 
@@ -17,20 +14,24 @@ ROW = (
 )
 
 
-def shown(width, columns=COLUMNS, rows=(ROW,), **more):
-    console = Console(width=width, file=StringIO())
-    show_table(console, columns, rows, **more)
-    return console.file.getvalue()
+@pytest.fixture
+def shown(monkeypatch, capsys):
+    def show(width, columns=COLUMNS, rows=(ROW,), **more):
+        monkeypatch.setenv("COLUMNS", str(width))
+        show_table(columns, rows, **more)
+        return capsys.readouterr().out
+
+    return show
 
 
 @pytest.mark.parametrize("width", range(20, 140, 5))
-def test_no_width_breaks_a_word(width):
+def test_no_width_breaks_a_word(shown, width):
     text = shown(width, numbers=False)
     for word in " ".join((*COLUMNS, *ROW)).split():
         assert word in text
 
 
-def test_what_fits_is_one_line_and_what_is_too_wide_is_a_list():
+def test_what_fits_is_one_line_and_what_is_too_wide_is_a_list(shown):
     assert len(shown(120).splitlines()) == 2
     assert shown(60).splitlines()[:2] == [
         "family        combinatorial_auction",
@@ -38,11 +39,11 @@ def test_what_fits_is_one_line_and_what_is_too_wide_is_a_list():
     ]
 
 
-def test_a_path_in_the_last_column_is_folded():
+def test_a_path_in_the_last_column_is_folded(shown):
     text = shown(60, ("check", "finding"), [("home", "/srv/" + "x" * 90)], numbers=False)
     assert text.replace("\n", "").replace(" ", "").endswith("/srv/" + "x" * 90)
     assert max(map(len, text.splitlines())) <= 60
 
 
-def test_a_column_is_as_wide_as_the_lines_of_its_name():
+def test_a_column_is_as_wide_as_the_lines_of_its_name(shown):
     assert shown(20, ("a", "one\nother", "b"), [("x", "1", "2")]).splitlines()[1].rstrip() == "a  other  b"

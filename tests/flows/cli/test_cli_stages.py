@@ -2,7 +2,6 @@ import json
 import shutil
 
 import pytest
-from rich.console import Console
 
 from bife_core.config import InstancesConfig
 from bife_core.evaluation.comparing import statement
@@ -13,15 +12,6 @@ from flows.cli.summary import show_comparison
 from tasks.tracking import store
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.programs import program
-
-
-@pytest.fixture
-def console():
-    return Console(record=True, width=200)
-
-
-def shown(console):
-    return console.export_text()
 
 
 def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
@@ -57,7 +47,7 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     assert smoke.result.evolution.run.run_id in evolved.stdout
     best = smoke.result.evolution.best
     assert f"The rule ({best.id} by {best.operator}" in evolved.stdout
-    final = smoke.result.evolution.folder / f"{smoke.result.rule.id}.json"
+    final = smoke.result.evolution.folder / "rules" / f"{smoke.result.rule.id}-budget-0.9.json"
     # MLflow holds the seed of the instances that an evaluation drew for itself.
     run = store.client().get_run(smoke.result.evaluation.run.run_id)
     seed = f"instances.seed={run.data.params['instances.seed']}"
@@ -178,29 +168,30 @@ def test_a_prefect_server_that_is_not_there_is_one_sentence():
     assert "Prefect's API at http://127.0.0.1:9/api cannot be used" in sentence(done.stderr)
 
 
-def test_differing_optima_are_an_error_of_their_own(smoke, console, capsys):
+def test_differing_optima_are_an_error_of_their_own(smoke, capsys):
     compared = smoke.result.evaluation
     wrong = compared.model_copy(
         update={"summary": compared.summary.model_copy(update={"mismatches": ("m, seed 0: 3 or 4.",)})}
     )
     with pytest.raises(CommandEnd, match="must never change an optimum") as end:
-        finish(console, smoke.config, wrong)
+        finish(smoke.config, wrong)
     assert end.value.code == ExitCode.DISAGREEMENT
     assert "Proven optima differ: m, seed 0: 3 or 4." in capsys.readouterr().err
     evolved = smoke.result.evolution.model_copy(update={"mismatches": ("m: 3 or 4.",)})
     with pytest.raises(CommandEnd) as end:
-        finish(console, smoke.config, compared, evolved)
+        finish(smoke.config, compared, evolved)
     assert end.value.code == ExitCode.DISAGREEMENT
     assert "Proven optima differ: m: 3 or 4." in capsys.readouterr().err
-    assert finish(console, smoke.config, compared, smoke.result.evolution) is None
+    assert finish(smoke.config, compared, smoke.result.evolution) is None
 
 
-def test_optima_of_design_instances_are_listed_too(smoke, console, tmp_path):
+def test_optima_of_design_instances_are_listed_too(smoke, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "200")
     config = smoke.config.model_copy(
         update={"instances": InstancesConfig(benchmark="folder", folder=tmp_path)}
     )
-    finish(console, config, smoke.result.evaluation, smoke.result.evolution)
-    parts = [line.split()[1] for line in shown(console).splitlines() if " optimal " in line]
+    finish(config, smoke.result.evaluation, smoke.result.evolution)
+    parts = [line.split()[1] for line in capsys.readouterr().out.splitlines() if " optimal " in line]
     assert parts == ["test"] * 2 + ["design"] * len(smoke.result.evolution.best_solves)
 
 
@@ -213,11 +204,11 @@ def test_a_search_without_a_rule_says_where_the_reasons_are(smoke):
     assert len(reasons) == 8
 
 
-def test_a_comparison_without_interval_claims_none(smoke, console):
+def test_a_comparison_without_interval_claims_none(smoke, capsys):
     compared = smoke.result.evaluation
     lead = compared.summary.lead.model_copy(update={"ci_low": None, "ci_high": None, "ratio": 1.25})
     summary = compared.summary.model_copy(update={"comparisons": (lead,)})
-    show_comparison(console, compared.model_copy(update={"summary": summary}))
-    text = shown(console)
+    show_comparison(compared.model_copy(update={"summary": summary}))
+    text = capsys.readouterr().out
     assert "time ratio  1.250 (no interval)\n" in text
     assert "the rule takes" not in text, "what is undecided is not stated as a fact"
