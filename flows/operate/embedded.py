@@ -10,7 +10,6 @@ import atexit
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
 
 from prefect.context import refresh_global_settings_context
 from prefect.settings import get_current_settings
@@ -18,9 +17,6 @@ from prefect.settings import get_current_settings
 from bife_core.migrations import note_version
 from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
 from tasks.home import project_home
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 
 @cache
@@ -30,19 +26,19 @@ def start() -> None:
     port = free_port(0)
     address = f"http://{LOOPBACK}:{port}/api"
     environment = {
-        "BIFE_HOME": str(project_home().root),
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "PREFECT_UI_ENABLED": "0",
+        "PREFECT__SERVER_EPHEMERAL": "1",
+        "PREFECT__SERVER_FINAL": "1",
         # Storing events, streaming them and trying them on automations is half of what a task costs the API.
         "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
         "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
         "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
         **get_current_settings().to_environment_variables(exclude_unset=True),
     }
-    serve = ["uvicorn", "--factory", "flows.operate.embedded:app", "--host", LOOPBACK, "--port", str(port)]
+    serve = ["uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "error"]
+    serve += ["--lifespan", "on", "--host", LOOPBACK, "--port", str(port)]
     server = Server(
         "Prefect's embedded API",
-        [sys.executable, "-m", *serve, "--log-level", "error", "--lifespan", "on"],
+        [sys.executable, "-m", *serve],
         environment,
         f"{address}/health",
         project_home().root / "logs" / "prefect-embedded.log",
@@ -56,10 +52,3 @@ def start() -> None:
         refresh_global_settings_context()
     finally:
         del os.environ["PREFECT_API_URL"]
-
-
-def app() -> FastAPI:
-    """Return the API, for uvicorn."""
-    from prefect.server.api.server import create_app
-
-    return create_app(ephemeral=True, final=True)

@@ -50,12 +50,10 @@ class Access:
     def at(cls, host: str) -> Access:
         """Return the access at an address, with the password of the environment; `ConfigError` without a needed one."""
         auth = os.environ.get(AUTH_VARIABLE) or None
-        if auth is not None and not all(auth.partition(":")):
-            raise ConfigError(f"{AUTH_VARIABLE} must have the form name:password.")
-        if auth is not None and len(auth.partition(":")[2]) < _SHORTEST_PASSWORD:
-            raise ConfigError(
-                f"The password in {AUTH_VARIABLE} must have at least {_SHORTEST_PASSWORD} characters."
-            )
+        name, _, password = (auth or "").partition(":")
+        if auth is not None and (not name or len(password) < _SHORTEST_PASSWORD):
+            least = f"and the password at least {_SHORTEST_PASSWORD} characters"
+            raise ConfigError(f"{AUTH_VARIABLE} must have the form name:password, {least}.")
         access = cls(host, auth)
         if auth is None and not access.local:
             raise ConfigError(
@@ -149,9 +147,8 @@ def mlflow_server(home: Home, access: Access, asked: int | None) -> tuple[str, S
 def _mlflow_password(home: Home, auth: str) -> dict[str, str]:
     # MLflow keeps the first password it was given in its database for ever: a new password gets a new database.
     settings = home.mlflow / f"auth-{hashlib.sha256(auth.encode()).hexdigest()[:16]}.ini"
-    database = sqlite_url(settings.with_suffix(".db")).replace(
-        "%", "%%"
-    )  # which begins a reference to a setting
+    # In such files a % begins a reference to another setting.
+    database = sqlite_url(settings.with_suffix(".db")).replace("%", "%%")
     settings.write_text(_AUTH_FILE.format(database=database), encoding="utf-8")
     name, _, password = auth.partition(":")
     return {

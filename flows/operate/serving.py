@@ -7,7 +7,7 @@ import logging
 import socket
 import threading
 import time
-from typing import Final
+from itertools import count
 
 from prefect.client.orchestration import get_client
 from prefect.workers.process import ProcessWorker
@@ -18,16 +18,12 @@ from flows.operate.deployments import WORK_POOL, register
 from flows.reporting.overview import renew
 from tasks.tracking.subscriber import GONE, synchronise
 
-RENEW_S: Final = 60.0
-"""Wall seconds between two renewals of the overview."""
-
 _logger = logging.getLogger("prefect.bife")
 
 
 def look_after() -> None:
     """Close runs whose process is gone, write to MLflow what it lacks, and renew the overview, for good."""
-    renewed_s = -RENEW_S
-    while True:
+    for turn in count():
         time.sleep(10.0)
         try:
             with get_client(sync_client=True) as client:
@@ -35,9 +31,8 @@ def look_after() -> None:
             left = synchronise(GONE)
             if left:
                 _logger.warning(left)
-            if time.monotonic() >= renewed_s + RENEW_S:
+            if turn % 6 == 0:  # once a minute
                 renew()
-                renewed_s = time.monotonic()
         except Exception as error:  # noqa: BLE001 - a server that restarts, a full disk: the next look may do better
             _logger.warning("Runs that ended could not be looked after; this is tried again: %r", error)
 
