@@ -20,6 +20,7 @@ from bife_core.errors import BifeError
 from flows.cli.consoles import say, show_table, standard_output
 from flows.cli.options import Groups
 from flows.cli.outcome import CommandEnd
+from tasks.home import project_home
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -48,9 +49,9 @@ def doctor(
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     if instances is not None:
-        enough, need = _need(instances, groups)
-        if not enough:  # said before anything is solved
-            say(f"note: {need}")
+        need = _need(instances, groups)
+        if need.state == "warn":  # said before anything is solved
+            say(f"note: {need.text}")
     checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances, groups)}
     with standard_output().status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
@@ -70,12 +71,7 @@ def examine(check: Check) -> Finding:
         return Finding("fail", kind + " ".join(str(error).split()))
 
 
-def _python() -> Finding:
-    return Finding("ok", f"{platform.python_version()} at {sys.executable}")
-
-
 def _home() -> Finding:
-    from tasks.home import project_home
 
     home = project_home()
     home.require_room()
@@ -162,7 +158,7 @@ def _model_api() -> Finding:
 
 
 CHECKS: dict[str, Check] = {
-    "Python": _python,
+    "Python": lambda: Finding("ok", f"{platform.python_version()} at {sys.executable}"),
     "home": _home,
     "cores": _cores,
     "SCIP": _scip,
@@ -174,47 +170,33 @@ CHECKS: dict[str, Check] = {
 """All checks by name, in the order they are made and shown."""
 
 
-def _need(folder: Path, groups: str | None) -> tuple[bool, str]:
-    """Return whether a folder has enough instances for a champion, and how many that takes, in a sentence."""
+def _need(folder: Path, groups: str | None) -> Finding:
+    """Find whether a folder has enough instances for a champion, and how many that takes."""
     from bife_core.benchmarks.folder import fewest_usable, open_folder
     from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
-    from tasks.home import project_home
 
     tested, units = fewest_instances(confidence_of(1, CONFIDENCE)), "groups" if groups else "instances"
-    usable, needed = (
-        len(open_folder(folder, project_home().instances, groups=groups).ordered),
-        fewest_usable(tested),
-    )
+    usable = len(open_folder(folder, project_home().instances, groups=groups).ordered)
+    needed = fewest_usable(tested)
     need = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
     if usable >= needed:
-        return True, f"{need}."
-    return (
-        False,
-        f"{need}: with fewer, chance is not excluded. Add instances of this kind, there are {usable}.",
-    )
+        return Finding("ok", f"{need}.")
+    few = f"with fewer, chance is not excluded. Add instances of this kind, there are {usable}."
+    return Finding("warn", f"{need}: {few}")
 
 
 def _instances(folder: Path, groups: str | None = None) -> Finding:
     from bife_core.benchmarks.folder import open_folder
     from bife_core.config import InstancesConfig
     from tasks.collection import PRECHECKED, first_look
-    from tasks.home import project_home
     from tasks.instances import benchmark
 
-    opened, (enough, need) = (
-        open_folder(folder, project_home().instances, groups=groups),
-        _need(folder, groups),
-    )
+    opened, need = open_folder(folder, project_home().instances, groups=groups), _need(folder, groups)
     config = InstancesConfig(benchmark="folder", folder=folder)
     found, gained = first_look(benchmark(config).instances("design", PRECHECKED))
-    poor = opened.left_out or found.little or found.share is None or not enough
-    sentences = [
-        " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),
-        need,
-        found.sentence,
-        gained,
-    ]
-    return Finding("warn" if poor else "ok", "\n".join(sentences))
+    poor = opened.left_out or found.little or found.share is None or need.state == "warn"
+    can = " ".join([f"{len(opened.usable)} can be used.", *opened.notes])
+    return Finding("warn" if poor else "ok", "\n".join([can, need.text, found.sentence, gained]))
 
 
 def _without_password(address: str) -> str:

@@ -12,6 +12,7 @@ from bife_core.wording import counted
 from flows.cli.consoles import say, show_facts, show_table, standard_output
 from flows.cli.options import with_configuration
 from flows.cli.outcome import CommandEnd
+from tasks.home import RUN_ID, evaluation_at, project_home
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
@@ -37,8 +38,6 @@ def report(
     ] = False,
 ) -> None:
     """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
-    from tasks.home import RUN_ID, evaluation_at, project_home
-
     if not references and not project_home().evaluations():
         raise CommandEnd("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
     for reference in references or ():

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.consoles import number, say, show_code, show_facts, show_heading, show_table, standard_output
+from tasks.home import registry_is_empty
 
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 
@@ -22,8 +23,6 @@ def list_rules() -> None:
     given = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
     show_table(("reference rule", "what it does", "reference of"), given, numbers=False)
     say()
-    from tasks.home import registry_is_empty
-
     rules = []
     if not registry_is_empty():
         from tasks.registry import reading

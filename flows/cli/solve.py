@@ -11,6 +11,7 @@ import typer
 from flows.cli.consoles import full_name, number, say, show_table
 from flows.cli.options import assignment
 from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
+from tasks.home import registry_is_empty
 
 if TYPE_CHECKING:
     from bife_core.methods.base import Method
@@ -79,8 +80,6 @@ def solve(
     settings = SolveSettings.checked(given)
     model = read_model(instance)
     if rule == AUTO:
-        from tasks.home import registry_is_empty
-
         rule, reason = RPB, "There is no champion yet."
         if not registry_is_empty():
             from tasks.registry.reading import rule_for

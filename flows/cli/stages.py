@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli import summary
 from flows.cli.consoles import say, show_facts, show_heading
 from flows.cli.options import with_configuration
 from flows.cli.outcome import CommandEnd, ExitCode, complain
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 def collect(*, config: PipelineConfig) -> None:
     """Record expert samples: strong branching's decisions, which F_LF is measured on."""
     result = run_flow("collection", config)
-    from flows.cli import summary
-
     summary.show_collection(result)
 
 
@@ -31,8 +30,6 @@ def collect(*, config: PipelineConfig) -> None:
 def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
     result = run_flow("evolution", config, rules=True)
-    from flows.cli import summary
-
     summary.show_rule(required(result), config, result.decisions)
     summary.show_evolution(result)
     finish(config, None, result)
@@ -56,8 +53,6 @@ def evaluate(
     lead, *others = rule
     methods = (*rule, config.evaluation.baseline)
     result = run_flow("evaluation", config, lead, others=tuple(others), methods=methods)
-    from flows.cli import summary
-
     summary.show_comparison(result)
     summary.show_tracked(result.run, [("report", str(result.directory / "report.html"))])
     finish(config, result)
@@ -78,8 +73,6 @@ def tune(
     if output.suffix != ".set":
         raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
     result = run_flow("tuning", config, seconds)
-    from flows.cli import summary
-
     output.write_text(result.tuning.method.text, encoding="utf-8")
     summary.show_tracked(result.run, [("settings", str(output))])
 
@@ -112,8 +105,6 @@ def demo(*, config: PipelineConfig) -> None:
 def discover(config: PipelineConfig) -> PipelineResult:
     """Run the pipeline and print its result; raise `CommandEnd` if there is no rule."""
     result: PipelineResult = run_flow("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
-    from flows.cli import summary
-
     required(result.evolution)
     summary.show_discovery(config, result)
     return result
@@ -134,8 +125,6 @@ def finish(
     config: PipelineConfig, compared: EvaluationResult | None, evolved: EvolutionResult | None = None
 ) -> None:
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
-    from flows.cli import summary
-
     if config.instances.folder is not None:
         summary.show_optima(compared, evolved.best_solves if evolved is not None else ())
     differing = [

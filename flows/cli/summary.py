@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.wording import counted
 from flows.cli.consoles import (
     duration,
@@ -17,7 +16,6 @@ from flows.cli.consoles import (
     show_heading,
     show_table,
 )
-from flows.conclusions import measured
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
@@ -42,6 +40,8 @@ def show_collection(result: CollectionResult) -> None:
 
 def show_rule(best: Sample, config: PipelineConfig, decisions: CollectionSummary | None) -> None:
     """Print a rule with its fidelities, in words."""
+    from bife_core.evaluation.metrics import METRICS
+
     show_heading(f"The rule ({best.lineage})")
     if best.thought:
         say(" ".join(best.thought.split()))
@@ -76,6 +76,9 @@ def show_evolution(result: EvolutionResult) -> None:
 
 def show_comparison(result: EvaluationResult) -> None:
     """Print all methods side by side on held-out instances, then the ratio with all that qualifies it."""
+    from bife_core.evaluation.metrics import method_table
+    from flows.conclusions import measured
+
     compared = result.summary
     instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)
     show_heading(f"Against {full_name(compared.baseline)} on {instances}")
@@ -135,15 +138,17 @@ def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
     if result.choice is not None:
         say(result.choice.sentence)
     show_comparison(result.evaluation)
+    standing, registered = "not yet", result.registered
+    if registered is not None:
+        aliases = ", ".join(registered.aliases) or "no alias"
+        standing = f"{registered.name} version {registered.version} ({aliases})"
     facts = [
         ("all rules", result.evolution.ranking_url),
         ("evaluation", result.evaluation.run.run_id or "not in MLflow yet"),
+        ("registered", standing),
         ("report", str(result.evaluation.directory / "report.html")),
         ("files", str(result.evolution.folder)),
     ]
     if result.tuned is not None:
         facts.append(("tuned RPB", str(result.tuned.path)))
-    if (registered := result.registered) is not None:
-        aliases = ", ".join(registered.aliases) or "no alias"
-        facts.insert(2, ("registered", f"{registered.name} version {registered.version} ({aliases})"))
     show_tracked(result.evolution.run, facts)

@@ -15,11 +15,11 @@ from rich.text import Text
 from flows.cli.consoles import say, show_facts, show_heading, show_table, standard_output
 from flows.cli.outcome import CommandEnd
 from flows.operate.servers import LOOPBACK, with_own_code
+from tasks.home import Home, project_home
 
 if TYPE_CHECKING:
     from flows.operate.stack import Up
     from flows.reporting.overview import Cell
-    from tasks.home import Home
     from tasks.overview import Overview
 
 _Port = Annotated[int | None, typer.Option(min=1, max=65535, show_default="the usual or the next free one")]
@@ -44,7 +44,6 @@ def up(
     """
     from flows.operate.programs import Access
     from flows.operate.stack import keep_up, require_down
-    from tasks.home import project_home
 
     home, access = project_home(), Access.at(host)
     if detach:
@@ -96,7 +95,6 @@ def _detached(home: Home) -> None:
 def down() -> None:
     """Stop what `bife up` started in this home; runs under way are stopped and can be retried later."""
     from flows.operate.stack import current, take_down
-    from tasks.home import project_home
 
     home = project_home()
     state = current(home)
@@ -115,7 +113,6 @@ def status() -> None:
     """
     from flows.operate.stack import current
     from flows.reporting.overview import sections
-    from tasks.home import project_home
 
     home = project_home()
     state = current(home)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +10,7 @@ import typer
 
 from bife_core.wording import counted
 from flows.cli.consoles import say, show_table, standard_output
-
-_DAY_S = 86400.0
+from tasks.home import project_home
 
 
 def prune(
@@ -28,8 +27,8 @@ def prune(
     with standard_output().status("Looking ..."):
         from flows.operate.upkeep import prune as found
 
-        rows = found(time.time() - keep_days * _DAY_S, remove=yes)
-    cells = [(one.kind, str(one.count), "-" if one.size_mb is None else f"{one.size_mb:.1f}") for one in rows]
+        rows = found(datetime.now(UTC) - timedelta(keep_days), remove=yes)
+    cells = [(kind, str(count), "-" if size is None else f"{size:.1f}") for kind, count, size in rows]
     show_table(("older than " + counted(keep_days, "day"), "number", "MB"), cells)
     say("Removed." if yes else "Nothing was removed; --yes removes it.")
 
@@ -42,7 +41,6 @@ def backup(
 ) -> None:
     """Write all of the home into one file, also while runs are under way."""
     from tasks import backup
-    from tasks.home import project_home
 
     home = project_home()
     with standard_output().status("Copying ..."):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import TERMINAL_STATES
 from prefect.exceptions import ObjectNotFound
@@ -18,28 +17,22 @@ from tasks.retention import Retention
 _PAGE: Final = 200
 
 
-@dataclass(frozen=True)
-class Pruned:
-    """Old things of one kind: how many, and the megabytes of their files, None for rows of a database."""
+def prune(before: datetime, *, remove: bool) -> list[tuple[str, int, float | None]]:
+    """Return what has not changed since a time and no registered rule's evidence names; `remove` removes it.
 
-    kind: str
-    count: int
-    size_mb: float | None
-
-
-def prune(before_unix_s: float, *, remove: bool) -> list[Pruned]:
-    """Return what has not changed since a Unix time and no registered rule's evidence names; `remove` removes it."""
+    Of each kind of things: its name, how many there are, and the megabytes of their files, None for rows of a database.
+    """
     reach_prefect()
-    old = Retention(before_unix_s)
-    found = [
-        Pruned(
-            "evolutions, collections, evaluations", len(old.studies), sum(one.size_mb for one in old.studies)
-        ),
-        Pruned("folders of expert samples", len(old.samples), sum(one.size_mb for one in old.samples)),
-    ]
+    old = Retention(before.timestamp())
+    files = {"evolutions, collections, evaluations": old.studies, "folders of expert samples": old.samples}
+    sizes = [(kind, len(some), sum(one.size_mb for one in some)) for kind, some in files.items()]
+    ended = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
+    runs: list[UUID] = []
     with get_client(sync_client=True) as client:
-        ended, stay = _ended(client, datetime.fromtimestamp(before_unix_s, UTC)), old.flow_runs
-        history = [run for run in ended if str(run) not in stay]
+        wanted = FlowRunFilter.model_validate(ended)
+        while page := client.read_flow_runs(flow_run_filter=wanted, limit=_PAGE, offset=len(runs)):
+            runs += [run.id for run in page]
+        history = [run for run in runs if str(run) not in old.flow_runs]
         for run in history if remove else ():
             try:
                 client.delete_flow_run(run)
@@ -47,13 +40,4 @@ def prune(before_unix_s: float, *, remove: bool) -> list[Pruned]:
                 continue
     for one in (*old.studies, *old.samples) if remove else ():
         one.remove()
-    return [*found, Pruned("flow runs of Prefect", len(history), None)]
-
-
-def _ended(client: SyncPrefectClient, before: datetime) -> list[UUID]:
-    old = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
-    wanted = FlowRunFilter.model_validate(old)
-    found: list[UUID] = []
-    while page := client.read_flow_runs(flow_run_filter=wanted, limit=_PAGE, offset=len(found)):
-        found += [run.id for run in page]
-    return found
+    return [*sizes, ("flow runs of Prefect", len(history), None)]
