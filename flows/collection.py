@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from prefect import flow
-
 from bife_core.settings import Settings
-from flows.reporting.conduct import HOOKS, conducted
+from flows.reporting.conduct import stage
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
 from tasks.states import with_message
@@ -13,8 +11,7 @@ from tasks.stores import noted, observer
 from tasks.tracking.store import COLLECTION
 
 
-@flow(name="collection", flow_run_name="collection {config.instances.label}", **HOOKS)
-@conducted
+@stage("collection")
 def collection(config: Settings) -> CollectionResult:
     """Record expert samples of a benchmark; instances done in an earlier run are not solved again.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bife_core.evaluation.comparing import change_text, known_as
+from bife_core.evaluation.comparing import change_text, statement
 from bife_core.evaluation.metrics import METRICS
 from bife_core.study.files import abstract
 from bife_core.wording import as_markdown, counted, interval_text
@@ -22,18 +22,17 @@ def links(table: str, run: str) -> str:
 
 def evolution_conclusion(result: EvolutionResult) -> str:
     """Return the conclusion of a search."""
-    where = links(result.ranking_url, result.run.url)
+    head = "No rule was of use" if result.best is None else f"{result.best.id} is the best rule"
     counts = f"{len(result.samples)} rules sampled, {result.failures} of them failed, {result.seconds:.0f} s"
-    if result.best is None:
-        return f"# No rule\n\nNo sampled rule was of use ({counts}).\n\n{where}\n{_notes(result.notes)}"
-    rule = f"{where}\n\n{abstract(result.best)}"
-    return f"# {result.best.id} is the best rule\n\n{counts}\n\n{rule}\n{_notes(result.notes)}"
+    rule = "" if result.best is None else f"\n\n{abstract(result.best)}"
+    where = links(result.ranking_url, result.run.url)
+    return f"# {head}\n\n{counts}\n\n{where}{rule}\n{_notes(result.notes)}"
 
 
 def evaluation_conclusion(result: EvaluationResult) -> str:
     """Return the conclusion of a comparison."""
     page = link("the comparison in MLflow", result.run.url)
-    return f"# {as_markdown(comparison(result))}\n\n{_table(result)}\n\n{page}\n{_notes(result.notes)}"
+    return f"# {as_markdown(statement(result.summary.lead))}\n\n{_table(result)}\n\n{page}\n{_notes(result.notes)}"
 
 
 def pipeline_conclusion(result: PipelineResult) -> str:
@@ -46,26 +45,8 @@ def pipeline_conclusion(result: PipelineResult) -> str:
     where = links(evolved.ranking_url, evolved.run.url)
     where += f" · {link('the comparison in MLflow', evaluated.run.url)}"
     rule = f"\n\n{abstract(result.rule)}" if result.rule is not None else ""
-    head = f"# {as_markdown(comparison(evaluated))}\n\n{standing}"
+    head = f"# {as_markdown(statement(evaluated.summary.lead))}\n\n{standing}"
     return f"{head}\n\n{_table(evaluated)}\n\n{where}{rule}\n{_notes(result.notes)}"
-
-
-def comparison(result: EvaluationResult) -> str:
-    """Return in one line whether the rule is faster, by what the report calls significant."""
-    summary, lead = result.summary, result.summary.lead
-    by_time = lead.metric == "time"
-    faster, slower = ("faster than", "slower than") if by_time else ("better than", "worse than")
-    words = {"better": faster, "worse": slower, "undecided": "not significantly different from"}[lead.finding]
-    words = f"not known to be {faster}" if lead.obstacle else words
-    name = "The rule" if summary.rule == "best_rule" else summary.rule
-    why = f"; {lead.obstacle}" if lead.obstacle else ""
-    return f"{name} is {words} {known_as(summary.baseline)}: {ratio(result)} of its {METRICS[lead.metric].words}{why}"
-
-
-def ratio(result: EvaluationResult) -> str:
-    """Return the ratio with its interval."""
-    lead = result.summary.lead
-    return f"{lead.ratio:.3f} ({interval_text(lead.ci_low, lead.ci_high, confidence=lead.confidence)})"
 
 
 def measured(result: EvaluationResult) -> list[tuple[str, str]]:
@@ -74,18 +55,17 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
     kind, better, worse = "time", "faster", "slower"
     if lead.metric != "time":
         kind, better, worse = METRICS[lead.metric].words, "better", "worse"
+    interval = interval_text(lead.ci_low, lead.ci_high, confidence=lead.confidence)
     change = "" if lead.finding == "undecided" else f": the rule takes {change_text(lead)}"
     won = f"{lead.wins} {better}, {lead.losses} {worse}" + (f", {lead.ties} even" if lead.ties else "")
     seeds = counted(len(summary.protocol.seeds), "seed")
+    apart = "all methods interleaved on the same core"
     missing = f"; {len(summary.failures)} of them missing and charged" if summary.failures else ""
     return [
-        (f"{kind} ratio", f"{ratio(result)}{change}"),
+        (f"{kind} ratio", f"{lead.ratio:.3f} ({interval}){change}"),
         ("node ratio", f"{lead.node_ratio:.3f}"),
         (f"{lead.unit}s", won),
-        (
-            "solves",
-            f"{len(summary.rows)}, {seeds} an instance, all methods interleaved on the same core{missing}",
-        ),
+        ("solves", f"{len(summary.rows)}, {seeds} an instance, {apart}{missing}"),
         ("conclusion", summary.conclusion),
     ]
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from prefect import flow
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.benchmarks.formulation import likeness_of
 from bife_core.evaluation.choosing import Choice
-from bife_core.evaluation.comparing import known_as
+from bife_core.evaluation.comparing import known_as, statement
 from bife_core.methods.base import Method
 from bife_core.methods.loading import BUDGET, load_method, with_budget
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.report import Story
 from bife_core.settings import Settings
 from bife_core.wording import counted
-from flows.conclusions import comparison, evaluation_conclusion
+from flows.conclusions import evaluation_conclusion
 from flows.registration import present_champion, register_rule
 from flows.reporting.artifacts import show_conclusion
-from flows.reporting.conduct import HOOKS, conducted
+from flows.reporting.conduct import stage
 from flows.results import EvaluationResult, TrackedRun
 from tasks.evaluation import (
     evaluate,
@@ -36,20 +35,14 @@ from tasks.states import with_message
 from tasks.stores import noted, observer
 from tasks.tracking.store import EVALUATION
 
-RuleReference = Annotated[
-    str,
-    Field(
-        min_length=1,
-        # As an extra, since Prefect drops a plain description from the form.
-        json_schema_extra={
-            "description": "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS."
-        },
-    ),
-]
+# As an extra, since Prefect drops a plain description from the form.
+_METHOD = {
+    "description": "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS."
+}
+RuleReference = Annotated[str, Field(min_length=1, json_schema_extra=_METHOD)]
 
 
-@flow(name="evaluation", flow_run_name="evaluation {config.instances.label}", **HOOKS)
-@conducted
+@stage("evaluation")
 def evaluation(
     config: Settings,
     rule: RuleReference,
@@ -123,7 +116,7 @@ def evaluation(
         _, notes = register_rule(config, result, origin_of(rule, methods[0]))
         result = result.model_copy(update={"notes": (*result.notes, *notes)})
     show_conclusion(config.instances.label, "evaluation", evaluation_conclusion(result))
-    return with_message(result, f"{comparison(result)}.")
+    return with_message(result, statement(summary.lead))
 
 
 def _method(reference: str) -> Method:

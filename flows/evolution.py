@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from prefect import flow
 from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.config import PipelineConfig
@@ -18,12 +17,11 @@ from flows.conclusions import evolution_conclusion, links
 from flows.reporting.artifacts import EvolutionPage, show_conclusion
 from flows.reporting.conduct import (
     EVOLUTION_ENDED,
-    HOOKS,
     NEARLY,
     NEARLY_USED,
     NO_RULE,
     announce,
-    conducted,
+    stage,
     stands_alone,
     tried_again,
 )
@@ -41,8 +39,7 @@ from tasks.tracking.subscriber import track_evolution
 from tasks.workers import worker_pool
 
 
-@flow(name="evolution", flow_run_name="evolution {config.instances.label}", **HOOKS)
-@conducted
+@stage("evolution")
 def evolution(
     config: Settings,
     # Left out of the form on Prefect's page: only another flow has one to hand over.
@@ -64,17 +61,15 @@ def evolution(
         decisions = None
     elif decisions is None:
         decisions = collection(config).summary
-    observer().stage(
-        "evolution",
-        f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}",
-    )
+    about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
+    observer().stage("evolution", about)
     design = prepare_instances(config.instances, "design", config.high.instances)
-    training = _training(config, design, search.training_instances) if search.training_instances else None
+    training = _training(config, design, search.training_instances)
     opened = describe_evolution(config, decisions, design, training)
     study = Study(
         config=config,
         instances=design.instances,
-        training=training.instances if training is not None else (),
+        training=training.instances,
         decisions=decisions.path if decisions is not None else None,
         journal=Journal(project_home().runs / opened.key, opened, provenance(), home_store()),
         benchmark=config.instances.kind,
@@ -84,8 +79,7 @@ def evolution(
         collection_s=decisions.cpu_s if decisions is not None else 0.0,
     )
     with model_key(config.generator), study.claim():
-        notes = (*design.notes, *(training.notes if training is not None else ()))
-        result = _run(study, decisions, notes)
+        result = _run(study, decisions, (*design.notes, *training.notes))
     show_conclusion(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     if result.new or tried_again():
@@ -129,15 +123,11 @@ def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ..
     finally:
         track_evolution(journal.key)
         number = mlflow_run(journal.key)
-    early = f"The search ended early: {found.ended_by} Raise it and run again to go on."
-    notes = (
-        *notes,
-        *found.notes,
-        *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches),
-        *((early,) if found.ended_by else ()),
-    )
+    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches)
+    early = (f"The search ended early: {found.ended_by} Raise it and run again to go on.",)
+    notes = noted((*notes, *found.notes, *differing, *(early if found.ended_by else ())))
     return EvolutionResult(
-        **dict(found) | {"notes": noted(notes)},
+        **dict(found) | {"notes": notes},
         key=journal.folder.name,
         decisions=decisions,
         new=_findings(journal) > known,
@@ -153,7 +143,7 @@ def _findings(journal: Journal) -> int:
 
 def _training(config: PipelineConfig, design: InstanceSet, count: int) -> InstanceSet:
     """Return instances for trials: further design instances, so that F_HF is measured on others."""
-    wider = prepare_instances(config.instances, "design", len(design.instances) + count)
+    wider = prepare_instances(config.instances, "design", len(design.instances) + count) if count else design
     others = [instance for instance in wider.instances if instance not in design.instances]
     pool = [*others, *design.instances]
     chosen = tuple(pool[position % len(pool)] for position in range(count))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Annotated, Literal
 
-from prefect import flow
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
 from prefect.input import RunInput
@@ -14,7 +13,7 @@ from pydantic import Field
 from bife_core.errors import ConfigError
 from flows.conclusions import link
 from flows.reporting.artifacts import show_conclusion
-from flows.reporting.conduct import HOOKS, conducted, present_run
+from flows.reporting.conduct import present_run, stage
 from tasks.registry.deciding import (
     GATE,
     Case,
@@ -32,13 +31,8 @@ from tasks.tracking import store
 _POLL_S = 3
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
-RuleName = Annotated[
-    str,
-    Field(
-        min_length=1,
-        json_schema_extra={"description": "Registered model, such as bife-combinatorial_auction."},
-    ),
-]
+_MODEL = {"description": "Registered model, such as bife-combinatorial_auction."}
+RuleName = Annotated[str, Field(min_length=1, json_schema_extra=_MODEL)]
 Hours = Annotated[float, Field(gt=0, le=8760)]
 
 
@@ -52,8 +46,7 @@ class Approval(RunInput):
     who: Text = Field(description="Your name, kept beside the reason.")
 
 
-@flow(name="promotion", flow_run_name="promotion {name}", **HOOKS)
-@conducted
+@stage("promotion", "{name}")
 def promotion(
     name: RuleName,
     approval: Literal["person", "gate"] = "person",
@@ -78,28 +71,22 @@ def promotion(
     observer().stage("promotion", f"the challenger of {name}")
     case = open_case(name)
     show_conclusion(name, "promotion", summary(case))
-    version, by, reason, promoted = case.version, GATE, case.decision.reason, case.decision.promote
-    if promoted and approval == "person":
+    version, by, reason = case.version, GATE, case.decision.reason
+    decision = "approve" if case.decision.promote else None
+    if decision and approval == "person":
         # An answer is about one version: should another be challenger by then, it is asked about anew.
-        answer = _ask(summary(case), f"approval-{version}", wait_hours)
-        if answer is None:
-            by, reason, promoted = "timeout", f"No person answered within {wait_hours:g} hours.", False
-        else:
-            by, reason = answer.who, answer.reason
-            if answer.decision == "reject":
-                return with_message(
-                    refuse(name, version, by, reason), f"Version {version} was refused by {by}: {reason}"
-                )
-    if not promoted:
+        decision, by, reason = _ask(summary(case), f"approval-{version}", wait_hours)
+    if decision == "approve":
+        change, what = promote(name, version, by, reason), f"is champion, approved by {by}"
+    elif decision == "reject":
+        change, what = refuse(name, version, by, reason), f"was refused by {by}"
+    else:
         change = ChampionChange(name=name, version=version, champion=False, by=by, reason=reason)
-        return with_message(change, f"Version {version} stays challenger: {reason}")
-    return with_message(
-        promote(name, version, by, reason), f"Version {version} is champion, approved by {by}: {reason}"
-    )
+        what = "stays challenger"
+    return with_message(change, f"Version {version} {what}: {reason}")
 
 
-@flow(name="rollback", flow_run_name="rollback {name}", **HOOKS)
-@conducted
+@stage("rollback", "{name}")
 def rollback(
     name: RuleName,
     reason: Text,
@@ -128,12 +115,10 @@ def rollback(
         after = f"version {champion.replaced} is champion again" if champion.replaced else "there is none"
         about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {page}"
         observer().stage("rollback", f"version {version} of {name}")
-        answer = _ask(about, f"rollback-{version}", wait_hours)
-        if answer is None or answer.decision == "reject":
-            who, reason = ("timeout", "no answer") if answer is None else (answer.who, answer.reason)
+        decision, who, reason = _ask(about, f"rollback-{version}", wait_hours)
+        if decision != "approve":
             kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
             return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")
-        who, reason = answer.who, answer.reason
     change = roll_back(name, who, reason, version)
     return with_message(change, f"{change.sentence}, by {who}: {reason}")
 
@@ -157,8 +142,8 @@ def _require_pages(otherwise: str) -> None:
         )
 
 
-def _ask(about: str, key: str, wait_hours: float) -> Approval | None:
-    """Return a person's answer on what is shown in Markdown; None if there is none in time."""
+def _ask(about: str, key: str, wait_hours: float) -> tuple[str | None, str, str]:
+    """Return what a person decides on what is shown in Markdown, who, and why; no decision if none comes in time."""
     form, limit_s, run = Approval.with_initial_data(description=about), int(wait_hours * 3600), present_run()
     try:
         if run is not None and run.deployment_id is not None:
@@ -167,5 +152,6 @@ def _ask(about: str, key: str, wait_hours: float) -> Approval | None:
         else:
             answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
     except FlowPauseTimeout:
-        return None
-    return Approval.model_validate(answer.model_dump())
+        return None, "timeout", f"No person answered within {wait_hours:g} hours."
+    given = Approval.model_validate(answer.model_dump())
+    return given.decision, given.who, given.reason

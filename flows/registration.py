@@ -40,20 +40,17 @@ def register_rule(
     if news and CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
         payload = {"name": registered.name, "approval": config.approval}
         announce(CHALLENGER_REGISTERED, registered.name, payload)
-    return registered, noted(refusal_notes(registered))
-
-
-def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
-    """Return why a registered rule has no alias; nothing if it has one."""
     if registered.aliases:
-        return ()
+        return registered, ()
     reason = "it does not pass the gate, and the present challenger does."
     if registered.refusal:
         reason = (
             f"as measured on the same instances, {registered.refusal}. To decide on it again, give it the "
             f"alias {CHALLENGER} in MLflow and run the promotion."
         )
-    return (f"Version {registered.version} of {registered.name} is no challenger: {reason}",)
+    return registered, noted(
+        (f"Version {registered.version} of {registered.name} is no challenger: {reason}",)
+    )
 
 
 def no_champion(registered: RegisteredRule) -> str:
@@ -72,15 +69,14 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
     champion = champion_of(config.instances, config.solver)
     champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
-    measured_beside: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     if label not in (None, summary.rule) and (beside := summary.versus(label)) is not None:
         found = beside.model_dump(include={"ratio", "ci_low", "ci_high", "p_value"})
         found |= {"sha": champion_sha, "obstacle": beside.obstacle or beside.doubt}
-        measured_beside = {f"champion_{name}": value for name, value in found.items()}
     return Evidence(
         **origin.model_dump(),
         **lead.model_dump(include=set(Ratio.model_fields)),
-        **measured_beside,
+        **{f"champion_{name}": value for name, value in found.items()},
         sha=evaluated.sha,
         benchmark=config.instances.label,
         size=config.instances.size,

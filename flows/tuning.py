@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from prefect import flow
-
 from bife_core.config import PipelineConfig
-from flows.reporting.conduct import HOOKS, conducted
+from flows.reporting.conduct import stage
 from flows.results import TrackedRun, TuningResult
 from tasks.collection import prepare_instances
 from tasks.states import with_message
@@ -14,8 +12,7 @@ from tasks.tracking.store import TUNING
 from tasks.tuning import track_tuning, tune
 
 
-@flow(name="tuning", flow_run_name="tuning {config.instances.label}", **HOOKS)
-@conducted
+@stage("tuning")
 def tuning(config: PipelineConfig, seconds: float) -> TuningResult:
     """Tune RPB's parameters on the design instances; tuning that was interrupted goes on.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from prefect import flow
-
 from bife_core.evaluation.comparing import Comparison
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import load_method
@@ -12,7 +10,7 @@ from bife_core.settings import Settings
 from bife_core.wording import counted
 from flows.conclusions import link
 from flows.reporting.artifacts import show_conclusion
-from flows.reporting.conduct import CHAMPION_SLOWER, HOOKS, announce, conducted
+from flows.reporting.conduct import CHAMPION_SLOWER, announce, stage
 from flows.results import TrackedRun
 from tasks.evaluation import evaluate, track_evaluation
 from tasks.registry.deciding import PromotionError
@@ -23,8 +21,7 @@ from tasks.tracking.store import EVALUATION
 from tasks.watch import ChampionWatch, standing
 
 
-@flow(name="watch", flow_run_name="watch {config.instances.label}", **HOOKS)
-@conducted
+@stage("watch")
 def watch(config: Settings) -> Comparison | None:
     """Compare the champion with RPB on instances that served nothing yet, and propose its demotion if it is slower.
 

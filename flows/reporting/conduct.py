@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
-from prefect import Flow
+from prefect import Flow, flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.context import FlowRunContext
@@ -106,20 +106,20 @@ class RunLog(Observer):
         logger.log(level, "%s", storable(text))
 
 
-def conducted(stage: Callable[P, R]) -> Callable[P, R]:
+def conducted(function: Callable[P, R]) -> Callable[P, R]:
     """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
 
     A flow that another one calls leaves that to it; so does a function that is called outside of any run.
     """
 
-    @functools.wraps(stage)
+    @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if not stands_alone():
-                return stage(*args, **kwargs)
+                return function(*args, **kwargs)
             with whole_run(), nullcontext() if watched() else observing(RunLog()):
                 require_room()
-                result = _synchronised(stage(*args, **kwargs))
+                result = _synchronised(function(*args, **kwargs))
                 with showing():
                     renew()
                 return result
@@ -130,7 +130,7 @@ def conducted(stage: Callable[P, R]) -> Callable[P, R]:
             return cast(R, Failed(message=str(error), data=error))
 
     # Prefect reads annotations as text and would look their names up here, where they mean nothing.
-    run.__signature__ = signature = inspect.signature(stage, eval_str=True)  # type: ignore[attr-defined]
+    run.__signature__ = signature = inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
     run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     run.__annotations__["return"] = signature.return_annotation
     return run
@@ -194,3 +194,8 @@ HOOKS: Final[dict[str, Any]] = {
     "on_cancellation": [report_end],
 }
 """Options of every flow."""
+
+
+def stage(name: str, about: str = "{config.instances.label}") -> Callable[[Callable[P, R]], Flow[P, R]]:
+    """Return a decorator that makes a flow of a function; each of its runs is called by `name` and what it is about."""
+    return lambda function: flow(name=name, flow_run_name=f"{name} {about}", **HOOKS)(conducted(function))
