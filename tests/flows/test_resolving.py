@@ -90,6 +90,7 @@ def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
 
 def test_the_archive_stands_for_the_best_rules_of_the_home(monkeypatch):
     wanted = wish(first_rules=("archive", source(3)))
+    monkeypatch.setattr("flows.resolving.archived", lambda *_: ())
     assert resolved(wanted).search.first_rules == (source(3),)
     monkeypatch.setattr(
         "flows.resolving.archived", lambda store, most: (source(1), source(2)) if most == 16 else ()
