@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -19,14 +18,14 @@ from mlflow.exceptions import MlflowException
 
 from bife_core.errors import BifeError
 from bife_core.store import ClaimTimeoutError, StudyRow
-from bife_core.study.journal import Entry, claim_on, close_left, left_open, read_journal
+from bife_core.study.journal import claim_on, close_left, left_open, read_journal
 from bife_core.wording import counted
 from tasks.home import project_home
 from tasks.stores import home_store, observer
 from tasks.tracking import provenance
 from tasks.tracking.cursors import cursor_of, lacking, mlflow_run, subscriber
 from tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, tracking_uri
-from tasks.tracking.writer import EvolutionWriter, Record as Record, write_record
+from tasks.tracking.writer import Record as Record, write_evolution, write_record
 
 GONE: Final = "The process ended; the same command goes on where it stopped."
 """Why a search stopped whose process could not report a reason."""
@@ -41,12 +40,15 @@ class Outage:
     reason = ""
     retry_at_s = 0.0
 
-    def reach(self, write: Callable[[], object], *, now: bool) -> str:
-        """Write, and return why MLflow did not take it; it is not asked if it was away just now, unless `now`."""
+    def deliver(self, study: str, last: int, write: Callable[[], str], *, now: bool) -> str:
+        """Write a study up to its event `last`, note its run, and return why MLflow did not take it.
+
+        It is not asked if it was away just now, unless `now`.
+        """
         if not now and time.monotonic() < self.retry_at_s:
             return self.reason
         try:
-            write()
+            home_store().set_cursor(subscriber(), study, last, write())
         except (*TRACKING_TROUBLE, TrackingError) as error:
             reason = f"MLflow at {tracking_uri()} does not take records ({first_line(error)})"
             if not self.reason:
@@ -68,24 +70,19 @@ def track_evolution(study: str, *, now: bool = False) -> str:
     Only the process that holds the evolution's claim may do so. An MLflow that fails stops no search.
     """
     with _writing:
-        events = list(read_journal(home_store(), study))
-        cursor = cursor_of(study)
-        if cursor is None:
-            home_store().set_cursor(subscriber(), study, 0)
-        if not events or (cursor is not None and cursor[0] == events[-1][1]):
+        events, seen = list(read_journal(home_store(), study)), _seen(study)
+        if not events or seen[0] == events[-1][1]:
             return ""
-        return outage.reach(partial(_write_evolution, study, events), now=now)
+        # A write that failed may have arrived in part: each looks up what is there.
+        return outage.deliver(study, events[-1][1], partial(write_evolution, events, *seen), now=now)
 
 
-def _write_evolution(study: str, events: list[tuple[Entry, int]]) -> None:
-    # A write that failed may have arrived in part: each looks up what is there.
-    writer = EvolutionWriter(events[0][0])
-    seq, run_id = cursor_of(study) or (0, "")
-    # The cursor of a run that was deleted, or that MLflow lost, is of no use for another.
-    refused = writer.write(events, seq if run_id == writer.run_id else 0)
-    if refused:
-        observer().note(refused)
-    home_store().set_cursor(subscriber(), study, events[-1][1], writer.run_id)
+def _seen(study: str) -> tuple[int, str]:
+    """Return the last event of a study that our MLflow has, and its run; note that it is to have them."""
+    seen = cursor_of(study)
+    if seen is None:
+        home_store().set_cursor(subscriber(), study, 0)
+    return seen or (0, "")
 
 
 def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
@@ -95,10 +92,9 @@ def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
     """
     _close_left(GONE)
     for row in home_store().studies():
-        cursor = cursor_of(row.key)
-        if rebuild and cursor is not None:
+        if rebuild:
             home_store().set_cursor(subscriber(), row.key, 0)
-        if rebuild or cursor is None or row.last > cursor[0]:
+        if row.last > (cursor_of(row.key) or (0, ""))[0]:
             yield row, _sync(row, now=True)
 
 
@@ -123,20 +119,15 @@ def _close_left(reason: str, by_person: bool = False, own: Mapping[str, str] | N
     for row in filter(left_open, home_store().studies()):
         folder = project_home().runs / row.key
         with suppress(BifeError):
-            closed = close_left(home_store(), folder, reason, by_person=by_person, provenance=own)
-            if closed and cursor_of(row.key) is None:
-                home_store().set_cursor(subscriber(), row.key, 0)  # killed before MLflow had answered
+            if close_left(home_store(), folder, reason, by_person=by_person, provenance=own):
+                _seen(row.key)  # it may have been killed before MLflow had answered
 
 
 def _sync(row: StudyRow, *, now: bool) -> str:
     """Synchronise a study unless a process works on it, which does so itself; return why MLflow lacks some of it."""
     try:
-        evolution = row.kind == "evolution"
-        with home_store().claim(claim_on(row.key) if evolution else f"record {row.key}", timeout_s=0.0):
-            if evolution:
-                return track_evolution(row.key, now=now)
-            record = read_record(row.key)
-            return outage.reach(partial(_write_record, row.key, record), now=now) if record else ""
+        with home_store().claim(claim_on(row.key), timeout_s=0.0):
+            return (track_evolution if row.kind == "evolution" else _track_stored)(row.key, now=now)
     except ClaimTimeoutError:
         return "A process works on it, and writes it to MLflow."
     except BifeError as error:
@@ -150,33 +141,32 @@ def track_record(folder: Path, record: Record) -> str:
     empty if MLflow does not take it now; `synchronise` writes it later.
     """
     study, events = folder.name, home_store()
-    with events.claim(f"record {study}"):
+    with events.claim(claim_on(study)):
         stored = None
         with suppress(TrackingError):  # an event of another version is followed by a new one
             stored = read_record(study)
         if stored is None:
             own = {"at_unix_s": time.time(), "provenance": provenance.provenance()}
-            stored = record.model_copy(update=own)
             events.open_study(study, study.partition("-")[0], record.name)
-            events.append(study, "record", stored.model_dump(mode="json"))
-        if cursor_of(study) is None:
-            events.set_cursor(subscriber(), study, 0)
-        failed = outage.reach(partial(_write_record, study, stored), now=False)
-        return "" if failed else mlflow_run(study)
+            events.append(study, "record", record.model_copy(update=own).model_dump(mode="json"))
+        _seen(study)
+        return "" if _track_stored(study, now=False) else mlflow_run(study)
 
 
 def read_record(study: str) -> Record | None:
     """Return the last record of a study, or None; raise `TrackingError` if it cannot be read."""
-    last = deque(home_store().events(study), maxlen=1)
+    events = [*home_store().events(study)]
     try:
-        return Record.model_validate(last[0].body) if last else None
+        return Record.model_validate(events[-1].body) if events else None
     except ValueError as error:
         raise TrackingError(
             f"The record {study} was written by another version of BiFE; run the command that made it again."
         ) from error
 
 
-def _write_record(study: str, record: Record) -> None:
-    run_id = write_record(project_home().runs / study, record)
-    last = deque(home_store().events(study), maxlen=1)
-    home_store().set_cursor(subscriber(), study, last[0].seq, run_id)
+def _track_stored(study: str, *, now: bool) -> str:
+    """Write the record of a study, whose claim the caller holds; return why MLflow does not have it."""
+    record, last = read_record(study), max((event.seq for event in home_store().events(study)), default=0)
+    if record is None:
+        return ""
+    return outage.deliver(study, last, partial(write_record, project_home().runs / study, record), now=now)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mlflow.entities import Metric
+from mlflow.entities import Metric, Run
 from pydantic import Field
 
 from bife_core.fidelity.high import HighScore
@@ -25,10 +25,10 @@ from bife_core.search import ReflectionRequest, Sample
 from bife_core.study import files as reports
 from bife_core.study.archive import descent
 from bife_core.study.journal import (
+    Entry,
     Completed,
     Drafted,
     Ended,
-    Entry,
     Finalised,
     HighScored,
     Opened,
@@ -41,7 +41,7 @@ from bife_core.study.journal import (
 from bife_core.values import Value
 from bife_core.wording import counted
 from tasks.home import project_home
-from tasks.stores import home_store
+from tasks.stores import home_store, observer
 from tasks.tracking import store
 from tasks.tracking.traces import store_traces
 
@@ -78,65 +78,105 @@ class _News:
     status: str = ""
 
 
-class EvolutionWriter:
-    """Writes the events of an evolution, which begin with `opened`, to its run in MLflow, which is found or made."""
+def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) -> str:
+    """Write the events of an evolution, which begin with `opened`, to its run in MLflow, found or made; return its id.
 
-    def __init__(self, opened: Entry) -> None:
-        if not isinstance(opened, Opened):
-            raise store.TrackingError("The first event of an evolution does not say which search it is.")
-        self.key, self._folder = opened.key, project_home().runs / opened.key
-        tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
-        run = store.open_run(store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
-        self.run_id = str(run.info.run_id)
-        self._runs = {child.data.tags.get("sample_id", ""): child for child in store.children(self.run_id)}
-        store.log(self.run_id, params=opened.params)
-        store.save_view(self.run_id, opened.name, _ms(opened))
-        self._provenance: dict[str, str] = {}
-        self._children: dict[str, _Child] = {}
-        self._samples: list[Sample] = []
-        self._solves: dict[str, list[dict[str, Any]]] = {}
-        self._news = _News()
+    Those up to number `seen` are only read, if the run that has them is still there. The observer learns of traces that
+    MLflow does not take. `TRACKING_TROUBLE` is raised if MLflow does not answer, or refuses something.
+    """
+    opened, now_ms = events[0][0], _ms(events[-1][0])
+    if not isinstance(opened, Opened):
+        raise store.TrackingError("The first event of an evolution does not say which search it is.")
+    tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
+    run = store.open_run(store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
+    run_id = str(run.info.run_id)
+    store.log(run_id, params=opened.params)
+    store.save_view(run_id, opened.name, _ms(opened))
+    search = _Search()
+    for entry, seq in events:
+        search.read(entry, seq)
+        if seq <= seen and run_id == seen_run:
+            search.news = _News()
+    if search.news.status not in ("", "RUNNING"):
+        search.abandon_open(now_ms)
+    there = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
+    for name in sorted(search.news.children):
+        _write_child(
+            search.children[name], {"sample_id": name, "evolution_key": opened.key}, run_id, there.get(name)
+        )
+    _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
+    if refused := store_traces(search.news.calls, run_id):
+        calls = f"{counted(len(refused), 'call')} of {opened.key} ({', '.join(refused[:10])})"
+        observer().note(f"MLflow did not take the traces of {calls}; {home_store().name} has them.")
+    return run_id
 
-    def write(self, events: Sequence[tuple[Entry, int]], after: int) -> str:
-        """Write events in order; those up to number `after` are only read, as MLflow has them.
 
-        Returns a sentence on traces that MLflow does not take, empty where it took all. `TRACKING_TROUBLE` is raised if
-        MLflow does not answer, or refuses something.
-        """
-        for entry, seq in events:
-            self._read(entry, seq)
-            if seq <= after:
-                self._news = _News()
-        news, self._news = self._news, _News()
-        if news.status not in ("", "RUNNING"):
-            for name, child in self._children.items():
-                if child.status not in _ENDED:
-                    child.status, child.end_ms = "KILLED", _ms(events[-1][0])
-                    child.tags["outcome"] = "unfinished"
-                    news.children.add(name)
-        for name in sorted(news.children):
-            self._write_child(name, self._children[name])
-        self._write_parent(news, _ms(events[-1][0]))
-        refused = store_traces(news.calls, self.run_id)
-        if not refused:
-            return ""
-        calls = f"{counted(len(refused), 'call')} of {self.key} ({', '.join(refused[:10])})"
-        return f"MLflow did not take the traces of {calls}; {home_store().name} has them."
+def _write_child(child: _Child, known: dict[str, str], parent: str, run: Run | None) -> None:
+    if run is not None and run.info.status in _ENDED:
+        return
+    if run is None:
+        start_ms = child.start_ms or child.end_ms or None
+        run = store.create_child(parent, known["sample_id"], known | child.tags, start_ms)
+    run_id = str(run.info.run_id)
+    store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
+    store.log_texts(run_id, child.texts)
+    if child.status != "RUNNING":
+        store.client().set_terminated(run_id, child.status, child.end_ms)
+
+
+def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> None:
+    client, news = store.client(), search.news
+    written = {name: value for name, value in news.tags.items() if value is not None}
+    store.log(run_id, metrics=news.metrics, tags=written)
+    if len(written) < len(news.tags):
+        for name in (news.tags.keys() - written.keys()) & client.get_run(run_id).data.tags.keys():
+            client.delete_tag(run_id, name)
+    if news.metrics:
+        store.log_table(run_id, reports.sample_rows(search.samples), reports.SAMPLES)
+    if news.status == "FINISHED":
+        store.log_files(run_id, [path for name in _FILES for path in folder.glob(name)])
+    if news.status == "RUNNING":
+        client.update_run(run_id, status="RUNNING")
+    elif news.status:
+        if search.solves:
+            # What F_HF is computed from: one row per rule and design instance, RPB's first.
+            rows = [row for rows in search.solves.values() for row in rows]
+            store.log_table(run_id, rows, "design_solves.json")
+        client.set_terminated(run_id, news.status, time_ms)
+
+
+@dataclass
+class _Search:
+    """What the events of an evolution say, with what is new of it."""
+
+    provenance: dict[str, str] = field(default_factory=dict)
+    children: dict[str, _Child] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    solves: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    news: _News = field(default_factory=_News)
+
+    def abandon_open(self, time_ms: int) -> None:
+        """End the children that no event ended."""
+        for name, child in self.children.items():
+            if child.status not in _ENDED:
+                child.status, child.end_ms = "KILLED", time_ms
+                child.tags["outcome"] = "unfinished"
+                self.news.children.add(name)
 
     def _child(self, name: str) -> _Child:
-        self._news.children.add(name)
-        return self._children.setdefault(name, _Child(tags=dict(self._provenance)))
+        self.news.children.add(name)
+        return self.children.setdefault(name, _Child(tags=dict(self.provenance)))
 
-    def _read(self, entry: Entry, seq: int) -> None:
+    def read(self, entry: Entry, seq: int) -> None:
         """Add what an event says to what is written next."""
-        news = self._news
+        news = self.news
         if isinstance(entry, Drafted | Unanswered):
             news.calls.append(entry)
         match entry:
             case Started():
-                news.tags |= dict.fromkeys(("stopped", "ended_by", *self._provenance))
+                news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
                 news.tags |= entry.provenance
-                self._provenance, news.status = entry.provenance, "RUNNING"
+                self.provenance, news.status = entry.provenance, "RUNNING"
             case Drafted():
                 self._drafted(entry, self._child(entry.request.id))
             case Scored() if entry.score.f_lf is not None:
@@ -144,7 +184,7 @@ class EvolutionWriter:
                 child.measure(entry, {"f_lf": entry.score.f_lf, "f_lf_seconds": entry.score.seconds})
                 child.end_ms = _ms(entry)
             case Referred():
-                self._solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
+                self.solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
             case HighScored():
                 self._high_scored(entry.id, entry.score, entry)
             case Finalised():
@@ -191,11 +231,11 @@ class EvolutionWriter:
         costs: list[float | None] = [cost for cost in score.costs if cost is not None]
         if len(costs) != len(score.results):  # racing cut the rule short
             costs = [None] * len(score.results)
-        self._solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
+        self.solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
 
     def _settled(self, sample: Sample, entry: Entry) -> None:
         child = self._child(sample.id)
-        self._samples.append(sample)
+        self.samples.append(sample)
         child.params |= {"generation": sample.generation, "operator": sample.operator}
         child.params |= {} if sample.niche is None else {"niche": sample.niche}
         child.tags |= {
@@ -214,7 +254,7 @@ class EvolutionWriter:
         child.end_ms = child.end_ms or _ms(entry)
 
     def _ended(self, entry: Ended, seq: int) -> None:
-        best, news = entry.best, self._news
+        best, news = entry.best, self.news
         values: dict[str, float | None] = {**entry.cost.metrics()}
         about = "No sampled rule was of use; the reasons are in samples.json."
         news.tags |= {"best_sample": "none"}
@@ -223,7 +263,7 @@ class EvolutionWriter:
             news.tags |= {
                 "best_sample": best.id,
                 "best_sha": best.sha or "",
-                "lineage": descent(best, self._samples),
+                "lineage": descent(best, self.samples),
             }
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
@@ -231,40 +271,6 @@ class EvolutionWriter:
         # A search that is extended ends again: each end is a step of its own.
         news.metrics += store.points(values, _ms(entry), seq)
         news.status = "FINISHED"
-
-    def _write_child(self, name: str, child: _Child) -> None:
-        run = self._runs.get(name)
-        if run is not None and run.info.status in _ENDED:
-            return
-        if run is None:
-            own = {"sample_id": name, "evolution_key": self.key, **child.tags}
-            start_ms = child.start_ms or child.end_ms or None
-            run = self._runs[name] = store.create_child(self.run_id, name, own, start_ms)
-        run_id = str(run.info.run_id)
-        store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
-        store.log_texts(run_id, child.texts)
-        if child.status != "RUNNING":
-            store.client().set_terminated(run_id, child.status, child.end_ms)
-
-    def _write_parent(self, news: _News, time_ms: int) -> None:
-        run_id, client = self.run_id, store.client()
-        written = {name: value for name, value in news.tags.items() if value is not None}
-        store.log(run_id, metrics=news.metrics, tags=written)
-        if len(written) < len(news.tags):
-            for name in (news.tags.keys() - written.keys()) & client.get_run(run_id).data.tags.keys():
-                client.delete_tag(run_id, name)
-        if news.metrics:
-            store.log_table(run_id, reports.sample_rows(self._samples), reports.SAMPLES)
-        if news.status == "FINISHED":
-            store.log_files(run_id, [path for name in _FILES for path in self._folder.glob(name)])
-        if news.status == "RUNNING":
-            client.update_run(run_id, status="RUNNING")
-        elif news.status:
-            if self._solves:
-                # What F_HF is computed from: one row per rule and design instance, RPB's first.
-                rows = [row for rows in self._solves.values() for row in rows]
-                store.log_table(run_id, rows, "design_solves.json")
-            client.set_terminated(run_id, news.status, time_ms)
 
 
 class Record(Value):
