@@ -31,8 +31,7 @@ from tasks.collection import InstanceSet, prepare_instances
 from tasks.evolution import describe_evolution, model_key, next_generation, require_generator
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
-from tasks.stores import home_store, noted, observer
-from tasks.tracking.cursors import mlflow_run
+from tasks.stores import home_store, mlflow_run, noted, observer
 from tasks.tracking.provenance import provenance
 from tasks.tracking.store import EVOLUTION, ranking_url, run_url
 from tasks.tracking.subscriber import track_evolution

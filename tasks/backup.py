@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import sqlite3
@@ -18,14 +17,12 @@ from bife_core.errors import ConfigError
 from bife_core.store import DATABASE
 from tasks.home import Home
 
-_ORIGIN: Final = "home.txt"
-"""First file of an archive: the path of the home, by which MLflow knows its artifacts."""
+_ORIGIN: Final = "comment"
+"""What the header of an archive holds the path of the home as, by which MLflow knows its artifacts."""
 
 _MADE_ANEW: Final = ("logs", "up.json", "prefect/pages")
 _OF_DATABASES: Final = (".db-wal", ".db-shm", ".db-journal")
 _SQLITE: Final = b"SQLite format 3\0"
-_LEVEL: Final = 1
-"""Of compression: expert samples and figures are compressed already, and databases get small by little effort."""
 
 
 def back_up(home: Home, file: Path) -> tuple[str, ...]:
@@ -41,11 +38,9 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
     partial, left_out = file.absolute().with_name(f".{file.name}.{os.getpid()}"), list[str]()
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))  # keys may be in it
-        sizes = dict[str, int]()
-        with tarfile.open(partial, "w:gz", compresslevel=_LEVEL, dereference=True) as archive:
-            origin, entry = os.fsencode(home.root), tarfile.TarInfo(_ORIGIN)
-            entry.size = sizes[_ORIGIN] = len(origin)
-            archive.addfile(entry, io.BytesIO(origin))
+        sizes, origin = dict[str, int](), {_ORIGIN: str(home.root)}
+        # Expert samples and figures are compressed already, and databases get small by little effort.
+        with tarfile.open(partial, "w:gz", compresslevel=1, dereference=True, pax_headers=origin) as archive:
             for path in _files(home.root):
                 name = path.relative_to(home.root).as_posix()
                 if not path.is_file():
@@ -71,9 +66,7 @@ def restore(home: Home, file: Path) -> None:
         raise ConfigError(f"{home.root} holds files; set BIFE_HOME to the path of a home that is gone.")
     try:
         with tarfile.open(file) as archive:
-            origin = archive.extractfile(_ORIGIN)
-            path = os.fsdecode(origin.read()) if origin is not None else ""
-            if path != str(home.root):
+            if (path := archive.pax_headers[_ORIGIN]) != str(home.root):
                 raise ConfigError(
                     f"{file} is of the home {path}, by which MLflow knows its artifacts; set BIFE_HOME to that path."
                 )
@@ -81,7 +74,6 @@ def restore(home: Home, file: Path) -> None:
             with tempfile.TemporaryDirectory(dir=home.root.parent) as folder:
                 whole = Path(folder) / "home"
                 archive.extractall(whole, filter="data")
-                (whole / _ORIGIN).unlink()
                 shutil.rmtree(home.root, ignore_errors=True)  # it may have empty folders
                 whole.replace(home.root)
     except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:

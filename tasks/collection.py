@@ -34,6 +34,7 @@ GENERAL: Final = "general,budget=0.6,once"
 
 PRECHECKED: Final = 3
 """Instances that the pre-check solves."""
+_MEASURED: Final = {"decisions", "candidates", "tie_share", "pruned_share", "tightenable_share"}
 _LOOK_S: Final = 15.0
 """CPU seconds of a solve of the first look, which is to end within two minutes."""
 
@@ -64,17 +65,11 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> Inst
     return InstanceSet(label=opened.name, split=split, instances=chosen, notes=opened.notes)
 
 
-def samples_name(instances: InstancesConfig) -> str:
-    """Return the name of the folder of a benchmark's expert samples."""
-    return f"{instances.label}-{instances.fingerprint()}"
-
-
 @task(name="collect", task_run_name="collect {config.collection.decisions} decisions", **TRIED_AGAIN)
 def collect(config: PipelineConfig) -> CollectionSummary:
     """Record expert samples, on disk before they are used; raise `DecisionsError` if no instance gave one."""
     instances = config.instances
-    name = samples_name(instances)
-    options = config.collection
+    name, options = f"{instances.label}-{instances.fingerprint()}", config.collection
     if getattr(SEARCHES.find(config.search.method), "sees_nodes", False):
         options = options.model_copy(update={"nodes": True})
     with alone_at(f"collection {name}", f"the collection for {instances.label}"):
@@ -101,13 +96,9 @@ def track_collection(config: PipelineConfig, summary: CollectionSummary) -> str:
         name=f"{label} {summary.decisions} decisions",
         params=flat(settings) | {"decisions_digest": summary.digest},
         metrics={
-            "decisions": float(summary.decisions),
-            "candidates": float(summary.candidates),
-            "tie_share": summary.tie_share,
-            "pruned_share": summary.pruned_share,
-            "tightenable_share": summary.tightenable_share,
-            "instances": float(len(summary.instances)),
-            "failures": float(len(summary.failures)),
+            **summary.model_dump(include=_MEASURED),
+            "instances": len(summary.instances),
+            "failures": len(summary.failures),
         },
         tags={"kind": "collection", "benchmark": label},
         tables={"instances.json": tuple({"instance": name} for name in summary.instances)},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +31,6 @@ from tasks.instances import benchmark
 from tasks.states import TRIED_AGAIN
 from tasks.stores import alone_at, home_store, observer
 from tasks.tracking import store
-from tasks.tracking.store import first_line
 from tasks.tracking.subscriber import Record, track_record
 from tasks.workers import worker_pool
 
@@ -56,12 +54,6 @@ def evaluation_folder(methods: Sequence[Method], instances: InstanceSet, summary
     return project_home().runs / f"evaluation-{digest_of(facts)[:16]}"
 
 
-def setting_name(config: InstancesConfig) -> str:
-    """Return what tables call the instances of a configuration, such as "CA transfer"."""
-    family = FAMILIES.get(config.benchmark)
-    return config.label if family is None else f"{family.label} {config.size}"
-
-
 def own_test_instances(instances: InstancesConfig, rule: Method) -> InstancesConfig:
     """Return the test instances of a family that belong to a rule, whatever the settings; a folder has what it has."""
     seed = instances.seed if instances.folder is not None else int(digest_of(rule.identity)[:8], 16)
@@ -80,17 +72,15 @@ def unseen_instances(config: PipelineConfig, of_rule: str = "none") -> InstanceS
     drawn = prepare_instances(where, "test", count if where.folder is None else sys.maxsize)
     ledger, folder = home_store().served(), benchmark(where).opened
     groups, judged = defaultdict[str, list[Instance]](list), defaultdict[str, set[str]](set)
-    for one in folder.usable if isinstance(folder, FolderBenchmark) else drawn.instances:
+    every = folder.usable if isinstance(folder, FolderBenchmark) else drawn.instances
+    for one in every:
         groups[one.group].append(one)
     for mark, served in ledger.items():
-        for key in served.comparisons:
+        for key in served.comparisons if where.folder is not None else ():
             judged[key].add(mark)
-
-    @cache
-    def altered(key: str) -> bool:
-        then = [one for some in groups.values() for one in some if one.digest in judged[key]]
-        return where.folder is not None and marks(then) != judged[key]
-
+    altered = {
+        key for key, then in judged.items() if marks(one for one in every if one.digest in then) != then
+    }
     uses, unseen = dict[str, tuple[int, int]](), set[str]()
     for group in {one.group for one in drawn.instances}:
         # What a group of files is called says nothing: those of another folder may be called alike.
@@ -98,23 +88,19 @@ def unseen_instances(config: PipelineConfig, of_rule: str = "none") -> InstanceS
         entries = [ledger.get(mark, Served("test")) for mark in known]
         own = [key.startswith(of_rule) for key in max((entry.comparisons for entry in entries), key=len)]
         uses[group] = -sum(own), [*own, True].index(True)  # others that came later change nothing
-        if all(entry.split == "test" and not any(map(altered, entry.comparisons)) for entry in entries):
+        if all(entry.split == "test" and altered.isdisjoint(entry.comparisons) for entry in entries):
             unseen.add(group)
     held_out = [one for one in drawn.instances if one.group in unseen]
     order = sorted(held_out or drawn.instances, key=lambda one: uses[one.group])
     for level in sorted({level for _, level in uses.values()}):
         chosen = [one for one in order if uses[one.group][0] or uses[one.group][1] <= level][:count]
-        if len({one.group for one in chosen}) >= fewest_instances(
-            confidence_of(level + 1, CONFIDENCE), _LIKELY
-        ):
+        fewest = fewest_instances(confidence_of(level + 1, CONFIDENCE), _LIKELY)
+        if len({one.group for one in chosen}) >= fewest:
             break
     tested, notes = tuple(one for one in drawn.instances if one in chosen), drawn.notes
     if held_out and len(held_out) < len(drawn.instances):
         left_out = counted(len(drawn.instances) - len(held_out), "test instance")
-        notes = (
-            *notes,
-            f"{left_out} served a search before, or judged rules beside others, and are left out.",
-        )
+        notes += (f"{left_out} served a search before, or judged rules beside others, and are left out.",)
     use = 1 + max(uses[one.group][1] for one in tested) if held_out else 0
     return drawn.model_copy(update={"instances": tested, "notes": notes, "use": use})
 
@@ -142,9 +128,7 @@ def no_champion_by(tested: InstanceSet, config: PipelineConfig) -> tuple[str, ..
             "No rule can become champion: all test instances of the folder served a search, or judged rules beside "
             "instances that are gone or in other groups; add others.",
         )
-    few, most = (
-        len({one.group for one in instances}) for instances in (tested.instances, folder.parts["test"])
-    )
+    few, most = (len({one.group for one in some}) for some in (tested.instances, folder.parts["test"]))
     fewest = fewest_instances(confidence_of(tested.use, CONFIDENCE))
     further = max(fewest_usable(fewest) - len(folder.ordered), 1)
     remedies = [f"add {counted(further, 'instance')} or more to the folder"] if most < fewest else []
@@ -172,9 +156,10 @@ def evaluate(
     baseline. Of an evaluation that was made before the record of then is returned, with its day and duration. A
     `SolverError` says that the baseline has no solve at all.
     """
-    with alone_at(
-        f"evaluation {methods[0].identity} {instances.content}", f"the evaluation of {methods[0].name}"
-    ):
+    lead, family = methods[0], FAMILIES.get(config.instances.benchmark)
+    # What tables call the instances, such as "CA transfer".
+    setting = config.instances.label if family is None else f"{family.label} {config.instances.size}"
+    with alone_at(f"evaluation {lead.identity} {instances.content}", f"the evaluation of {lead.name}"):
         summary = _evaluate(
             methods,
             instances.instances,
@@ -183,15 +168,13 @@ def evaluate(
             home_store(),
             observer().progress,
             observer().note,
-            setting=setting_name(config.instances),
+            setting=setting,
             use=instances.use,
             solver=config.solver,
             beat=beat,
         )
     folder = evaluation_folder(methods, instances, summary)
-    if (folder / RECORD).is_file():
-        return evaluation_files.read_summary(folder)
-    return summary
+    return evaluation_files.read_summary(folder) if (folder / RECORD).is_file() else summary
 
 
 @task(name="track evaluation", task_run_name="write the evaluation to MLflow", **TRIED_AGAIN)
@@ -219,7 +202,7 @@ def track_evaluation(
         try:
             evaluation_files.write_report(folder, evaluation_files.load_report([str(folder)])[0])
         except Exception as error:  # noqa: BLE001 - whatever a name does to a page, the result is to be registered
-            reason = f"{type(error).__name__}: {first_line(error)}"
+            reason = f"{type(error).__name__}: {store.first_line(error)}"
             observer().note(
                 f"The report could not be written ({reason}); `bife report {folder}` tries again."
             )

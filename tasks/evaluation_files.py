@@ -6,22 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from bife_core import plots
+from bife_core import plots, report as reports
 from bife_core.errors import BifeError
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.methods.loading import BUDGET, RUN_REFERENCE, without_budget
-from bife_core.report import (
-    Report,
-    ReportFigure,
-    SearchRecord,
-    Story,
-    render_page,
-    report_figures,
-    report_latex,
-    report_markdown,
-)
+from bife_core.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
@@ -45,12 +36,12 @@ def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, sto
 
 def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
     """Write tables, the figure of costs and last the page of one evaluation, or of several; return all figures."""
-    figures = report_figures(report)
-    write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{report_markdown(report)}")
-    write_whole(folder / TABLES[1], report_latex(report))
+    figures = reports.report_figures(report)
+    write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{reports.report_markdown(report)}")
+    write_whole(folder / TABLES[1], reports.report_latex(report))
     # MLflow shows pictures, but no page: the most telling one stands beside it.
     plots.save(figures[0].figure, folder, "costs", formats=("png",))
-    write_whole(folder / PAGE, render_page(report, figures))
+    write_whole(folder / PAGE, reports.render_page(report, figures))
     return figures
 
 

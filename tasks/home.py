@@ -72,8 +72,7 @@ class Home:
 
     def sizes_mb(self) -> dict[str, float]:
         """Return the megabytes that each file and folder of the home takes, largest first."""
-        parts = self.root.iterdir() if self.root.is_dir() else ()
-        sizes = {path.name: megabytes(path) for path in parts}
+        sizes = {path.name: megabytes(path) for path in self.root.glob("*")}
         return dict(sorted(sizes.items(), key=lambda entry: -entry[1]))
 
     def evaluations(self) -> list[Path]:

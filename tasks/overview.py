@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -15,8 +14,7 @@ from bife_core.values import Value
 from bife_core.wording import counted
 from tasks.home import project_home, registry_is_empty
 from tasks.registry.evidence import RegisteredRule
-from tasks.stores import home_store
-from tasks.tracking.cursors import lacking, mlflow_run
+from tasks.stores import home_store, lacking, mlflow_run
 
 DAYS: Final = 14
 """Days, with today, whose calls to a model API are shown."""
@@ -88,8 +86,8 @@ def gather(waiting: Callable[[], Iterable[Waiting]] | None = None) -> Overview:
             trouble = str(error)
     searches = _last_searches()
     families = [_family(rule, searches) for rule in rules]
-    without = searches.keys() - {family.label for family in families}
-    families += [Family(label=label, search=searches[label]) for label in without]
+    served = {family.label for family in families}
+    families += [Family(label=label, search=last) for label, last in searches.items() if label not in served]
     return Overview(
         made=now,
         home=str(home.root),
@@ -157,15 +155,12 @@ def _days(now: datetime) -> tuple[Day, ...]:
     """Return the days on which calls went out, newest first."""
     earliest = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     fields = ["started_unix_s", "prompt_tokens", "completion_tokens", "cost_usd"]
-    days = defaultdict[str, list[tuple[int, str | None]]](list)
+    days: dict[str, Day] = {}
     for began, asked, answered, cost in home_store().call_facts(fields, earliest.timestamp()):
         at = datetime.fromtimestamp(float(began or 0), UTC)
         if at >= earliest:
-            days[f"{at:%Y-%m-%d}"].append((int(asked or 0) + int(answered or 0), cost))
-    return tuple(_day(day, days[day]) for day in sorted(days, reverse=True))
-
-
-def _day(day: str, calls: list[tuple[int, str | None]]) -> Day:
-    costs = [Decimal(cost) for _, cost in calls if cost is not None]
-    tokens = sum(count for count, _ in calls)
-    return Day(day=day, calls=len(calls), tokens=tokens, cost_usd=sum(costs, Decimal(0)) if costs else None)
+            day = days.get(name := f"{at:%Y-%m-%d}", Day(day=name))
+            tokens = day.tokens + int(asked or 0) + int(answered or 0)
+            spent = day.cost_usd if cost is None else (day.cost_usd or 0) + Decimal(cost)
+            days[name] = Day(day=name, calls=day.calls + 1, tokens=tokens, cost_usd=spent)
+    return tuple(days[name] for name in sorted(days, reverse=True))

@@ -18,9 +18,8 @@ from bife_core.store import StudyRow
 from bife_core.study.journal import JournalError, Opened, left_open, read_journal
 from tasks.home import megabytes, project_home
 from tasks.registry.reading import list_rules
-from tasks.stores import home_store
+from tasks.stores import cursor_of, home_store, lacking, mlflow_run, subscriber
 from tasks.tracking import provenance, store
-from tasks.tracking.cursors import lacking, mlflow_run
 from tasks.tracking.store import TrackingError
 from tasks.tracking.subscriber import read_record
 
@@ -31,6 +30,7 @@ class Removable:
 
     folders: tuple[Path, ...]
     runs: tuple[str, ...] = ()
+    study: str = ""
 
     @property
     def size_mb(self) -> float:
@@ -41,6 +41,9 @@ class Removable:
         """Remove its files, and take its runs from MLflow's lists."""
         for run in self.runs:
             store.client().delete_run(run)
+        if (seen := cursor_of(self.study)) is not None:
+            # The same command makes a run anew; nothing else does, since MLflow has had all events.
+            home_store().set_cursor(subscriber(), self.study, seen[0])
         for folder in self.folders:
             shutil.rmtree(folder)
 
@@ -54,11 +57,9 @@ class Retention:
 
     def __init__(self, before_unix_s: float) -> None:
         tags = [rule.tags for rule in list_rules()]
+        self._runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
         named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
-        self._named = named - {""}
-        self._runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")} - {
-            ""
-        }
+        self._named = (named | self._runs) - {""}
         self._before_unix_s = before_unix_s
         self._lacking = {row.key for row, _ in lacking()}
         rows = home_store().studies()
@@ -76,25 +77,21 @@ class Retention:
         return {own.get(name, "") for own in tags for name in ("prefect.flow_run_id", provenance.WHOLE_RUN)}
 
     def _old(self, row: StudyRow) -> bool:
-        last = [event.at_unix_s for event in home_store().events(row.key, row.last - 1)]
-        if (
-            left_open(row)
-            or row.key in self._lacking
-            or max(last, default=row.created_unix_s) >= self._before_unix_s
-        ):
+        events = home_store().events(row.key, row.last - 1)
+        last_unix_s = max((event.at_unix_s for event in events), default=row.created_unix_s)
+        if left_open(row) or row.key in self._lacking or last_unix_s >= self._before_unix_s:
             return False
         record = read_record(row.key) if row.kind == "collection" else None
-        names = {row.key, str(record.params.get("decisions_digest")) if record is not None else ""} - {""}
-        return mlflow_run(row.key) not in self._runs and not names & self._named
+        digest = "" if record is None else str(record.params.get("decisions_digest"))
+        return not {row.key, digest, mlflow_run(row.key)} & self._named
 
     def _unchanged(self, folder: Path, kept: set[str]) -> bool:
         """Whether a folder of ours, not one that is linked to, is old and holds none of the files that are kept."""
         if folder.is_symlink() or not folder.is_dir():
             return False
         below = [*folder.rglob("*")]
-        return not kept & {path.name for path in below} and all(
-            path.lstat().st_mtime < self._before_unix_s for path in below
-        )
+        changed = any(path.lstat().st_mtime >= self._before_unix_s for path in below)
+        return not changed and kept.isdisjoint(path.name for path in below)
 
 
 def _samples_of(row: StudyRow) -> str | None:
@@ -115,7 +112,7 @@ def _removable(row: StudyRow) -> Removable:
         runs += tuple(child.info.run_id for run in runs for child in store.children(run))
     artifacts = project_home().mlflow / "artifacts"
     folders = (project_home().runs / row.key, *(artifacts / run for run in runs))
-    return Removable(tuple(folder for folder in folders if folder.exists()), runs)
+    return Removable(tuple(folder for folder in folders if folder.exists()), runs, row.key)
 
 
 def _run(number: str) -> Run | None:

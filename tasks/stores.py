@@ -1,4 +1,4 @@
-"""The store of the home, who watches a run, and work that one process at a time does."""
+"""The store of the home and what our MLflow has of it, who watches a run, and work that one process at a time does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-from bife_core.store import Store
+from bife_core.store import Store, StudyRow
 from bife_core.watcher import Watcher
 from tasks.home import project_home
 
@@ -63,6 +63,27 @@ def home_store() -> Store:
 @lru_cache(maxsize=4)
 def _opened(where: str) -> Store:
     return Store(where)
+
+
+def cursor_of(study: str) -> tuple[int, str] | None:
+    """Return the last event of a study that our MLflow has, and its run; None if it was given none."""
+    return home_store().cursor(subscriber(), study)
+
+
+def subscriber() -> str:
+    """Return what the store knows our MLflow by."""
+    return f"mlflow {os.environ['MLFLOW_TRACKING_URI']}"
+
+
+def lacking() -> list[tuple[StudyRow, int]]:
+    """Return the studies that our MLflow has been given events of before and lacks some of, and how many it lacks."""
+    seen_of = ((row, cursor_of(row.key)) for row in home_store().studies())
+    return [(row, row.last - seen[0]) for row, seen in seen_of if seen is not None and row.last > seen[0]]
+
+
+def mlflow_run(study: str) -> str:
+    """Return the id of a study's run in our MLflow, empty while it has none."""
+    return (cursor_of(study) or (0, ""))[1]
 
 
 @contextmanager

@@ -129,9 +129,7 @@ def standing(found: Comparison | None) -> tuple[bool, str]:
     if found is None or found.bound is None:
         return False, "There is nothing to compare the champion on yet."
     tested, words = counted(found.instances, "new instance", found.groups), METRICS[found.metric].words
-    slower, conclusion = found.bound < 1, "it is not known to be slower than RPB"
+    slower, said = found.bound < 1, "it is not known to be slower than RPB"
     if slower:
-        conclusion = (
-            f"it is slower than RPB, which takes at most {found.bound:.3f} of its, whenever one looks"
-        )
-    return slower, f"The champion takes {1 / found.ratio:.3f} of RPB's {words} on {tested}; {conclusion}."
+        said = f"it is slower than RPB, which takes at most {found.bound:.3f} of its, whenever one looks"
+    return slower, f"The champion takes {1 / found.ratio:.3f} of RPB's {words} on {tested}; {said}."

@@ -69,14 +69,11 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
     with registry(held=name) as client:
         held, champion = by_hash(name, evidence.sha), by_alias(name, CHAMPION)
         challenger = by_alias(name, CHALLENGER)
-        refused = [each.tags for each in held if refusal(each.tags, evidence.test_digest)]
-        tags |= {key: value for key, value in refused[0].items() if _refuses(key)} if refused else {}
+        refused = next((each.tags for each in held if refusal(each.tags, evidence.test_digest)), {})
+        tags |= {key: value for key, value in refused.items() if _refuses(key)}
         # By another metric it is another entry: what a champion was judged by never changes under it.
-        identity = (evidence.evolution_key, evidence.metric, evidence.solver_digest)
-        same = next(
-            (v for v in held if (v.tags.get("evolution_key", ""), v.metric, v.solver_digest) == identity),
-            None,
-        )
+        entries = {(v.tags.get("evolution_key", ""), v.metric, v.solver_digest): v for v in reversed(held)}
+        same = entries.get((evidence.evolution_key, evidence.metric, evidence.solver_digest))
         if same is None:
             number = create_version(client, name, method, evidence, tags)
         else:
@@ -100,8 +97,7 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
 def open_case(name: str) -> Case:
     """Return the case of a registered model's challenger; without one that could be promoted a `PromotionError`."""
     challenger, champion = by_alias(name, CHALLENGER), by_alias(name, CHAMPION)
-    evidence = challenger.evidence if challenger is not None else None
-    if challenger is None or evidence is None:
+    if challenger is None or (evidence := challenger.evidence) is None:
         raise PromotionError(
             f"{name} has no evaluated challenger; `bife rules list` shows what is registered."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from bife_core.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
@@ -75,7 +75,7 @@ class GateDecision(NamedTuple):
     reason: str
 
 
-def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
+def gate(one: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
@@ -83,7 +83,7 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
     two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
     metrics, or under different settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
     """
-    one, words = challenger, METRICS[challenger.metric].words
+    words = METRICS[one.metric].words
     better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")
     against_rpb = f"{one.ratio:.3f} of RPB's {words}"
     takes = f"It takes {against_rpb}"
@@ -127,11 +127,9 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
     elif one.champion_obstacle:
         reason = f"{takes}, but beside the champion {one.champion_obstacle}."
     else:
-        low, high, p_value = one.champion_ci_low, one.champion_ci_high, one.champion_p_value
-        compared = (
-            f"{one.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p_value)})"
-        )
-        if finding(low, high, p_value, one.confidence) == "better":
+        low, high, p = one.champion_ci_low, one.champion_ci_high, one.champion_p_value
+        compared = f"{one.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p)})"
+        if finding(low, high, p, one.confidence) == "better":
             return GateDecision(True, f"{takes} and {compared}.")
         reason = f"{takes}, but {compared}: it may be {worse} than the champion."
     return GateDecision(False, reason)
@@ -150,38 +148,28 @@ def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:
 
 
 class RegisteredRule(Value):
-    """One version in the registry; `card` is its description in Markdown."""
+    """One version in the registry, and what its tags say; `card` is its description in Markdown.
+
+    `sha` and `solver_digest` are hashes of the rule and of the settings of SCIP it was measured under, which `solver`
+    names; a version that was registered by other means has none, and no `evidence`. `replaced` is the number of the
+    version that it replaced as champion, empty if it replaced none.
+    """
 
     name: str
     version: int
     aliases: tuple[str, ...]
     tags: dict[str, str]
     card: str = Field("", repr=False)
+    sha: str = ""
+    solver: str = "settings that were not recorded"
+    solver_digest: str = ""
+    replaced: str = ""
+    evidence: Evidence | None = None
 
     @property
     def reference(self) -> str:
         """What `load_method` takes."""
         return f"models:/{self.name}/{self.version}"
-
-    @property
-    def sha(self) -> str:
-        """Hash of the rule; empty for a version that was registered by other means."""
-        return self.tags.get("sha", "")
-
-    @property
-    def solver(self) -> str:
-        """The settings of SCIP it was measured under, in words."""
-        return self.tags.get("solver") or "settings that were not recorded"
-
-    @property
-    def solver_digest(self) -> str:
-        """Hash of these settings; empty for a version that does not say."""
-        return self.tags.get("solver_digest", "")
-
-    @property
-    def replaced(self) -> str:
-        """The number of the version that it replaced as champion; empty if it replaced none."""
-        return self.tags.get(REPLACED, "")
 
     @property
     def metric(self) -> Cost:
@@ -192,11 +180,3 @@ class RegisteredRule(Value):
     def refusal(self) -> str:
         """The decision of a person that keeps this version from being challenger, as a sentence; empty without one."""
         return refusal(self.tags, self.tags.get("test_digest"))
-
-    @property
-    def evidence(self) -> Evidence | None:
-        """What the tags say; None for a version that was registered by other means."""
-        try:
-            return Evidence.model_validate({k: v for k, v in self.tags.items() if k in Evidence.model_fields})
-        except ValidationError:
-            return None

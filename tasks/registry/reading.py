@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+from pydantic import ValidationError
 from pyscipopt import Model
 
 from bife_core.benchmarks.formulation import Likeness, shape
@@ -21,18 +22,12 @@ from bife_core.errors import RuleError
 from bife_core.evaluation.comparing import known_as
 from bife_core.evaluation.metrics import METRICS
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import (
-    MODEL_REFERENCE,
-    RUN_FILES,
-    RUN_REFERENCE,
-    version_of,
-    without_budget,
-)
+from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, version_of, without_budget
 from bife_core.scip.solver import SolverConfig
 from bife_core.search.types import Sample
 from bife_core.values import digest_of
 from tasks.home import registry_is_empty
-from tasks.registry.evidence import Origin, RegisteredRule
+from tasks.registry.evidence import REPLACED, Evidence, Origin, RegisteredRule
 from tasks.stores import home_store
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
@@ -123,7 +118,7 @@ def list_rules() -> list[RegisteredRule]:
         aliases = {one.name: one.aliases for one in mlflow.search_registered_models(filter_string=ours)}
         rules = [
             _rule(
-                one, [alias for alias, of in aliases.get(one.name, {}).items() if int(of) == int(one.version)]
+                one, [alias for alias, of in aliases.get(one.name, {}).items() if str(of) == str(one.version)]
             )
             for one in mlflow.search_model_versions(filter_string=ours)
         ]
@@ -131,12 +126,18 @@ def list_rules() -> list[RegisteredRule]:
 
 
 def _rule(version: ModelVersion, aliases: Iterable[str]) -> RegisteredRule:
+    tags, evidence = dict(version.tags), None
+    with suppress(ValidationError):
+        evidence = Evidence.model_validate({k: v for k, v in tags.items() if k in Evidence.model_fields})
     return RegisteredRule(
         name=version.name,
         version=int(version.version),  # some of MLflow's stores give it as text
         aliases=tuple(sorted(aliases)),
-        tags=dict(version.tags),
+        tags=tags,
         card=version.description or "",
+        replaced=tags.get(REPLACED, ""),
+        evidence=evidence,
+        **{name: tags[name] for name in ("sha", "solver", "solver_digest") if tags.get(name)},
     )
 
 
@@ -230,18 +231,16 @@ def _fitting(
     for rule in rules:
         if alias not in rule.aliases:
             continue
-        reference, evidence = f"models:/{rule.name}@{alias}", rule.evidence
+        reference, facts = f"models:/{rule.name}@{alias}", rule.evidence
         difference = "it does not say what instances it was made for"
-        if evidence is not None and evidence.likeness:
-            difference = Likeness.model_validate_json(evidence.likeness).difference(found) or ""
-        if evidence is None or difference:
+        if facts is not None and facts.likeness:
+            difference = Likeness.model_validate_json(facts.likeness).difference(found) or ""
+        if facts is None or difference:
             others.append(f"{rule.name}: {difference}")
         elif differing := other_settings(rule, solver, reference):
             elsewhere.append(differing)
         else:
-            measured = (
-                f"{evidence.ratio:.3f} of {known_as(evidence.baseline)}'s {METRICS[evidence.metric].words}"
-            )
+            measured = f"{facts.ratio:.3f} of {known_as(facts.baseline)}'s {METRICS[facts.metric].words}"
             # Ratios of different metrics do not compare; those of time come first.
-            fitting.append((evidence.metric != "time", evidence.ratio, reference, measured))
+            fitting.append((facts.metric != "time", facts.ratio, reference, measured))
     return fitting, elsewhere, others

@@ -113,13 +113,10 @@ def experiment_id(name: str) -> str:
     return str(experiment.experiment_id)
 
 
-def find_runs(experiment: str, filter_string: str) -> list[Run]:
+def find_runs(experiment: str, wanted: str) -> list[Run]:
     """Return the live runs of an experiment that pass a filter, oldest first."""
-    client()  # makes the database
     oldest = ["attributes.start_time ASC"]
-    return mlflow.search_runs(
-        [experiment_id(experiment)], filter_string, order_by=oldest, output_format="list"
-    )
+    return mlflow.search_runs([experiment_id(experiment)], wanted, order_by=oldest, output_format="list")
 
 
 def open_run(
@@ -128,9 +125,7 @@ def open_run(
     """Find the run tagged ``bife.key = key``, or make it; `start_ms` is the Unix time that a new one began at."""
     with home_store().claim(f"run-{key}"):
         found = find_runs(experiment, f"tags.`bife.key` = '{key}'")
-        if found:
-            return found[0]
-        return _create_run(experiment, name, {"bife.key": key, **tags}, start_ms)
+        return found[0] if found else create_run(experiment, name, {"bife.key": key, **tags}, start_ms)
 
 
 def run_data(run_id: str) -> RunData:
@@ -148,12 +143,8 @@ def children(parent: str) -> list[Run]:
     return find_runs(EVOLUTION, f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'")
 
 
-def create_child(parent: str, name: str, tags: Mapping[str, str], start_ms: int | None = None) -> Run:
-    """Make a child run of an evolution's, left running; it began now unless `start_ms` says otherwise."""
-    return _create_run(EVOLUTION, name, {MLFLOW_PARENT_RUN_ID: parent, **tags}, start_ms)
-
-
-def _create_run(experiment: str, name: str, tags: Mapping[str, str], start_ms: int | None) -> Run:
+def create_run(experiment: str, name: str, tags: Mapping[str, str], start_ms: int | None = None) -> Run:
+    """Make a run, left running; it began now unless `start_ms` says otherwise."""
     fitting = {key: fits(value, _TAG) for key, value in tags.items()}
     return client().create_run(experiment_id(experiment), start_ms, fitting, fits(name, _NAME))
 

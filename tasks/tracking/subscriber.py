@@ -21,9 +21,8 @@ from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.study.journal import claim_on, close_left, left_open, read_journal
 from bife_core.wording import counted
 from tasks.home import project_home
-from tasks.stores import home_store, observer
+from tasks.stores import cursor_of, home_store, lacking, mlflow_run, observer, subscriber
 from tasks.tracking import provenance
-from tasks.tracking.cursors import cursor_of, lacking, mlflow_run, subscriber
 from tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, tracking_uri
 from tasks.tracking.writer import Record as Record, write_evolution, write_record
 
@@ -71,7 +70,7 @@ def track_evolution(study: str, *, now: bool = False) -> str:
     """
     with _writing:
         events, seen = list(read_journal(home_store(), study)), _seen(study)
-        if not events or seen[0] == events[-1][1]:
+        if not events or (seen[0] == events[-1][1] and seen[1]):
             return ""
         # A write that failed may have arrived in part: each looks up what is there.
         return outage.deliver(study, events[-1][1], partial(write_evolution, events, *seen), now=now)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import mlflow
-from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
+from mlflow.entities import SpanType
 from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.generators import Attempt, Draft
@@ -63,9 +63,8 @@ def _stored(run_id: str, generation: int) -> list[str]:
 def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, run_id: str) -> None:
     parents, began_ns = [parent.id for parent in request.parents], int(attempt.started_unix_s * 1e9)
     purpose = {"operator": request.operator, "generation": request.generation}
-    tags = {"bife.call": name, "bife.run": run_id, "recorded": str(attempt.recorded).lower()}
-    tags |= {key: str(value) for key, value in purpose.items()}
-    attributes: dict[str, Any] = {_TAG + key: value for key, value in tags.items()} | {
+    tags = {"bife.call": name, "bife.run": run_id, "recorded": str(attempt.recorded).lower(), **purpose}
+    attributes: dict[str, Any] = {_TAG + key: str(value) for key, value in tags.items()} | {
         "mlflow.llm.model": draft.model,
         "mlflow.chat.tokenUsage": {
             "input_tokens": attempt.prompt_tokens,
@@ -91,7 +90,6 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
             ],
         },
         attributes=attributes,
-        tags=tags,
         metadata={_SOURCE_RUN: run_id},
         experiment_id=experiment_id(EVOLUTION),
         start_time_ns=began_ns,
@@ -99,11 +97,7 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
     with safe_set_span_in_context(span):
         # Prompts begin alike, so that the list of traces shows what the call was for.
         mlflow.update_current_trace(request_preview=what)
-    status = SpanStatus(SpanStatusCode.OK)
     if attempt.status != "ok":
-        reason = storable(attempt.error or "the call failed and gave no reason")
-        status = SpanStatus(SpanStatusCode.ERROR, reason)
-        # MLflow's stubs make the class look abstract; it is not.
-        span.add_event(SpanEvent("exception", attributes={"exception.message": reason}))  # type: ignore[abstract]
+        span.record_exception(storable(attempt.error or "the call failed and gave no reason"))
     answer = attempt.answer if attempt.answer is None else storable(attempt.answer)
-    span.end(outputs=answer, status=status, end_time_ns=began_ns + int(attempt.seconds * 1e9))
+    span.end(outputs=answer, end_time_ns=began_ns + int(attempt.seconds * 1e9))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mlflow.entities import Metric, Run
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from pydantic import Field
 
 from bife_core.fidelity.high import HighScore
@@ -22,22 +23,8 @@ from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import complexity
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
-from bife_core.study import files as reports
+from bife_core.study import files as reports, journal
 from bife_core.study.archive import descent
-from bife_core.study.journal import (
-    Entry,
-    Completed,
-    Drafted,
-    Ended,
-    Finalised,
-    HighScored,
-    Opened,
-    Referred,
-    Scored,
-    Started,
-    Stopped,
-    Unanswered,
-)
 from bife_core.values import Value
 from bife_core.wording import counted
 from tasks.home import project_home
@@ -62,7 +49,7 @@ class _Child:
     start_ms: int = 0
     end_ms: int = 0
 
-    def measure(self, entry: Entry, values: dict[str, Any]) -> None:
+    def measure(self, entry: journal.Entry, values: dict[str, Any]) -> None:
         """Add metrics at the time of an event, but not those that an earlier event reported."""
         self.metrics = {point.key: point for point in store.points(values, _ms(entry))} | self.metrics
 
@@ -72,20 +59,20 @@ class _News:
     """What MLflow lacks: children that events name, model calls, and what changes in the evolution's own run."""
 
     children: set[str] = field(default_factory=set)
-    calls: list[Drafted | Unanswered] = field(default_factory=list)
+    calls: list[journal.Drafted | journal.Unanswered] = field(default_factory=list)
     metrics: list[Metric] = field(default_factory=list)
     tags: dict[str, str | None] = field(default_factory=dict)
     status: str = ""
 
 
-def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) -> str:
+def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen_run: str) -> str:
     """Write the events of an evolution, which begin with `opened`, to its run in MLflow, found or made; return its id.
 
     Those up to number `seen` are only read, if the run that has them is still there. The observer learns of traces that
     MLflow does not take. `TRACKING_TROUBLE` is raised if MLflow does not answer, or refuses something.
     """
     opened, now_ms = events[0][0], _ms(events[-1][0])
-    if not isinstance(opened, Opened):
+    if not isinstance(opened, journal.Opened):
         raise store.TrackingError("The first event of an evolution does not say which search it is.")
     tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
     run = store.open_run(store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
@@ -101,9 +88,8 @@ def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: st
         search.abandon_open(now_ms)
     there = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
     for name in sorted(search.news.children):
-        _write_child(
-            search.children[name], {"sample_id": name, "evolution_key": opened.key}, run_id, there.get(name)
-        )
+        known = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
+        _write_child(search.children[name], known, there.get(name))
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
     if refused := store_traces(search.news.calls, run_id):
         calls = f"{counted(len(refused), 'call')} of {opened.key} ({', '.join(refused[:10])})"
@@ -111,12 +97,12 @@ def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: st
     return run_id
 
 
-def _write_child(child: _Child, known: dict[str, str], parent: str, run: Run | None) -> None:
+def _write_child(child: _Child, known: dict[str, str], run: Run | None) -> None:
     if run is not None and run.info.status in _ENDED:
         return
     if run is None:
-        start_ms = child.start_ms or child.end_ms or None
-        run = store.create_child(parent, known["sample_id"], known | child.tags, start_ms)
+        began_ms = child.start_ms or child.end_ms or None
+        run = store.create_run(store.EVOLUTION, known["sample_id"], known | child.tags, began_ms)
     run_id = str(run.info.run_id)
     store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
     store.log_texts(run_id, child.texts)
@@ -167,37 +153,37 @@ class _Search:
         self.news.children.add(name)
         return self.children.setdefault(name, _Child(tags=dict(self.provenance)))
 
-    def read(self, entry: Entry, seq: int) -> None:
+    def read(self, entry: journal.Entry, seq: int) -> None:
         """Add what an event says to what is written next."""
         news = self.news
-        if isinstance(entry, Drafted | Unanswered):
+        if isinstance(entry, journal.Drafted | journal.Unanswered):
             news.calls.append(entry)
         match entry:
-            case Started():
+            case journal.Started():
                 news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
                 news.tags |= entry.provenance
                 self.provenance, news.status = entry.provenance, "RUNNING"
-            case Drafted():
+            case journal.Drafted():
                 self._drafted(entry, self._child(entry.request.id))
-            case Scored() if entry.score.f_lf is not None:
+            case journal.Scored() if entry.score.f_lf is not None:
                 child = self._child(entry.id)
                 child.measure(entry, {"f_lf": entry.score.f_lf, "f_lf_seconds": entry.score.seconds})
                 child.end_ms = _ms(entry)
-            case Referred():
+            case journal.Referred():
                 self.solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
-            case HighScored():
+            case journal.HighScored():
                 self._high_scored(entry.id, entry.score, entry)
-            case Finalised():
+            case journal.Finalised():
                 self._settled(entry.sample, entry)
-            case Completed():
+            case journal.Completed():
                 news.metrics += store.points(_curves(entry), _ms(entry), entry.summary.generation)
-            case Ended():
+            case journal.Ended():
                 self._ended(entry, seq)
-            case Stopped():
+            case journal.Stopped():
                 news.tags["stopped"] = entry.reason
                 news.status = "KILLED" if entry.by_person else "FAILED"
 
-    def _drafted(self, entry: Drafted, child: _Child) -> None:
+    def _drafted(self, entry: journal.Drafted, child: _Child) -> None:
         request, draft = entry.request, entry.draft
         child.start_ms, child.end_ms = _ms(entry) - int(1000 * draft.seconds), _ms(entry)
         child.params |= {
@@ -221,19 +207,18 @@ class _Search:
             child.texts |= {"reflection.txt": draft.text or draft.failure}
             child.status = _ENDED[draft.failure is not None]
 
-    def _high_scored(self, name: str, score: HighScore, entry: Entry) -> None:
+    def _high_scored(self, name: str, score: HighScore, entry: journal.Entry) -> None:
         child = self._child(name)
         values = {"f_hf": score.f_hf, "solve_cpu_s": score.cpu_s, "raw_f_hf": score.raw_f_hf}
-        child.measure(
-            entry, values | {"load_factor": score.load_factor, "instances_solved": len(score.results)}
-        )
+        values |= {"load_factor": score.load_factor, "instances_solved": len(score.results)}
+        child.measure(entry, values)
         child.end_ms = _ms(entry)
         costs: list[float | None] = [cost for cost in score.costs if cost is not None]
         if len(costs) != len(score.results):  # racing cut the rule short
             costs = [None] * len(score.results)
         self.solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
 
-    def _settled(self, sample: Sample, entry: Entry) -> None:
+    def _settled(self, sample: Sample, entry: journal.Entry) -> None:
         child = self._child(sample.id)
         self.samples.append(sample)
         child.params |= {"generation": sample.generation, "operator": sample.operator}
@@ -253,7 +238,7 @@ class _Search:
         # It is finalised with its generation, and ended before.
         child.end_ms = child.end_ms or _ms(entry)
 
-    def _ended(self, entry: Ended, seq: int) -> None:
+    def _ended(self, entry: journal.Ended, seq: int) -> None:
         best, news = entry.best, self.news
         values: dict[str, float | None] = {**entry.cost.metrics()}
         about = "No sampled rule was of use; the reasons are in samples.json."
@@ -320,7 +305,7 @@ def outcome(sample: Sample) -> str:
     return reasons.get(sample.failure.partition(" ")[0], "failed")
 
 
-def _curves(entry: Completed) -> dict[str, Any]:
+def _curves(entry: journal.Completed) -> dict[str, Any]:
     """Return the points that a generation adds to the curves of its run."""
     summary = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
     totals = entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
@@ -332,5 +317,5 @@ def _row(name: str, result: SolveResult, cost: float | None) -> dict[str, Any]:
     return {"rule": name, "cost": cost, "capped": not result.finished, **solved}
 
 
-def _ms(entry: Entry) -> int:
+def _ms(entry: journal.Entry) -> int:
     return int(entry.at_unix_s * 1000)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tasks.stores import Observer
+from tasks.stores import Observer, mlflow_run
 from tasks.tracking import store
-from tasks.tracking.cursors import mlflow_run
 from tasks.tracking.subscriber import track_evolution
 from tests.support.journals import TRIED_TWICE
 

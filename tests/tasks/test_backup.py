@@ -134,10 +134,12 @@ def test_it_is_for_its_owner_alone_and_half_of_one_is_not_left(home, tmp_path, m
     back_up(home, tmp_path / "bife.tar.gz")
     assert (tmp_path / "bife.tar.gz").stat().st_mode & 0o077 == 0
     os.truncate(tmp_path / "bife.tar.gz", 600)
-    with pytest.raises(ConfigError, match="cannot be read as a backup"):
-        restore(Home(home.root / "new"), tmp_path / "bife.tar.gz")
-    with pytest.raises(ConfigError, match="cannot be read as a backup"):
-        restore(Home(home.root / "new"), home.root / "runs" / "a" / "best_rule.py")
+    home.root.rename(tmp_path / "kept")
+    for file in (tmp_path / "bife.tar.gz", tmp_path / "kept" / "runs" / "a" / "best_rule.py"):
+        with pytest.raises(ConfigError, match="cannot be read as a backup"):
+            restore(home, file)
+    assert not home.root.exists()
+    (tmp_path / "kept").rename(home.root)
     with pytest.raises(
         ConfigError, match=r"nowhere/bife.tar.gz cannot be written \(No such file or directory\)"
     ):

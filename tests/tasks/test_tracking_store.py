@@ -87,8 +87,10 @@ def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
     # What MLflow's menu of saved views asks of an entry before it lists it.
     assert (kept["name"], kept["createdAt"]) == (f"an evolution ({run_id[:8]}): rules, best first", 1000)
     state = json.loads(kept["state"])
-    child = store.create_child(run_id, "g00-c00", {"kind": "sample"})
-    store.create_child("another", "g00-c00", {"kind": "sample"})
+    child = store.create_run(
+        store.EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: run_id, "kind": "sample"}
+    )
+    store.create_run(store.EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: "another", "kind": "sample"})
     (found,) = store.find_runs(store.EVOLUTION, state["searchFilter"])
     assert found.info.run_id == child.info.run_id
     assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)

@@ -90,7 +90,7 @@ def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next
     track = partial(track_evaluation.fn, PipelineConfig(), [RULE], tested, made, Story())
     folder = evaluation_folder([RULE], tested, made)
     with monkeypatch.context() as patched, observing(ear):
-        patched.setattr(evaluation_files, "render_page", lambda *_: 1 / 0)
+        patched.setattr(evaluation_files.reports, "render_page", lambda *_: 1 / 0)
         run_id = track()
     assert run_id
     assert read_summary(folder) == made
