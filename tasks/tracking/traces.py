@@ -63,8 +63,9 @@ def _stored(run_id: str, generation: int) -> list[str]:
 def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, run_id: str) -> None:
     parents, began_ns = [parent.id for parent in request.parents], int(attempt.started_unix_s * 1e9)
     purpose = {"operator": request.operator, "generation": request.generation}
-    tags = {"bife.call": name, "bife.run": run_id, "recorded": str(attempt.recorded).lower(), **purpose}
-    attributes: dict[str, Any] = {_TAG + key: str(value) for key, value in tags.items()} | {
+    tags = {"bife.call": name, "bife.run": run_id, "recorded": str(attempt.recorded).lower()}
+    tags |= {key: str(value) for key, value in purpose.items()}
+    attributes: dict[str, Any] = {_TAG + key: value for key, value in tags.items()} | {
         "mlflow.llm.model": draft.model,
         "mlflow.chat.tokenUsage": {
             "input_tokens": attempt.prompt_tokens,
@@ -90,6 +91,7 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
             ],
         },
         attributes=attributes,
+        tags=tags,
         metadata={_SOURCE_RUN: run_id},
         experiment_id=experiment_id(EVOLUTION),
         start_time_ns=began_ns,
