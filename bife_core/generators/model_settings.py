@@ -173,7 +173,8 @@ class ModelApiSettings(BaseSettings):
         """Return the JSON value of a reply, or its text, without the key and halves of surrogate pairs."""
         try:
             # Written anew before it is cleaned: a key may be spelled with escapes.
-            text = json.dumps(json.loads(text.lstrip("\ufeff"), parse_constant=str), ensure_ascii=False)
-            return json.loads(self.redact(storable(text)))
+            text = json.dumps(json.loads(text.lstrip("\ufeff")), ensure_ascii=False)
+            # No database reads the constants, into which numbers such as 1e999 were made too.
+            return json.loads(self.redact(storable(text)), parse_constant=str)
         except (ValueError, RecursionError):
             return self.redact(storable(text))

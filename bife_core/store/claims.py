@@ -170,8 +170,8 @@ class Claims:
         """Whether the holder of a claim may still be at work."""
         if row.machine != _machine():
             return bool(row.current)
-        if row.pid == os.getpid():
-            return row.name in _held_here.get(row.holder, ())
+        if row.pid == os.getpid() and row.holder in _held_here:
+            return row.name in _held_here[row.holder]
         began = _began_unix_s(row.pid)
         if began is None or abs(began - row.began_unix_s) > 1.0:
             return False

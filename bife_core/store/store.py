@@ -103,6 +103,11 @@ class Store:
         """
         return self.claims.claim(name, timeout_s, waits)
 
+    def require_claims(self, study: str) -> None:
+        """Raise `ClaimLostError` if a claim on a study is lost, as before something is written outside of the store."""
+        with self._database.writing(self._fence(study)):
+            pass
+
     def open_study(self, key: str, kind: str, name: str) -> None:
         """Enter a study unless it is there already."""
         with self._database.writing() as connection:

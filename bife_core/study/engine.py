@@ -185,6 +185,7 @@ class Engine:
             self._reported += 1
             known = stored.get(summary.generation)
             if known is None:
+                self._journal.store.require_claims(self._journal.key)
                 files.write_samples(self._journal.folder, self._search.samples)
                 new += 1
             entry = known or self._journal.add(self._completion(summary))
@@ -240,6 +241,7 @@ class Engine:
         whole |= {"tokens": spending.tokens, "usd": spending.cost_usd}
         cost = ended.cost if ended is not None else answering.cost.model_copy(update=whole)
         if not self.paused and (ended is None or not (folder / files.COST).is_file()):
+            self._journal.store.require_claims(self._journal.key)
             files.write_outcome(folder, best, samples, summaries, cost)
         if not self.paused and ended is None:
             # Of a generation that a limit left open, what was solved with is final; the best rule is among it.

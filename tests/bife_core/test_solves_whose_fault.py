@@ -46,10 +46,8 @@ class Struck(Workers):
         return self.pool.workers
 
     def _sent(self, call: str, arguments: dict[str, Any], **limits: Any) -> Future[Any]:
-        sources = [
-            arguments.get("source"),
-            arguments.get("method", {}).get("source"),
-        ]
+        method = arguments.get("method")  # of a solve its JSON, of scoring whether the text may be one
+        sources = [arguments.get("source"), method.get("source") if isinstance(method, dict) else None]
         if self.left and (self.source is None or self.source in sources):
             self.left -= 1
             return self.pool.submit(RUN, text_of(die), limit_s=30)

@@ -8,17 +8,19 @@ import uuid
 import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
-from sqlalchemy import event
+from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
 from bife_core import InProcess, create_study, open_benchmark, preset, with_overrides
 from bife_core.config import InstancesConfig
 from bife_core.generators.account import Account
+from bife_core.store import ClaimLostError
 from bife_core.study.journal import Finalised, claim_on
 from tasks.stores import home_store, observing
 from tasks.tracking import store, traces as tracing
 from tasks.tracking.provenance import WHOLE_RUN
-from tasks.tracking.subscriber import GONE, synchronise, track
+from tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
+from tasks.tracking.writer import EvolutionWriter
 from tests.support import journals
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
 from tests.support.stored import is_open
@@ -355,6 +357,17 @@ def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
     with home_store().claim(claim_on(folder.name)):
         assert synchronise("Gone.") == ""
     assert parent(killed).info.status == "RUNNING"
+
+
+def test_who_lost_the_claim_on_a_search_writes_nothing_to_mlflow(journal, folder, monkeypatch):
+    synced(folder)
+    journal.stop("Paused.")
+    monkeypatch.setattr(EvolutionWriter, "write", lambda *_: pytest.fail("written"))
+    with home_store().claim(claim_on(folder.name)):
+        with home_store()._database.writing() as connection:
+            connection.execute(text("UPDATE claims SET holder = 'another'"))
+        with pytest.raises(ClaimLostError):
+            track_evolution(folder.name)
 
 
 def test_a_study_of_the_library_that_runs_is_left_to_it(home):

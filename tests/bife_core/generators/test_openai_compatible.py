@@ -578,6 +578,7 @@ def test_a_key_is_blotted_out_however_it_is_spelled_and_a_placeholder_is_left() 
         assert "[key]" in str(settings.cleaned(echo))
     local = ModelApiSettings.model_validate(known | {"api_key": "local"})
     assert local.cleaned('"a local rule"') == "a local rule"
+    assert local.cleaned("[NaN, 1e999]") == ["NaN", "Infinity"], "the store's database reads no others"
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,7 @@ def test_who_lost_a_claim_writes_nothing_more_to_its_study(store):
             connection.execute(text("DELETE FROM claims"))
         for write in (
             lambda: store.append("a", "step", {}),
+            lambda: store.require_claims("a"),
             lambda: store.begin_call("a", "k", {}),
             lambda: store.set_cursor("mlflow", "a", 1),
         ):
@@ -228,6 +229,14 @@ def test_who_lost_a_claim_writes_nothing_more_to_its_study(store):
     assert (len(list(store.events("a"))), store.calls("a"), store.cursor("mlflow", "a")) == (1, [], None)
     with store.claim("evolution a", timeout_s=0):
         store.append("a", "step", {})
+
+
+def test_who_lost_a_claim_to_an_unknown_holder_does_not_take_it_anew(store, where):
+    with store.claim("work"):
+        with store._database.writing() as connection:
+            connection.execute(text("UPDATE claims SET holder = 'another'"))
+        with pytest.raises(ClaimTimeoutError):
+            Store(where).claim("work", timeout_s=0).__enter__()
 
 
 def test_a_process_that_was_stopped_for_longer_than_its_lease_notices_before_it_writes(

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 import bife_core
 from bife_core.errors import BifeError
 from bife_core.generators import Draft, PromptContext
 from bife_core.search import BifeSearch, WrittenRequest
-from bife_core.store import Store
+from bife_core.store import ClaimLostError, Store
+from bife_core.study import EvolutionState
 from bife_core.study.journal import Ended, Stopped, claim_on
 
 from tests.bife_core.study.test_evolve import data, home, small, outcome, soon_solved, workers, Stubborn  # noqa: F401  # isort: skip
@@ -129,10 +131,35 @@ def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(
     assert outcome(study.run()) == outcome(calm)
 
 
+def test_who_lost_the_claim_in_the_last_generation_replaces_no_file(
+    data: dict[str, Any],  # noqa: F811
+    soon_solved: list[Any],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    given = {**data, "instances": soon_solved, "generator": Stubborn(None)}
+    study = bife_core.create_study(small(), **given, folder=tmp_path)
+    seen: list[Any] = []
+
+    def state_of_folder() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in tmp_path.iterdir() if "bife.db" not in path.name}
+
+    def lose(study: bife_core.Study, state: EvolutionState) -> None:
+        if state.samples_total == 5:
+            with study.journal.store._database.writing() as connection:
+                connection.execute(text("UPDATE claims SET holder = 'another'"))
+            seen.append((state_of_folder(), len(study.journal.entries)))
+
+    with pytest.raises(ClaimLostError, match=r"is lost: .* Nothing more is written"):
+        study.run(callbacks=[lose])
+    assert (state_of_folder(), len(list(study.journal.store.events(study.journal.key)))) == seen[0]
+    assert {"best_rule.py", "search_cost.json"}.isdisjoint(seen[0][0])
+
+
 CLOSE = """
 import sys
 from pathlib import Path
-from bife_core.store import Store
+from bife_core.store import ClaimLostError, Store
+from bife_core.study import EvolutionState
 from bife_core.study.journal import close_left
 print(close_left(Store(sys.argv[1]), Path(sys.argv[2]), "Gone."))
 """
