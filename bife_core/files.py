@@ -35,10 +35,10 @@ def can_be_path(path: str | Path) -> bool:
     if path == "":  # of which `Path` makes the current folder
         return False
     try:
-        Path(path).lstat()
+        Path(path).expanduser().lstat()
     except OSError as error:
         return error.errno != errno.ENAMETOOLONG
-    except ValueError:
+    except (ValueError, RuntimeError):  # a NUL; the home of a user that there is not
         return False
     return True
 

@@ -90,7 +90,7 @@ class Claims:
     def take(self, names: Iterable[str]) -> set[str]:
         """Take those of the claims that no living process holds, and return them."""
         own: dict[str, Any] = {"holder": self._holder, "until_unix_s": _NOW + LEASE_S, "machine": _machine()}
-        own |= {"pid": os.getpid(), "began_unix_s": _began_unix_s(os.getpid()) or 0.0}
+        own |= {"pid": os.getpid(), "began_unix_s": _began_s(os.getpid()) or 0.0}
         with self._lock:
             # One that this process lost and has not given up yet is not taken anew: its holder must notice.
             before = self._held.copy()
@@ -172,7 +172,7 @@ class Claims:
             return bool(row.current)
         if row.pid == os.getpid() and row.holder in _held_here:
             return row.name in _held_here[row.holder]
-        began = _began_unix_s(row.pid)
+        began = _began_s(row.pid)
         if began is None or abs(began - row.began_unix_s) > 1.0:
             return False
         if row.current:
@@ -192,10 +192,10 @@ def _machine() -> str:
     return " ".join(parts)
 
 
-def _began_unix_s(pid: int) -> float | None:
-    """Return when a process began, which with its id identifies it; None if it is gone."""
+def _began_s(pid: int) -> float | None:
+    """Return how long after the boot a process began, which with its id identifies it; None if it is gone."""
     try:
-        process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
+        process, boot_unix_s = psutil.Process(pid), psutil.boot_time()  # which moves when the clock is set
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time() - boot_unix_s
     except psutil.Error:
         return None

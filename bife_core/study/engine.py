@@ -185,7 +185,6 @@ class Engine:
             self._reported += 1
             known = stored.get(summary.generation)
             if known is None:
-                self._journal.store.require_claims(self._journal.key)
                 files.write_samples(self._journal.folder, self._search.samples)
                 new += 1
             entry = known or self._journal.add(self._completion(summary))

@@ -368,10 +368,8 @@ def close_left(
     with suppress(ClaimTimeoutError), store.claim(claim_on(folder.name), timeout_s=0.0):
         entries = [entry for entry, _ in read_journal(store, folder.name)]
         started = [entry.provenance for entry in entries if isinstance(entry, Started)]
-        if not entries or isinstance(entries[-1], Ended | Stopped):
-            return False
-        if not (provenance or {}).items() <= (started or [{}])[-1].items():
-            return False
-        Journal(folder, Opened(key=folder.name), store=store).stop(reason, by_person=by_person)
-        return True
+        over = not entries or isinstance(entries[-1], Ended | Stopped)
+        if not over and (provenance or {}).items() <= (started or [{}])[-1].items():
+            Journal(folder, Opened(key=folder.name), store=store).stop(reason, by_person=by_person)
+            return True
     return False

@@ -20,7 +20,7 @@ from bife_core.decisions.recorded import concatenate
 from bife_core.errors import BifeError, ConfigError
 
 RULE = "def candidate_variable_score(f): return f[20]"
-STRANGE = ["", "a\0b.mps", "a" * 5000, Path("a\0b")]
+STRANGE = ["", "~nobody at all", "a\0b.mps", "a" * 5000, Path("a\0b")]
 """Paths that no file can have."""
 
 
