@@ -79,7 +79,9 @@ def track_evolution(study: str, *, now: bool = False) -> str:
 def _seen(study: str) -> tuple[int, str]:
     """Return the last event of a study that our MLflow has, and its run; note that it is to have them."""
     seen = cursor_of(study) or (0, "")
-    home_store().set_cursor(subscriber(), study, *seen)  # written anyway, so that who lost the claim ends here
+    home_store().set_cursor(
+        subscriber(), study, *seen
+    )  # written anyway, so that who lost the claim ends here
     return seen
 
 
