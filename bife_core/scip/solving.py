@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import signal
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +28,10 @@ DONE: Final = PROVEN | {"gaplimit"}
 """Statuses of a solve that reached what was asked of it: a proof, or the gap that was enough."""
 
 _LP_SOLVED: Final = pyscipopt.SCIP_EVENTTYPE.FIRSTLPSOLVED | pyscipopt.SCIP_EVENTTYPE.LPSOLVED
+
+_sigaction: Final = ctypes.CDLL(None).sigaction
+_SIGACTION_BYTES: Final = 256
+"""More than a C `struct sigaction` takes anywhere."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """SCIP's words for a solve that a signal ended; such a solve says nothing about the method."""
@@ -264,6 +269,8 @@ def _fitting(value: Parameter, present: Parameter) -> Parameter:
 def optimize(model: pyscipopt.Model, doing: str) -> None:
     """Call ``model.optimize()``; a `SolverError` says what SCIP was `doing` when it failed."""
     messages: list[str] = []
+    ctrl_c = ctypes.create_string_buffer(_SIGACTION_BYTES)
+    _sigaction(signal.SIGINT, None, ctrl_c)
     try:
         with scip_errors(messages):
             model.optimize()
@@ -271,6 +278,8 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
         model.to_ptr(True)  # SCIP frees no model that failed while it was set up, and would only complain
         reason = (messages[0] if messages else str(error).removeprefix("SCIP: ")).rstrip("!. ")
         raise SolverError(f"SCIP failed while {doing}: {reason}.") from error
+    finally:
+        _sigaction(signal.SIGINT, ctrl_c, None)  # SCIP keeps its own handler where a solve fails
 
 
 class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]

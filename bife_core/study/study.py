@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
@@ -113,6 +114,9 @@ class Study:
         """
         if any(number is not None and number < 1 for number in (samples, generations)):
             raise ConfigError("samples and generations of a run were expected to be 1 or more.")
+        if current_thread() is main_thread() and (ctrl_c := signal.getsignal(signal.SIGINT)) is not None:
+            # SCIP keeps it for itself after a solve of the user's that failed, or several at once.
+            signal.signal(signal.SIGINT, ctrl_c)
         with self._alone, self.claim(), ExitStack() as opened:
             self.journal.store.serve(marks([*self.instances, *self.training]), "design")
             limit = self._extend(samples)

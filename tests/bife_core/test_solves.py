@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Sequence
@@ -189,6 +190,7 @@ def test_ctrl_c_that_scip_takes_reaches_the_main_thread(
     ended = result.model_copy(update={"status": "userinterrupt"})
     monkeypatch.setattr("bife_core.solves.solve", lambda *_, **__: ended)
     arguments = jobs(tiny_auctions[:2], WORST), Store(tmp_path), InProcess()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # SCIP keeps it after solves of several threads
     with pytest.raises(KeyboardInterrupt):
         run_solves(*arguments)
     begin = threading.Event()

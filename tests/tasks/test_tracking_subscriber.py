@@ -17,10 +17,9 @@ from bife_core.generators.account import Account
 from bife_core.store import ClaimLostError
 from bife_core.study.journal import Finalised, claim_on
 from tasks.stores import home_store, observing
-from tasks.tracking import store, traces as tracing
+from tasks.tracking import store, subscriber, traces as tracing
 from tasks.tracking.provenance import WHOLE_RUN
 from tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
-from tasks.tracking.writer import EvolutionWriter
 from tests.support import journals
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
 from tests.support.stored import is_open
@@ -362,7 +361,7 @@ def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
 def test_who_lost_the_claim_on_a_search_writes_nothing_to_mlflow(journal, folder, monkeypatch):
     synced(folder)
     journal.stop("Paused.")
-    monkeypatch.setattr(EvolutionWriter, "write", lambda *_: pytest.fail("written"))
+    monkeypatch.setattr(subscriber, "write_evolution", lambda *_: pytest.fail("written"))
     with home_store().claim(claim_on(folder.name)):
         with home_store()._database.writing() as connection:
             connection.execute(text("UPDATE claims SET holder = 'another'"))

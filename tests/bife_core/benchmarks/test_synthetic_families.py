@@ -106,4 +106,4 @@ def test_rows_of_facility_location_say_what_their_names_say():
     assert upper["total_capacity"] == -sum(demands)
     assert (link[columns["x_3_2"]], link[columns["y_2"]], upper["link_3_2"]) == (1, -1, 0)
     weak = facility_location(RandomState(4), customers=3, facilities=2, linked=False)
-    assert [name for name in model.row_names if not name.startswith("link")] == weak.row_names
+    assert [name for name in model.row_names if not name.startswith("link")] == [*weak.row_names]

@@ -61,7 +61,7 @@ def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
         ("\ud800.py", "no file can be called so"),
         ("a" * 5000, "no file can be called so"),
         (f"{'a' * 300}.py", "no file can be called so"),
-        ("~nobody-of-that-name/rule.py", "Could not determine home directory"),
+        ("~nobody-of-that-name/rule.py", "no file can be called so"),
         ("https://example.org/rule.py", "is a web address; download the file"),
         ("models:/", "'models:/' names no method"),
         ("models:/x@champion\n", "the name of a rule or a file was expected"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.scip.branching import BranchingStats
 from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.solving import SolveResult, SolveSettings, apply
+from bife_core.scip.solving import SolveResult, SolveSettings, apply, optimize
 from tests.support import awkward
 
 RULE = "paper_mis"  # it reads pseudocosts, coefficients and rows
@@ -127,6 +128,24 @@ def test_out_of_memory_is_an_end_like_a_limit(
         assert (result.gap, result.primal_bound, result.calls) == (1.0, None, 0)
         assert capfd.readouterr() == ("", ""), "SCIP is not asked what it cannot say while it presolves"
         assert SolveResult.model_validate_json(result.model_dump_json()) == result
+
+
+class Raising(pyscipopt.Branchrule):
+    def branchexeclp(self, allowaddcons: bool) -> None:
+        raise ValueError("no")
+
+    branchexecps = branchexeclp
+
+
+def test_ctrl_c_is_heard_after_a_solve_that_failed(capfd: pytest.CaptureFixture[str]) -> None:
+    model = next(iter(awkward.FEASIBLE.values()))()
+    model.hideOutput()
+    model.includeBranchrule(Raising(), "raising", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(SolverError):
+        optimize(model, "failing")
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_results_of_unbounded_models_hold_no_infinite_number(tmp_path: Path) -> None:
