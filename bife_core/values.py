@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import reprlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeAlias
@@ -31,7 +32,9 @@ class Value(BaseModel):
 
         What was stored before there was a field would come back with its default.
         """
-        return {name: str(field.annotation) for name, field in cls.model_fields.items()}
+        types = {name: str(field.annotation) for name, field in cls.model_fields.items()}
+        # A function among them is shown with its address, which is another one in each process.
+        return {name: re.sub(" at 0x[0-9a-f]+", "", text) for name, text in types.items()}
 
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> Self:

@@ -21,6 +21,7 @@ from bife_core.config import (
     SearchConfig,
 )
 from bife_core.errors import BifeError, ConfigError
+from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.presets import PresetName, preset, with_overrides
 from bife_core.scip.solver import SolverConfig
 
@@ -232,3 +233,9 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
     assert LowFidelityConfig(tune=5).fingerprint() == "ea78383d913bad31"
+
+
+def test_the_form_of_a_value_names_types_and_no_place_in_memory() -> None:
+    form = EvaluationSummary.form()
+    assert form["methods"].startswith("dict[str, ")
+    assert " at 0x" not in str(form), "another process would find nothing again by it"
