@@ -73,7 +73,7 @@ class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
 
 
 class CopyNotice(pyscipopt.Eventhdlr):  # type: ignore[misc]
-    """Warns whoever copies a model that SCIP leaves the rule out of the copy."""
+    """Warns who copies a model that SCIP leaves the rule out of the copy."""
 
     model: Any
 

@@ -136,9 +136,9 @@ class BaseSearch(ABC):
         requests = self._pending
         expected, found = ([one.id for one in several] for several in (requests, answers))
         if not requests or found != expected:
-            asked, told = (", ".join(several) or "nothing" for several in (expected, found))
+            asked, answered = (", ".join(several) or "nothing" for several in (expected, found))
             raise ValueError(
-                f"Expected answers to the last ask(), in order: {asked}; found answers to {told}."
+                f"Expected answers to the last ask(), in order: {asked}; found answers to {answered}."
             )
         self._pending = ()
         pairs = zip(requests, answers, strict=True)
