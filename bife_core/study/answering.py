@@ -203,9 +203,11 @@ class Answering:
     def _reference(self) -> Reference:
         """Return RPB's solves of the design instances, made before the first rule is evaluated in the solver."""
         with self._lock:
-            found, evaluator = self._journal.find(Referred), self.evaluator
-            made = found or Referred(reference=measure_reference(evaluator.design, evaluator.solving))
-            return (found or self._add(made)).reference
+            found = self._journal.find(Referred)
+            if found is None:
+                measured = measure_reference(self.evaluator.design, self.evaluator.solving)
+                found = self._add(Referred(reference=measured))
+            return found.reference
 
     def _once(
         self, kind: type[EntryType], subject: str, measure: Callable[[], object], **about: Any

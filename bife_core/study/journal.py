@@ -184,7 +184,7 @@ def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[Ent
 
 
 def claim_on(study: str) -> str:
-    """Return the name of the claim on an evolution, which whoever adds to its events must hold."""
+    """Return the name of the claim on an evolution, which a process that adds to its events must hold."""
     return f"study {study}"
 
 

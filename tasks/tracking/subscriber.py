@@ -79,9 +79,8 @@ def track_evolution(study: str, *, now: bool = False) -> str:
 def _seen(study: str) -> tuple[int, str]:
     """Return the last event of a study that our MLflow has, and its run; note that it is to have them."""
     seen = cursor_of(study) or (0, "")
-    home_store().set_cursor(
-        subscriber(), study, *seen
-    )  # written anyway, so that who lost the claim ends here
+    # Written even where it stays the same, so that a process that lost the claim ends here.
+    home_store().set_cursor(subscriber(), study, *seen)
     return seen
 
 
@@ -155,9 +154,14 @@ def track_record(folder: Path, record: Record) -> str:
 
 def read_record(study: str) -> Record | None:
     """Return the last record of a study, or None; raise `TrackingError` if it cannot be read."""
+    return _last_record(study)[0]
+
+
+def _last_record(study: str) -> tuple[Record | None, int]:
+    """Return what `read_record` does, and the number of its event."""
     events = [*home_store().events(study)]
     try:
-        return Record.model_validate(events[-1].body) if events else None
+        return (Record.model_validate(events[-1].body), events[-1].seq) if events else (None, 0)
     except ValueError as error:
         raise TrackingError(
             f"The record {study} was written by another version of BiFE; run the command that made it again."
@@ -166,7 +170,7 @@ def read_record(study: str) -> Record | None:
 
 def _track_stored(study: str, *, now: bool) -> str:
     """Write the record of a study, whose claim the caller holds; return why MLflow does not have it."""
-    record, last = read_record(study), max((event.seq for event in home_store().events(study)), default=0)
+    record, last = _last_record(study)
     if record is None:
         return ""
     return outage.deliver(study, last, partial(write_record, project_home().runs / study, record), now=now)
