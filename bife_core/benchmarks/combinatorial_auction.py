@@ -7,7 +7,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import MilpData, binary_program, unit_rows
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 _MIN_VALUE, _MAX_VALUE = 1.0, 100.0
 _VALUE_DEVIATION = 0.5
@@ -41,13 +41,12 @@ def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> MilpDat
     for bid, (bundle, _) in enumerate(accepted):
         for item in bundle:
             wanted_by[item].append(bid)
-    return binary_program(
-        f"combinatorial_auction-{items}x{bids}",
-        maximise=True,
-        objective=np.array([price for _, price in accepted]),
-        rows=unit_rows([members for members in wanted_by if members], bids),
-        row_upper=1,
-    )
+    growing = Assembly()
+    prices = [price for _, price in accepted]
+    growing.columns([f"x{j}" for j in range(1, bids + 1)], 0, 1, cost=prices, integer=True)
+    for i, members in enumerate(filter(None, wanted_by), start=1):
+        growing.row(f"c{i}", members, np.ones(len(members)), high=1)
+    return growing.model(f"combinatorial_auction-{items}x{bids}", maximise=True)
 
 
 class _Market:

@@ -9,7 +9,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import MilpData, binary_program, unit_rows
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 Edge = tuple[int, int]
 
@@ -28,14 +28,11 @@ def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpD
         if len(clique) > 1:
             rows.append(clique)
             inequalities.difference_update(combinations(clique, 2))
-    rows = sorted(rows + list(inequalities))
-    return binary_program(
-        f"independent_set-{nodes}-{affinity}",
-        maximise=True,
-        objective=np.ones(nodes),
-        rows=unit_rows(rows, nodes),
-        row_upper=1,
-    )
+    growing = Assembly()
+    growing.columns([f"x{j}" for j in range(1, nodes + 1)], 0, 1, cost=1, integer=True)
+    for i, members in enumerate(sorted(rows + list(inequalities)), start=1):
+        growing.row(f"c{i}", members, np.ones(len(members)), high=1)
+    return growing.model(f"independent_set-{nodes}-{affinity}", maximise=True)
 
 
 def attachment_graph(rng: RandomState, nodes: int, affinity: int) -> tuple[list[Edge], NDArray[np.int64]]:

@@ -17,9 +17,9 @@ class MilpData:
     """Optimise `objective @ x` over `row_lower <= rows @ x <= row_upper` and `lower <= x <= upper`.
 
     Of n columns and m rows, `objective`, `lower`, `upper`, `integer` and `column_names` are (n,), `rows` is (m, n), and
-    `row_lower`, `row_upper` and `row_names` are (m,); a ValueError says that shapes do not agree. All names are free of
-    white space, those of columns and of rows unique. Bounds and sides are infinite where there is none; of the two
-    sides of a row at least one is finite. An integral column with bounds 0 and 1 is binary.
+    `row_lower`, `row_upper` and `row_names` are (m,). All names are free of white space, those of columns and of rows
+    unique. Bounds and sides are infinite where there is none; of the two sides of a row at least one is finite. An
+    integral column with bounds 0 and 1 is binary.
     """
 
     name: str
@@ -34,50 +34,9 @@ class MilpData:
     column_names: Sequence[str]
     row_names: Sequence[str]
 
-    def __post_init__(self) -> None:
-        m, n = self.rows.shape
-        of_columns = ("objective", "lower", "upper", "integer", "column_names")
-        of_rows = ("row_lower", "row_upper", "row_names")
-        for name, expected in (dict.fromkeys(of_columns, n) | dict.fromkeys(of_rows, m)).items():
-            if (found := len(getattr(self, name))) != expected:
-                raise ValueError(f"{name} has {found} entries where the {m} x {n} rows ask for {expected}")
-
-
-def binary_program(
-    name: str,
-    *,
-    maximise: bool,
-    objective: NDArray[np.float64],
-    rows: csr_array,
-    row_lower: float = -np.inf,
-    row_upper: float = np.inf,
-) -> MilpData:
-    """Return an instance in 0-1 columns ``x1, x2, ...`` whose rows ``c1, c2, ...`` all have the same sides."""
-    m, n = rows.shape
-    return MilpData(
-        name=name,
-        maximise=maximise,
-        objective=objective,
-        lower=np.zeros(n),
-        upper=np.ones(n),
-        integer=np.ones(n, dtype=np.bool_),
-        rows=rows,
-        row_lower=np.full(m, row_lower, dtype=np.float64),
-        row_upper=np.full(m, row_upper, dtype=np.float64),
-        column_names=[f"x{j}" for j in range(1, n + 1)],
-        row_names=[f"c{i}" for i in range(1, m + 1)],
-    )
-
-
-def unit_rows(members: Sequence[NDArray[np.int64] | Sequence[int]], columns: int) -> csr_array:
-    """Return the 0-1 matrix whose row i has ones in the columns `members[i]`."""
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in members])])
-    indices = np.concatenate([np.asarray(row, dtype=np.int64) for row in members])
-    return csr_array((np.ones(len(indices)), indices, starts), shape=(len(members), columns))
-
 
 class Assembly:
-    """A minimisation that grows by columns and rows."""
+    """A model that grows by columns and rows."""
 
     def __init__(self) -> None:
         self._columns: list[tuple[str, float, float, float, bool]] = []
@@ -112,7 +71,7 @@ class Assembly:
             (name, np.asarray(columns, dtype=np.int64), np.asarray(coefficients, dtype=np.float64), low, high)
         )
 
-    def model(self, name: str) -> MilpData:
+    def model(self, name: str, *, maximise: bool = False) -> MilpData:
         """Return what was assembled, without coefficients that are zero."""
         column_names, lower, upper, cost, integer = zip(*self._columns, strict=True)
         names, columns, coefficients, low, high = zip(*self._rows, strict=True)
@@ -124,7 +83,7 @@ class Assembly:
         rows.eliminate_zeros()
         return MilpData(
             name=name,
-            maximise=False,
+            maximise=maximise,
             objective=np.array(cost),
             lower=np.array(lower),
             upper=np.array(upper),

@@ -7,7 +7,7 @@ from numpy.random import RandomState
 from scipy.sparse import csc_array
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import MilpData, binary_program
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 
 def set_covering(
@@ -35,14 +35,12 @@ def set_covering(
             places[rows:end] = rng.choice(others, size=end - rows, replace=False)
     costs = rng.randint(max_cost, size=columns) + 1
 
+    growing = Assembly()
+    growing.columns([f"x{j}" for j in range(1, columns + 1)], 0, 1, cost=costs, integer=True)
     matrix = csc_array((np.ones(nonzeros), places, starts), shape=(rows, columns)).tocsr()
-    return binary_program(
-        f"set_covering-{rows}x{columns}",
-        maximise=False,
-        objective=costs.astype(np.float64),
-        rows=matrix,
-        row_lower=1,
-    )
+    for i, members in enumerate(np.split(matrix.indices, matrix.indptr[1:-1]), start=1):
+        growing.row(f"c{i}", members, np.ones(len(members)), low=1)
+    return growing.model(f"set_covering-{rows}x{columns}")
 
 
 FAMILY = Family(

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_array
 
-from bife_core.benchmarks.milp import MilpData, binary_program, mps_text, unit_rows
+from bife_core.benchmarks.milp import Assembly, MilpData, mps_text
 from tests.support.read_back import assert_same, read_by_scip
 
 
@@ -41,10 +39,9 @@ def test_scip_reads_back_sense_bounds_types_and_rows(tmp_path, maximise):
 
 
 def test_binary_columns_keep_their_order(tmp_path):
-    names = [f"x{j}" for j in range(9)]
-    one = csr_array(np.ones((1, 9)))
-    data = binary_program("n", maximise=False, objective=np.ones(9), rows=one, row_lower=1)
-    model = read_back(mps_text(replace(data, column_names=names)), tmp_path)
+    names, growing = [f"x{j}" for j in range(9)], Assembly()
+    growing.row("r", growing.columns(names, 0, 1, cost=1, integer=True), np.ones(9), low=1)
+    model = read_back(mps_text(growing.model("n")), tmp_path)
     assert [v.name for v in model.getVars()] == names
     assert {v.vtype() for v in model.getVars()} == {"BINARY"}
 
@@ -52,19 +49,6 @@ def test_binary_columns_keep_their_order(tmp_path):
 def test_a_row_without_a_side_is_refused():
     with pytest.raises(ValueError, match="row r "):
         mps_text(milp(row_upper=np.array([np.inf, 4.0])))
-
-
-@pytest.mark.parametrize(
-    ("attribute", "value"), [("objective", np.ones(2)), ("column_names", ["x"]), ("row_lower", np.zeros(3))]
-)
-def test_shapes_that_disagree_are_refused_by_name(attribute, value):
-    with pytest.raises(ValueError, match=attribute):
-        milp(**{attribute: value})
-
-
-def test_unit_rows_put_ones_where_members_are():
-    matrix = unit_rows([[2, 0], np.array([1])], columns=3)
-    assert matrix.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
 
 
 NUMBERS = st.floats(1e-5, 1e8).flatmap(lambda x: st.sampled_from([x, -x, float(round(x))]))

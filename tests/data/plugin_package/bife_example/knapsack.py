@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.random import RandomState
-from scipy.sparse import csr_array
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import MilpData, binary_program
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 
 def knapsack(rng: RandomState, *, items: int, resources: int) -> MilpData:
     """Draw a model: maximise the value packed; each resource allows for half of the total demand, scaled to 1."""
     demand = rng.randint(1, 1001, size=(resources, items))
     value = demand.mean(axis=0) + rng.randint(1, 501, size=items)
-    return binary_program(
-        f"knapsack-{items}x{resources}",
-        maximise=True,
-        objective=value.astype(np.float64),
-        rows=csr_array(demand / (0.5 * demand.sum(axis=1, keepdims=True))),
-        row_upper=1,
-    )
+    growing = Assembly()
+    columns = growing.columns([f"x{j}" for j in range(1, items + 1)], 0, 1, cost=value, integer=True)
+    for i, needed in enumerate(demand, start=1):
+        growing.row(f"c{i}", columns, needed / (0.5 * needed.sum()), high=1)
+    return growing.model(f"knapsack-{items}x{resources}", maximise=True)
 
 
 FAMILY = Family(
