@@ -230,7 +230,7 @@ static inline double floor_div(double x, double y)  /* Python's x // y */
 
 /* --- What is kept between two branchings. --- */
 
-//? KEPT
+//? if KEPT
 /* A row of the LP: sums over its entries, as they were when it was last seen to have changed. */
 typedef struct
 {
@@ -241,15 +241,15 @@ typedef struct
    double positive;       /* sum of its positive coefficients */
    double negative;       /* sum of its negative coefficients */
    double magnitude;      /* sum of its |coefficients| */
-//? ACTIVE_CANDIDATE_SUM
+//? if ACTIVE_CANDIDATE_SUM
    int* columns;          /* index of the column of each entry */
    double* magnitudes;    /* |coefficient| of each entry */
    int room;              /* entries there is memory for */
-//.
+//? endif
 } KeptRow;
 
-//.
-//? BY_ROW
+//? endif
+//? if BY_ROW
 /* What candidates read of a row at the present branching. */
 typedef struct
 {
@@ -282,15 +282,15 @@ typedef struct
    int n_entries;
 } Identity;
 
-//.
-//? STATIC|BY_ROW
+//? endif
+//? if STATIC or BY_ROW
 typedef struct
 {
    void* items;
    int room;
 } Buffer;
 
-//.
+//? endif
 struct SCIP_BranchruleData
 {
    SCIP_Real max_share;   /* parameters of the guard */
@@ -302,14 +302,14 @@ struct SCIP_BranchruleData
    SCIP_Longint call;     /* number of the present branching */
    int run;               /* run and number of LPs at the last branching: a restart begins anew */
    SCIP_Longint n_lps;
-//? STATIC|DEGREE
+//? if STATIC or DEGREE
    int static_taken;      /* were features of the columns taken in this solve? */
    Buffer records;        /* by column index: N_STATIC doubles, and 1.0 if they were taken */
-//.
-//? ACTIVE_CANDIDATE_SUM
+//? endif
+//? if ACTIVE_CANDIDATE_SUM
    Buffer unfixed;        /* by column index: last branching (SCIP_Longint) at which its variable was not fixed */
-//.
-//? BY_ROW
+//? endif
+//? if BY_ROW
    SCIP_ROW** lp_rows;
    int n_lp_rows;
    int n_known_rows;      /* rows in `identities`, -1 if they are not those of the last branching */
@@ -320,13 +320,13 @@ struct SCIP_BranchruleData
    Buffer entries;        /* by problem index of a variable: Entries */
    Buffer active_rows;    /* scratch: positions of the active rows of one candidate, and |coefficients| in them */
    Buffer active_values;
-//.
-//? KEPT
+//? endif
+//? if KEPT
    Buffer kept;           /* by LP position: KeptRow */
-//.
+//? endif
 };
 
-//? STATIC|BY_ROW
+//? if STATIC or BY_ROW
 /* Makes room for so many items; new ones are zero. Returns 0 if there is no memory. */
 static int make_room(Buffer* buffer, int wanted, size_t size)
 {
@@ -351,23 +351,23 @@ static void free_buffer(Buffer* buffer)
    buffer->room = 0;
 }
 
-//.
+//? endif
 /* Forgets all of an earlier solve, or of the run before a restart. */
 static void forget(SCIP_BRANCHRULEDATA* data)
 {
    (void)data;
-//? ACTIVE_CANDIDATE_SUM
+//? if ACTIVE_CANDIDATE_SUM
    for( int i = 0; i < data->kept.room; ++i )
    {
       free(((KeptRow*)data->kept.items)[i].columns);
       free(((KeptRow*)data->kept.items)[i].magnitudes);
    }
    free_buffer(&data->unfixed);
-//.
-//? KEPT
+//? endif
+//? if KEPT
    free_buffer(&data->kept);
-//.
-//? BY_ROW
+//? endif
+//? if BY_ROW
    for( int i = 0; i < data->entries.room; ++i )
    {
       free(((Entries*)data->entries.items)[i].positions);
@@ -379,18 +379,18 @@ static void forget(SCIP_BRANCHRULEDATA* data)
    free_buffer(&data->active_rows);
    free_buffer(&data->active_values);
    data->n_known_rows = -1;
-//.
-//? STATIC|DEGREE
+//? endif
+//? if STATIC or DEGREE
    free_buffer(&data->records);
    data->static_taken = 0;
-//.
+//? endif
 }
 
 /* --- Features: the formulas, and what SCIP is asked for them. --- */
 
 @FORMULAS@
 
-//? STATIC|DEGREE
+//? if STATIC or DEGREE
 enum
 {
    OBJECTIVE_AT = 0,
@@ -408,10 +408,10 @@ static int take_column(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
       return 0;
    record = (double*)data->records.items + (size_t)index * N_STATIC;
    record[TAKEN_AT] = 1.0;
-//? OBJECTIVE
+//? if OBJECTIVE
    objective(SCIPcolGetObj(column), record + OBJECTIVE_AT);
-//.
-//? STRUCTURE|DEGREE
+//? endif
+//? if STRUCTURE or DEGREE
    const int n_rows = SCIPcolGetNNonz(column);
    SCIP_ROW** rows = SCIPcolGetRows(column);
    SCIP_Real* coefficients = SCIPcolGetVals(column);
@@ -435,7 +435,7 @@ static int take_column(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
    spread(positive, of_positive);
    spread(negative, of_negative);
    structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative, record + STRUCTURE_AT);
-//.
+//? endif
    return 1;
 }
 
@@ -465,8 +465,8 @@ static const double* column_record(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
    return (double*)data->records.items + at;
 }
 
-//.
-//? ACTIVE_CANDIDATE_SUM
+//? endif
+//? if ACTIVE_CANDIDATE_SUM
 /* Marks the columns of all integer variables that are not fixed at this node. */
 static int mark_unfixed(SCIP* scip, SCIP_BRANCHRULEDATA* data)
 {
@@ -486,8 +486,8 @@ static int mark_unfixed(SCIP* scip, SCIP_BRANCHRULEDATA* data)
    return 1;
 }
 
-//.
-//? KEPT
+//? endif
+//? if KEPT
 /* Brings up to date what is kept of a row. SCIP does not change the coefficients of a row in the LP. */
 static int keep_row(SCIP_BRANCHRULEDATA* data, SCIP_ROW* row, KeptRow* kept)
 {
@@ -497,7 +497,7 @@ static int keep_row(SCIP_BRANCHRULEDATA* data, SCIP_ROW* row, KeptRow* kept)
    if( kept->row == row && kept->index == SCIProwGetIndex(row) && kept->n_entries == n
       && kept->norm == SCIProwGetNorm(row) )
       return 1;
-//? ACTIVE_CANDIDATE_SUM
+//? if ACTIVE_CANDIDATE_SUM
    if( n > kept->room )
    {
       int* columns = (int*)realloc(kept->columns, (size_t)n * sizeof(int));
@@ -510,7 +510,7 @@ static int keep_row(SCIP_BRANCHRULEDATA* data, SCIP_ROW* row, KeptRow* kept)
          return 0;
       kept->room = n;
    }
-//.
+//? endif
    kept->positive = 0.0;
    kept->negative = 0.0;
    for( int k = 0; k < n; ++k )
@@ -519,10 +519,10 @@ static int keep_row(SCIP_BRANCHRULEDATA* data, SCIP_ROW* row, KeptRow* kept)
          kept->positive += values[k];
       else
          kept->negative += values[k];
-//? ACTIVE_CANDIDATE_SUM
+//? if ACTIVE_CANDIDATE_SUM
       kept->columns[k] = SCIPcolGetIndex(SCIProwGetCols(row)[k]);
       kept->magnitudes[k] = fabs(values[k]);
-//.
+//? endif
    }
    kept->magnitude = kept->positive - kept->negative;
    kept->row = row;
@@ -532,39 +532,39 @@ static int keep_row(SCIP_BRANCHRULEDATA* data, SCIP_ROW* row, KeptRow* kept)
    return 1;
 }
 
-//.
-//? BY_ROW
+//? endif
+//? if BY_ROW
 /* Takes what candidates read of the row at an LP position, once per branching. */
 static int take_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, int position)
 {
    SCIP_ROW* row = data->lp_rows[position];
    PresentRow* present = (PresentRow*)data->present.items + position;
-//? KEPT
+//? if KEPT
    KeptRow* kept = (KeptRow*)data->kept.items + position;
    if( !keep_row(data, row, kept) )
       return 0;
-//.
+//? endif
    present->taken = data->call;
-//? DEGREE
+//? if DEGREE
    present->length = SCIProwGetNLPNonz(row);
-//.
-//? RHS_RATIO|ACTIVE
+//? endif
+//? if RHS_RATIO or ACTIVE
    present->lhs = SCIProwGetLhs(row);
    present->rhs = SCIProwGetRhs(row);
-//.
-//? ACTIVE
+//? endif
+//? if ACTIVE
    const double activity = SCIPgetRowActivity(scip, row);
    const double epsilon = SCIPepsilon(scip);
    present->active = fabs(activity - present->rhs) <= epsilon || fabs(activity - present->lhs) <= epsilon;
    if( !present->active )
       return 1;
-//? ACTIVE_DUAL
+//? if ACTIVE_DUAL
    present->weight_4 = fabs(SCIProwGetDualsol(row));
-//.
-//? ACTIVE_ROW_SUM
+//? endif
+//? if ACTIVE_ROW_SUM
    present->weight_2 = weight_from_sum(kept->magnitude);
-//.
-//? ACTIVE_CANDIDATE_SUM
+//? endif
+//? if ACTIVE_CANDIDATE_SUM
    double total = 0.0;
    for( int k = 0; k < kept->n_entries; ++k )
    {
@@ -573,8 +573,8 @@ static int take_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, int position)
          total += kept->magnitudes[k];
    }
    present->weight_3 = weight_from_sum(total);
-//.
-//.
+//? endif
+//? endif
    (void)scip;
    return 1;
 }
@@ -645,7 +645,7 @@ static Entries* entries_of(SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable, SCIP_C
    return entries;
 }
 
-//? WEIGHTED
+//? if WEIGHTED
 /* One weighting over a candidate's active rows: sums, mean, standard deviation, smallest, largest. */
 static void active(const SCIP_BRANCHRULEDATA* data, int n, int weighting, double* out)
 {
@@ -660,46 +660,46 @@ static void active(const SCIP_BRANCHRULEDATA* data, int n, int weighting, double
       const double weight = weighting == 1 ? 1.0
          : weighting == 2 ? row->weight_2 : weighting == 3 ? row->weight_3 : row->weight_4;
       add_active(sums, weight, magnitudes[k], sums);
-//? SPREAD
+//? if SPREAD
       add_value(values, weight * magnitudes[k], values);
-//.
+//? endif
    }
    memcpy(out, sums, sizeof(sums));
-//? SPREAD
+//? if SPREAD
    spread(values, out + sizeof(sums) / sizeof(*sums));
-//.
+//? endif
    (void)values;
 }
 
-//.
+//? endif
 /* Computes the features of a candidate that are folded over its rows. */
 static int features_by_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable, SCIP_COL* column,
    const double* record, double* f)
 {
    const Entries* entries = entries_of(data, variable, column);
    double values[@ROOM@];
-//? ACTIVE
+//? if ACTIVE
    int n_active = 0;
-//.
-//? DEGREE
+//? endif
+//? if DEGREE
    double lengths[] = @NO_VALUES@;
-//.
-//? RHS_RATIO
+//? endif
+//? if RHS_RATIO
    const double infinity = SCIPinfinity(scip);
    double ratios[] = @NO_RATIOS@;
-//.
-//? ONE_TO_ALL
+//? endif
+//? if ONE_TO_ALL
    double shares[] = @NO_SHARES@;
-//.
+//? endif
    (void)record;
    if( entries == NULL )
       return 0;
    data->visits += entries->n;
-//? ACTIVE
+//? if ACTIVE
    if( !make_room(&data->active_rows, entries->n, sizeof(int))
       || !make_room(&data->active_values, entries->n, sizeof(double)) )
       return 0;
-//.
+//? endif
    for( int k = 0; k < entries->n; ++k )
    {
       const int position = entries->positions[k];
@@ -707,61 +707,61 @@ static int features_by_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* vari
       const double value = entries->coefficients[k];
       if( row->taken != data->call && !take_row(scip, data, position) )
          return 0;
-//? DEGREE
+//? if DEGREE
       add_value(lengths, row->length, lengths);
-//.
-//? RHS_RATIO
+//? endif
+//? if RHS_RATIO
       if( row->rhs < infinity )
          add_side(ratios, value, row->rhs, ratios);
       if( row->lhs > -infinity )
          add_side(ratios, -value, -row->lhs, ratios);
-//.
-//? ONE_TO_ALL
+//? endif
+//? if ONE_TO_ALL
       const KeptRow* kept = (const KeptRow*)data->kept.items + position;
       add_share(shares, value, kept->positive, kept->negative, shares);
-//.
-//? ACTIVE
+//? endif
+//? if ACTIVE
       if( row->active )
       {
          ((int*)data->active_rows.items)[n_active] = position;
          ((double*)data->active_values.items)[n_active] = fabs(value);
          ++n_active;
       }
-//.
+//? endif
       (void)value;
    }
-//? DEGREE
+//? if DEGREE
    spread(lengths, values);
    degree(values, record[STRUCTURE_AT + @ROOT_MEAN@], record[STRUCTURE_AT + @ROOT_MIN@], record[STRUCTURE_AT + @ROOT_MAX@], values);
-@WRITE:DEGREE:values@
-//.
-//? RHS_RATIO
-@WRITE:RHS_RATIO:ratios@
-//.
-//? ONE_TO_ALL
-@WRITE:ONE_TO_ALL:shares@
-//.
-//? ACTIVE_UNIT
+@ write("DEGREE", "values") @
+//? endif
+//? if RHS_RATIO
+@ write("RHS_RATIO", "ratios") @
+//? endif
+//? if ONE_TO_ALL
+@ write("ONE_TO_ALL", "shares") @
+//? endif
+//? if ACTIVE_UNIT
    active(data, n_active, 1, values);
-@WRITE:ACTIVE_UNIT:values@
-//.
-//? ACTIVE_ROW_SUM
+@ write("ACTIVE_UNIT", "values") @
+//? endif
+//? if ACTIVE_ROW_SUM
    active(data, n_active, 2, values);
-@WRITE:ACTIVE_ROW_SUM:values@
-//.
-//? ACTIVE_CANDIDATE_SUM
+@ write("ACTIVE_ROW_SUM", "values") @
+//? endif
+//? if ACTIVE_CANDIDATE_SUM
    active(data, n_active, 3, values);
-@WRITE:ACTIVE_CANDIDATE_SUM:values@
-//.
-//? ACTIVE_DUAL
+@ write("ACTIVE_CANDIDATE_SUM", "values") @
+//? endif
+//? if ACTIVE_DUAL
    active(data, n_active, 4, values);
-@WRITE:ACTIVE_DUAL:values@
-//.
+@ write("ACTIVE_DUAL", "values") @
+//? endif
    (void)values;
    return 1;
 }
 
-//.
+//? endif
 /* Prepares the features of the n candidates of this branching. Returns 0 without memory. */
 static int begin_branching(SCIP* scip, SCIP_BRANCHRULEDATA* data, int n)
 {
@@ -772,23 +772,23 @@ static int begin_branching(SCIP* scip, SCIP_BRANCHRULEDATA* data, int n)
    data->run = run;
    data->n_lps = n_lps;
    ++data->call;
-//? STATIC|DEGREE
+//? if STATIC or DEGREE
    if( !data->static_taken && !take_all_columns(scip, data) )
       return 0;
-//.
-//? ACTIVE_CANDIDATE_SUM
+//? endif
+//? if ACTIVE_CANDIDATE_SUM
    if( !mark_unfixed(scip, data) )
       return 0;
-//.
-//? BY_ROW
+//? endif
+//? if BY_ROW
    if( SCIPgetLPRowsData(scip, &data->lp_rows, &data->n_lp_rows) != SCIP_OKAY )
       return 0;
    if( !make_room(&data->present, data->n_lp_rows, sizeof(PresentRow)) )
       return 0;
-//? KEPT
+//? if KEPT
    if( !make_room(&data->kept, data->n_lp_rows, sizeof(KeptRow)) )
       return 0;
-//.
+//? endif
    /* Where candidates will meet most rows anyway, all are taken in order: only then can they be seen to be the same. */
    if( 2 * data->visits > data->n_lp_rows )
    {
@@ -801,7 +801,7 @@ static int begin_branching(SCIP* scip, SCIP_BRANCHRULEDATA* data, int n)
       data->n_known_rows = -1;
    }
    data->visits = 0;
-//.
+//? endif
    (void)n;
    return 1;
 }
@@ -816,38 +816,38 @@ static int features_of(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable
    double up;
    double down;
    (void)data, (void)column, (void)record, (void)fraction, (void)values, (void)up, (void)down;
-//? STATIC|DEGREE
+//? if STATIC or DEGREE
    record = column_record(data, column);
    if( record == NULL )
       return 0;
-//.
-//? OBJECTIVE
-@WRITE:OBJECTIVE:record + OBJECTIVE_AT@
-//.
-//? STRUCTURE
-@WRITE:STRUCTURE:record + STRUCTURE_AT@
-//.
-//? FRACTIONALITY
+//? endif
+//? if OBJECTIVE
+@ write("OBJECTIVE", "record + OBJECTIVE_AT") @
+//? endif
+//? if STRUCTURE
+@ write("STRUCTURE", "record + STRUCTURE_AT") @
+//? endif
+//? if FRACTIONALITY
    fractionality(fraction, values);
-@WRITE:FRACTIONALITY:values@
-//.
-//? PSEUDOCOST
+@ write("FRACTIONALITY", "values") @
+//? endif
+//? if PSEUDOCOST
    pseudocost(fraction, SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_UPWARDS),
       SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_DOWNWARDS), values);
-@WRITE:PSEUDOCOST:values@
-//.
-//? CUTOFF
+@ write("PSEUDOCOST", "values") @
+//? endif
+//? if CUTOFF
    cutoff(SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_UPWARDS), SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_DOWNWARDS),
       (double)SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_UPWARDS),
       (double)SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_DOWNWARDS), values);
-@WRITE:CUTOFF:values@
-//.
-//? BY_ROW
+@ write("CUTOFF", "values") @
+//? endif
+//? if BY_ROW
    return features_by_row(scip, data, variable, column, record, f);
-//.
-//? !BY_ROW
+//? endif
+//? if not (BY_ROW)
    return 1;
-//.
+//? endif
 }
 
 /* --- What SCIP calls. --- */

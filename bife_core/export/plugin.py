@@ -1,20 +1,21 @@
 """A rule as one C file: a branching-rule plugin for SCIP 8 to 10 with just the features the rule reads.
 
 `plugin.c` is what does not depend on the rule: how SCIP is asked, what is kept between branchings (as
-`bife_core.scip.compiled` does, to the bit), the guard. Between ``//? A|B`` and ``//.`` stands what is needed if one of
-the named groups of features is read, ``!`` meaning none of them; ``@NAME@`` is put in. Formulas of features and the
-rule itself are made from their Python.
+`bife_core.scip.compiled` does, to the bit), the guard. It is a template of Jinja: statements stand after ``//?``, most
+of them of what only some groups of features need, and ``@NAME@`` is put in. Formulas of features and the rule itself
+are made from their Python.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from importlib.resources import files
+from collections.abc import Callable
 from typing import Any, Final
 
+from jinja2 import Environment, PackageLoader
+
 from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
-from bife_core.features import FEATURES, GROUPS, N_FEATURES, Group, columns, groups_of, members_of, rows
+from bife_core.features import FEATURES, GROUPS, N_FEATURES, columns, groups_of, members_of, rows
 from bife_core.methods.loading import AnyReference, registered_tags, rule_method
 from bife_core.rules import Rejection, check_source
 from bife_core.scip.branching import Guard
@@ -55,89 +56,66 @@ def export_c(ref: AnyReference) -> str:
     name, rule, solver = method.name, check_source(method.source), registered_tags(ref).get("solver")
     assert not isinstance(rule, Rejection)
     features = rule.features
-    groups = groups_of(features)
-    known = _conditions(groups, features)
-    formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if _holds(needed, known)]
+    known = _conditions(features)
+    formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if known & set(needed.split("|"))]
     structure = [feature.name for feature in members_of(columns.STRUCTURE)]
     guard = Guard()
-    text = {
+    text: dict[str, Any] = {
         "VERSION": versions()["bife"],
         "RULE_NAME": _commented(name),
         "SHA": rule.sha,
-        "READS": str(len(features)),
+        "READS": len(features),
         "MEASURED": _commented(f"\nMeasured under {solver}") if solver else "",
         "SOURCE": _commented(method.source.strip("\n")),
         "FEATURES": "\n".join(
             f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in sorted(features)
         ),
-        "N_FEATURES": str(N_FEATURES),
+        "N_FEATURES": N_FEATURES,
         "RULE": rule_in_c(rule),
         "FORMULAS": "\n\n".join(formulas),
-        "N_OBJECTIVE": str(len(members_of(columns.OBJECTIVE))),
-        "N_STRUCTURE": str(len(structure)),
-        "ROOM": str(max(len(members_of(group)) for group in GROUPS)),
+        "N_OBJECTIVE": len(members_of(columns.OBJECTIVE)),
+        "N_STRUCTURE": len(structure),
+        "ROOM": max(len(members_of(group)) for group in GROUPS),
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
         "SHARE": number(guard.max_share),
         "GRACE": number(guard.grace_s),
         "BUDGET": number(0.0 if method.budget is None else method.budget.share),
-        "RETURNS": str(int(method.budget is None or method.budget.returns)),
+        "RETURNS": int(method.budget is None or method.budget.returns),
     }
     for each in ("NO_VALUES", "NO_RATIOS", "NO_SHARES", "NO_SUMS"):
         text[each] = f"{{{', '.join(map(number, getattr(rows, each)))}}}"
     for root in ("mean", "min", "max"):
-        text[f"ROOT_{root.upper()}"] = str(structure.index(f"rows_deg_{root}"))
+        text[f"ROOT_{root.upper()}"] = structure.index(f"rows_deg_{root}")
 
-    def put_in(match: re.Match[str]) -> str:
-        word, _, rest = match[1].partition(":")
-        if word != "WRITE":
-            return text[word]
-        group, _, values = rest.partition(":")
-        return _writes(group, values, features)
+    def write(group: str, values: str) -> str:
+        (found,) = (one for one in GROUPS if one.name.upper() == group)
+        base = values if values.isidentifier() else f"({values})"
+        return "\n".join(
+            f"   f[{feature_constant(feature.index)}] = {base}[{place}];"
+            for place, feature in enumerate(members_of(found))
+            if feature.index in features
+        )
 
-    filled = re.sub(r"@([A-Z_]+(?::[^@\n]+)?)@", put_in, _chosen(known))
-    return re.sub(r"\n{3,}", "\n\n", filled)
+    template = Environment(
+        loader=PackageLoader("bife_core", "export"),
+        line_statement_prefix="//?",
+        variable_start_string="@",
+        variable_end_string="@",
+        keep_trailing_newline=True,
+    ).get_template("plugin.c")
+    return re.sub(r"\n{3,}", "\n\n", template.render(text, write=write, **dict.fromkeys(known, True)))
 
 
-def _conditions(groups: Iterable[Group], features: frozenset[int]) -> frozenset[str]:
+def _conditions(features: frozenset[int]) -> set[str]:
     """Return the names under which `plugin.c` asks what is needed."""
-    read = set(groups)
+    read = groups_of(features)
     by_cost = {"solve": ["STATIC"], "candidate": [], "row": ["BY_ROW"], "entry": ["BY_ROW", "KEPT"]}
     found = {name for group in read for name in (group.name.upper(), *by_cost[group.cost])}
     if read & {rows.UNIT, rows.ROW_SUM, rows.CANDIDATE_SUM, rows.DUAL}:
         found |= {"ACTIVE", "WEIGHTED"}
     if any(feature.index in features for feature in rows.COSTLY):
         found.add("SPREAD")
-    return frozenset(found)
-
-
-def _holds(condition: str, known: frozenset[str]) -> bool:
-    if condition.startswith("!"):
-        return not _holds(condition[1:], known)
-    return not known.isdisjoint(condition.split("|"))
-
-
-def _chosen(known: frozenset[str]) -> str:
-    """Return the lines of `plugin.c` whose conditions hold."""
-    template = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
-    kept, stack = [], [True]
-    for line in template.splitlines():
-        if line.startswith("//? "):
-            stack.append(stack[-1] and _holds(line[4:].strip(), known))
-        elif line == "//.":
-            stack.pop()
-        elif stack[-1]:
-            kept.append(line)
-    return "\n".join(kept) + "\n"
-
-
-def _writes(group: str, values: str, features: frozenset[int]) -> str:
-    (found,) = (one for one in GROUPS if one.name.upper() == group)
-    base = values if values.isidentifier() else f"({values})"
-    return "\n".join(
-        f"   f[{feature_constant(feature.index)}] = {base}[{place}];"
-        for place, feature in enumerate(members_of(found))
-        if feature.index in features
-    )
+    return found
 
 
 def _c_string(text: str) -> str:
