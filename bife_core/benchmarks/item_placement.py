@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from bife_core.benchmarks.base import Family, Place, Split
+from bife_core.benchmarks.base import Family, Place
 from bife_core.benchmarks.milp import Assembly, MilpData
 
 _SEED: Final = 42
@@ -89,10 +89,6 @@ def competition_index(place: Place) -> int:
     return int(_order(place.seed)[2 * place.index + (place.split == "design")])
 
 
-def _count(_: str, split: Split) -> int:
-    return {"validation": _VALID, "test": _TEST}.get(split, _TRAIN // 2)
-
-
 @lru_cache(maxsize=4)
 def _order(seed: int) -> list[int]:
     order: list[int] = RandomState(seed % 2**32).permutation(_TRAIN).tolist()
@@ -104,7 +100,7 @@ FAMILY = Family(
     label="BIP",
     generate=item_placement,
     source=competition_index,
-    count=_count,
+    count=lambda _, split: {"validation": _VALID, "test": _TEST}.get(split, _TRAIN // 2),
     sizes={
         "tiny": {"bins": 3, "resources": 2, "small": 14, "big": 2, "big_sizes": (0.5, 0.6)},
         "test": {},

@@ -106,11 +106,7 @@ def classifier(name: str) -> Classifier:
         levels=int(arrays["levels"]),
         images=arrays["images"].reshape(len(arrays["images"]), -1),
         labels=arrays["labels"],
-        pools={
-            int(name.removeprefix("pool_")): pairs
-            for name, pairs in arrays.items()
-            if name.startswith("pool_")
-        },
+        pools={int(name[5:]): pairs for name, pairs in arrays.items() if name.startswith("pool_")},
     )
 
 
@@ -128,7 +124,10 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
     the network errs. Columns are pixels ``x_i``, inputs ``a`` of the neurons, and, of a neuron that may be on or off,
     its output ``h`` and a binary ``s``; neurons that are always off are left out.
     """
-    image, rival = _pair(place, network, radius)
+    pairs = _pairs(place.split, network, radius)
+    if place.split in ("collection", "design"):  # which the seed orders
+        pairs = RandomState(place.seed % 2**32).permutation(pairs)
+    image, rival = pairs[place.index].tolist()
     known = classifier(network)
     bounds = known.bounds(image, round(radius * UNIT))
     true = int(known.labels[image])
@@ -175,22 +174,9 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
     return growing.model(f"{network}-{image}-{true}-{rival}")
 
 
-def _pair(place: Place, network: str, radius: float) -> tuple[int, int]:
-    """Return an image and its rival; the seed orders those of collection and design."""
-    mine = _pairs(place.split, network, radius)
-    if place.split in ("collection", "design"):
-        mine = RandomState(place.seed % 2**32).permutation(mine)
-    image, rival = mine[place.index]
-    return int(image), int(rival)
-
-
 def _pairs(split: Split, network: str, radius: float) -> Integers:
     pool = classifier(network).pools[round(radius * UNIT)]
     return pool[[_SPLIT_OF[number % len(_SPLIT_OF)] == split for number in range(len(pool))]]
-
-
-def _count(size: str, split: Split) -> int:
-    return len(_pairs(split, **_SIZES[size]))
 
 
 _SIZES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -205,7 +191,7 @@ FAMILY = Family(
     label="NNV",
     generate=network_verification,
     source=lambda place: place,
-    count=_count,
+    count=lambda size, split: len(_pairs(split, **_SIZES[size])),
     sizes=_SIZES,
     data=tuple(NETWORKS.values()),
     notes=(

@@ -207,13 +207,11 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig, so
 
 def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance]:
     """Give the collection instances one by one, generating few more than are asked for."""
-    given = 0
-    while given < limit:
+    for given in range(0, limit, step):
         instances = benchmark.instances("collection", min(given + step, limit))[given:]
         if not instances:
             return
         yield from instances
-        given += len(instances)
 
 
 def _intact(part: Path, note: Note | None) -> bool:

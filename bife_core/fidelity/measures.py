@@ -101,16 +101,6 @@ def behaviour_of(chosen: Rows, offsets: Rows) -> str:
     return "".join(np.where(chosen >= 0, _LETTERS[places], "-"))
 
 
-def _accuracy(decisions: Decisions) -> tuple[Floats, Floats]:
-    """Whether the expert has no better candidate; every decision counts alike."""
-    return decisions.best.astype(np.float64), np.ones(len(decisions))
-
-
-def _depth_regret(decisions: Decisions) -> tuple[Floats, Floats]:
-    """Score over the best of the decision, which counts by 2^-depth: every level of a full tree counts alike."""
-    return _shares(decisions), np.exp2(decisions.depth.min() - decisions.depth.astype(np.float64))
-
-
 def _shares(decisions: Decisions) -> Floats:
     """Return the score of each candidate over the best of its decision."""
     best_scores = np.maximum.reduceat(decisions.scores, decisions.offsets[:-1])
@@ -122,8 +112,13 @@ def _shares(decisions: Decisions) -> Floats:
 
 
 MEASURES: Final[Mapping[LowMeasure, Callable[[Decisions], tuple[Floats, Floats]]]] = {
-    "accuracy": _accuracy,
-    "depth_regret": _depth_regret,
+    # Whether the expert has no better candidate; every decision counts alike.
+    "accuracy": lambda recorded: (recorded.best.astype(np.float64), np.ones(len(recorded))),
+    # Score over the best of the decision, which counts by 2^-depth: every level of a full tree counts alike.
+    "depth_regret": lambda recorded: (
+        _shares(recorded),
+        np.exp2(1.0 * (recorded.depth.min() - recorded.depth)),
+    ),
 }
 """By measure, the score of choosing each candidate, and how much each decision counts."""
 

@@ -104,16 +104,11 @@ def lineage(samples: Sequence[Sample], rule: str) -> Figure:
             family.add(name)
             waiting += known[name].parents
     layers: dict[tuple[int, int], list[str]] = defaultdict(list)
-    steps: dict[
-        str, int
-    ] = {}  # ancestors in a row of its own generation, as mutants of fresh crossovers have
+    # Ancestors in a row of its own generation, as mutants of fresh crossovers have.
+    steps: dict[str, int] = {}
     for name, sample in known.items():
-        own = [
-            steps[one]
-            for one in sample.parents
-            if one in steps and known[one].generation == sample.generation
-        ]
-        steps[name] = 1 + max(own, default=-1)
+        peers = {one for one in sample.parents if one in steps and known[one].generation == sample.generation}
+        steps[name] = 1 + max(map(steps.__getitem__, peers), default=-1)
         if name in family:
             layers[sample.generation, steps[name]].append(name)
     depth = {layer: row for row, layer in enumerate(sorted(layers))}

@@ -50,9 +50,8 @@ def check_lp(text: bytes) -> None:
         if not keys and not (key[3] and first and key.start(2) == first.start()):
             break
         if key[1] or key[2].lower() == b"nan":
-            refuse(
-                text, key.start(2), f"found the name {shown(key[2])}, which LP files use otherwise; rename it"
-            )
+            words = f"found the name {shown(key[2])}, which LP files use otherwise; rename it"
+            refuse(text, key.start(2), words)
         if key[3] and keys:
             refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
         if key[4] and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
@@ -83,9 +82,8 @@ def check_lp(text: bytes) -> None:
                     for name in _words(text[begin:end]).intersection(bounds):
                         del bounds[name]
             if found := _TWO_SIDES.search(text, key.end(), following.start()):
-                refuse(
-                    text, found.start(), "found a row with two sides, of which SCIP reads one; write two rows"
-                )
+                words = "found a row with two sides, of which SCIP reads one; write two rows"
+                refuse(text, found.start(), words)
     for name, position in bounds.items():
         words = "which is in neither the objective nor a row; correct or delete it"
         refuse(text, position, f"found a bound of {shown(name)}, {words}")
@@ -116,11 +114,8 @@ def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], 
         found = _BOUND.match(text, rest.start(), end)
         if found is None or not any(found.group(1, 5, 6)):
             words = "expected a name, which no digit begins, and a number with <=, >= or =, or 'free'"
-            refuse(
-                text,
-                rest.start(),
-                f"in Bounds, found {shown(text[rest.start() : end].splitlines()[0])}, {words}",
-            )
+            line = text[rest.start() : end].splitlines()[0]
+            refuse(text, rest.start(), f"in Bounds, found {shown(line)}, {words}")
         left, left_sense, name, right_sense, right, free = found.groups()
         sides = [("l", -math.inf), ("u", math.inf)] if free else []
         for value, sense, (low, high) in ((left, left_sense, "lu"), (right, right_sense, "ul")):

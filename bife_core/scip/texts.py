@@ -61,10 +61,8 @@ def check_encoding(text: bytes) -> None:
     if text.startswith(codecs.BOM_UTF8):
         raise MisreadError(1, "found a byte order mark; save the file as UTF-8 without BOM")
     if found := _CONTROL.search(text, 0, len(text.rstrip(b"\x1a"))):  # with which DOS ends files
-        words = (
-            f"found the byte {found[0][0]:#04x}, as in UTF-16 or packed files; save it as plain UTF-8 text"
-        )
-        refuse(text, found.start(), words)
+        words = "as in UTF-16 or packed files; save it as plain UTF-8 text"
+        refuse(text, found.start(), f"found the byte {found[0][0]:#04x}, {words}")
 
 
 def check_cip(text: bytes) -> None:
@@ -73,9 +71,8 @@ def check_cip(text: bytes) -> None:
     if end is None:
         raise MisreadError(0, "is cut off or no CIP file: it has no line 'END'")
     if rest := text[end.end() :].strip():
-        refuse(
-            text, text.rindex(rest), f"found {shown(rest)} after 'END'; delete what is no part of the model"
-        )
+        words = f"found {shown(rest)} after 'END'; delete what is no part of the model"
+        refuse(text, text.rindex(rest), words)
     if found := _CIP_ROW.search(text):
         line = text[text.rfind(b"\n", 0, found.end()) + 1 :].split(b"\n", 1)[0]
         refuse(text, found.end(), f"found {shown(line[-60:])}, expected a number at its end; correct it")
@@ -90,10 +87,8 @@ def check_opb(text: bytes) -> None:
         found = _OPB.match(plain, position)
         if found is None:
             position += len(plain[position:]) - len(plain[position:].lstrip())
-            words = (
-                "expected an objective, or a row of coefficients and names with one side, then a semicolon"
-            )
-            refuse(plain, position, f"found {shown(plain[position:].split(b';')[0])}, {words}")
+            words = "an objective, or a row of coefficients and names with one side, then a semicolon"
+            refuse(plain, position, f"found {shown(plain[position:].split(b';')[0])}, expected {words}")
         position = found.end()
         objectives += found[0].lstrip().startswith((b"min", b"max")) and b":" in found[0]
         if objectives > 1:
