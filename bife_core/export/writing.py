@@ -18,8 +18,8 @@ from typing import Any, Final
 from bife_core.errors import RuleError
 from bife_core.features import FEATURES
 from bife_core.rules.language import CONSTANTS, words
-from bife_core.rules.lowering import Program
 from bife_core.rules.module import COMPARISONS, OPERATORS, parameters
+from bife_core.rules.types import Program
 
 _SAME: Final = words("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh

@@ -15,9 +15,9 @@ from bife_core.arguments import checked
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.rules.lowering import Program, lower
+from bife_core.rules.lowering import lower
 from bife_core.rules.module import Module, parse
-from bife_core.rules.types import CompiledRule, Rejection, RejectionError
+from bife_core.rules.types import CompiledRule, Program, Rejection, RejectionError
 
 
 def check_source(source: str | bytes) -> Program | Rejection:

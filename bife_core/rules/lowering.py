@@ -15,9 +15,6 @@ and a name that may be read before it is assigned is rejected: compiled code wou
 from __future__ import annotations
 
 import ast
-import hashlib
-import math
-from dataclasses import dataclass
 from typing import Final
 
 from bife_core.features import N_FEATURES
@@ -31,45 +28,14 @@ from bife_core.rules.language import (
     RENAMED,
     TESTS,
 )
-from bife_core.rules.module import COMPARISONS, OPERATORS, Module, check_name, parameters
-from bife_core.rules.types import RejectionError, forbidden, no_number
+from bife_core.rules.module import COMPARISONS, OPERATORS, Module, check_name, literal, parameters
+from bife_core.rules.types import Program, forbidden, no_number, unknown
 
-_VERSION: Final = "bife rule 2"
 _FEATURES: Final = "the features"
 """What is known of a name that stands for the features as a whole; of others it is their integer, or None."""
 
 _Known = int | str | None
 _SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"})
-
-_SPOKEN: Final = {
-    "ClassDef": "a class",
-    "Constant": "a literal that is no number",
-    "FunctionDef": "a function within a function; define helpers beside it",
-    "GeneratorExp": "a sequence",
-    "Expr": "a line with a value that is not used",
-    "For": "a loop other than `for i in range(...)` with one to three constant integers, and no else",
-    "List": "a list",
-    "ListComp": "a list",
-    "Try": "try (arithmetic never raises here: x / 0 is an infinity or NaN)",
-    "Tuple": "a tuple, except to assign several names at once",
-    "While": "while; write `for i in range(10)` with constant ends",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A rule as a scalar program; nothing of it has run.
-
-    Each function of `text` stands below those it calls; the last one scores, and takes ``f3, f18, ...``: `features`.
-    """
-
-    text: str
-    features: frozenset[int]
-
-    @property
-    def sha(self) -> str:
-        """Hash of the rule."""
-        return hashlib.sha256(f"{_VERSION}\n{self.text}".encode()).hexdigest()
 
 
 def lower(module: Module) -> Program:
@@ -96,9 +62,9 @@ class _Rule:
         if name not in self._added:
             self._added[name] = None
             function = _Function(self, self.module.functions[name])
-            spelled = f"h{len(self.texts)}"
-            self._added[name] = spelled, function.size
-            self.texts.append(function.text(spelled))
+            self._added[name] = f"h{len(self.texts)}", function.size
+            head = f"def h{len(self.texts)}({', '.join(function.arguments)}):"
+            self.texts.append("\n".join((head, *function.lines, "")))
         if (added := self._added[name]) is None:
             raise forbidden("the function called in this line calls itself", where)
         return added
@@ -111,26 +77,21 @@ class _Function:
         self.size = 0
         self._rule = rule
         self._main = source.name == FUNCTION_NAME
-        names = parameters(source)
-        for node in ast.walk(source):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.append(node.id)
+        given = parameters(source)
+        used = [node for node in ast.walk(source) if isinstance(node, ast.Name)]
+        names = [*given, *(node.id for node in used if isinstance(node.ctx, ast.Store))]
         for name in names:
             check_name(name, source)
         self._local = frozenset(names)
         self._spelled: dict[str, str] = {}
-        self._known: dict[str, _Known] = dict.fromkeys(parameters(source), _FEATURES if self._main else None)
-        self._lines: list[str] = []
+        self._known: dict[str, _Known] = dict.fromkeys(given, _FEATURES if self._main else None)
+        self.lines: list[str] = []
         self._depth = 1
-        self._arguments = [] if self._main else [self._spell(name) for name in parameters(source)]
+        self.arguments = [] if self._main else [self._spell(name) for name in given]
         if self._block(source.body):
             raise no_number(f"{source.name} can end without returning a number", source)
         if self._main:
-            self._arguments = [f"f{index}" for index in sorted(rule.features)]
-
-    def text(self, name: str) -> str:
-        """Return the function under a name."""
-        return "\n".join((f"def {name}({', '.join(self._arguments)}):", *self._lines, ""))
+            self.arguments = [f"f{index}" for index in sorted(rule.features)]
 
     def _spend(self, where: ast.AST, size: int = 1) -> None:
         self.size += size
@@ -138,26 +99,20 @@ class _Function:
             what = "with its helpers and loops written out, the rule"
             raise forbidden(f"{what} has more than {MAX_WRITTEN_OUT} operations", where)
 
-    def _unknown(self, node: ast.AST, where: ast.AST | None = None) -> RejectionError:
-        kind = type(node).__name__
-        return forbidden(f"a rule may not use {_SPOKEN.get(kind, kind.lower())}", where or node)
-
     def _spell(self, name: str) -> str:
         return self._spelled.setdefault(name, f"v{len(self._spelled)}")
 
     def _emit(self, line: str) -> None:
-        self._lines.append(" " * self._depth + line)
-
-    # --- statements ---
+        self.lines.append(" " * self._depth + line)
 
     def _block(self, statements: list[ast.stmt]) -> bool:
         """Write statements out, and return whether control can run past them; what it cannot reach is only checked."""
         for position, statement in enumerate(statements):
             if not self._statement(statement):
-                kept, features = len(self._lines), set(self._rule.features)
+                kept, features = len(self.lines), set(self._rule.features)
                 for dead in statements[position + 1 :]:
                     self._statement(dead)
-                del self._lines[kept:]
+                del self.lines[kept:]
                 self._rule.features = features
                 return False
         return True
@@ -194,7 +149,7 @@ class _Function:
             case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.AnnAssign(target=ast.Name()):
                 pass
             case _:
-                raise self._unknown(node)
+                raise unknown(node)
         return True
 
     def _assign(self, target: ast.expr, value: ast.expr, where: ast.AST) -> None:
@@ -211,7 +166,8 @@ class _Function:
         known: dict[str, _Known] = {}
         computed: list[tuple[str, str]] = []
         for name, part in pairs:
-            known[name] = self._meaning(part)
+            whole = isinstance(part, ast.Name) and self._known.get(part.id) == _FEATURES
+            known[name] = _FEATURES if whole else self._integer(part)
             if known[name] != _FEATURES:
                 number = self.number(part)
                 computed.append((name, number if len(pairs) == 1 else self._kept(number)))
@@ -240,9 +196,9 @@ class _Function:
 
     def _indented(self, statements: list[ast.stmt]) -> bool:
         self._depth += 1
-        begin = len(self._lines)
+        begin = len(self.lines)
         runs_on = self._block(statements)
-        if len(self._lines) == begin:
+        if len(self.lines) == begin:
             self._emit("pass")
         self._depth -= 1
         return runs_on
@@ -253,13 +209,6 @@ class _Function:
             list(map(self.number, ends))
             raise no_number("the ends of a range must be constant integers, and its step not 0", where)
         return range(*integers)
-
-    # --- what the text states ---
-
-    def _meaning(self, node: ast.expr) -> _Known:
-        if isinstance(node, ast.Name) and self._known.get(node.id) == _FEATURES:
-            return _FEATURES
-        return self._integer(node)
 
     def _constant(self, node: ast.expr) -> int | float | None:
         return self._rule.module.number(node, self._local, self._known)
@@ -295,14 +244,12 @@ class _Function:
             raise forbidden(f"{ast.unparse(node.func)} is not among the functions a rule may use", node)
         return name
 
-    # --- expressions ---
-
     def number(self, node: ast.expr) -> str:
         """Return the text of the number that an expression comes to."""
         self._spend(node)
         match node:
             case ast.Constant(value=bool() as truth):
-                return _literal(truth)
+                return literal(truth)
             case ast.Name(id=name) if name in self._local:
                 if self._read(node) == _FEATURES:
                     raise no_number("one number is needed here, such as variable_features[20]", node)
@@ -310,7 +257,7 @@ class _Function:
             case ast.Constant(value=int() | float()) | ast.Name() | ast.Attribute():
                 if (value := self._constant(node)) is None:
                     raise forbidden(f"{ast.unparse(node)} is no number here", node)
-                return _literal(value)
+                return literal(value)
             case ast.Subscript():
                 return self._feature(node)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -331,7 +278,7 @@ class _Function:
             case ast.Call() if not self._is_truth(node):
                 return self._call(node)
         if not self._is_truth(node):
-            raise self._unknown(node)
+            raise unknown(node)
         return f"(1.0 if {self.truth(node)} else 0.0)"
 
     def truth(self, node: ast.expr) -> str:
@@ -348,7 +295,7 @@ class _Function:
                 parts = [self.number(left)]
                 for sign, part in zip(ops, comparators, strict=True):
                     if type(sign) not in COMPARISONS:
-                        raise self._unknown(sign, node)
+                        raise unknown(sign, node)
                     parts += [COMPARISONS[type(sign)], self.number(part)]
                 return f"({' '.join(parts)})"
             case ast.Call() if self._is_truth(node):
@@ -372,7 +319,7 @@ class _Function:
 
     def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr, where: ast.expr) -> str:
         if type(op) not in OPERATORS:
-            raise self._unknown(op, where)
+            raise unknown(op, where)
         one = self.number(left)
         exponent = self._constant(right) if isinstance(op, ast.Pow) else None
         if exponent is None:
@@ -380,7 +327,7 @@ class _Function:
         elif isinstance(exponent, int) and 0 <= exponent <= MAX_POWER:
             other = str(exponent)  # repeated multiplication, which numba writes out for an integer exponent
         else:
-            other = _literal(exponent)
+            other = literal(exponent)
         return f"({one} {OPERATORS[type(op)][0]} {other})"
 
     def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> str:
@@ -405,7 +352,7 @@ class _Function:
             case ast.Call(args=[ast.Constant(value=str(text))], keywords=[]) if name == "float":
                 # The only calls that may hold a string.
                 if (special := text.strip().lower()) in _SPECIAL_FLOATS:
-                    return _literal(float(special))
+                    return literal(float(special))
         arguments = self._given(node, name)
         if name in POWERS:
             return self._operation(arguments[0], ast.Pow(), arguments[1], node)
@@ -432,32 +379,21 @@ class _Function:
         doubled = len(given) < len(node.args) + len(node.keywords)
         if doubled or not set(expected) - set(defaults) <= set(given) <= set(expected):
             raise forbidden(f"{name} is called with arguments it does not take here", node)
-        numbers = [
-            self.number(given[one]) if one in given else self._default(defaults[one]) for one in expected
-        ]
+        numbers = []
+        for one in expected:
+            if one in given:
+                numbers.append(self.number(given[one]))
+            elif (default := self._rule.module.number(defaults[one])) is not None:
+                numbers.append(literal(default))
+            else:
+                raise forbidden("the default of a helper's argument must be a number", defaults[one])
         spelled, size = self._rule.add(name, node)
         self._spend(node, size)
         return f"{spelled}({', '.join(numbers)})"
 
-    def _default(self, node: ast.expr) -> str:
-        value = self._rule.module.number(node)
-        if value is None:
-            raise forbidden("the default of a helper's argument must be a number", node)
-        return _literal(value)
-
-
-def _literal(value: float) -> str:
-    number = float(value)
-    text = f"np.{abs(number)}" if math.isinf(number) or math.isnan(number) else repr(abs(number))
-    return f"(-{text})" if math.copysign(1.0, number) < 0 and not math.isnan(number) else text
-
 
 def _met(one: dict[str, _Known], other: dict[str, _Known]) -> dict[str, _Known]:
     """Return what is known where two paths meet."""
-    met: dict[str, _Known] = {}
-    for name in one.keys() & other.keys():
-        if one[name] == other[name]:
-            met[name] = one[name]
-        elif _FEATURES not in (one[name], other[name]):
-            met[name] = None
-    return met
+    pairs = {name: (one[name], other[name]) for name in one.keys() & other.keys()}
+    same = {name: a for name, (a, b) in pairs.items() if a == b}
+    return {name: None for name, both in pairs.items() if _FEATURES not in both} | same

@@ -6,6 +6,7 @@ Imports give functions of numpy and math one spelling each, such as ``np.sqrt``;
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
@@ -87,6 +88,13 @@ def parse(source: str | bytes) -> ast.Module:
 def parameters(function: ast.FunctionDef) -> list[str]:
     """Return the names of a function's positional parameters."""
     return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+
+
+def literal(value: float) -> str:
+    """Return a number as a scalar program has it."""
+    number = float(value)
+    text = f"np.{abs(number)}" if math.isinf(number) or math.isnan(number) else repr(abs(number))
+    return f"(-{text})" if math.copysign(1.0, number) < 0 and not math.isnan(number) else text
 
 
 def check_name(name: str, where: ast.AST) -> None:

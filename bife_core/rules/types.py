@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import hashlib
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -17,6 +18,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 _LONGEST_REASON: Final = 300
+_VERSION: Final = "bife rule 2"
 
 RejectionKind = Literal[
     "no_code", "syntax", "signature", "forbidden", "type", "runtime", "timeout", "duplicate"
@@ -63,6 +65,43 @@ def forbidden(reason: str, where: ast.AST | None = None) -> RejectionError:
 def no_number(reason: str, where: ast.AST | None = None) -> RejectionError:
     """Return the error for something that is no number where one is needed."""
     return RejectionError("type", reason, where)
+
+
+_SPOKEN: Final = {
+    "ClassDef": "a class",
+    "Constant": "a literal that is no number",
+    "FunctionDef": "a function within a function; define helpers beside it",
+    "GeneratorExp": "a sequence",
+    "Expr": "a line with a value that is not used",
+    "For": "a loop other than `for i in range(...)` with one to three constant integers, and no else",
+    "List": "a list",
+    "ListComp": "a list",
+    "Try": "try (arithmetic never raises here: x / 0 is an infinity or NaN)",
+    "Tuple": "a tuple, except to assign several names at once",
+    "While": "while; write `for i in range(10)` with constant ends",
+}
+
+
+def unknown(node: ast.AST, where: ast.AST | None = None) -> RejectionError:
+    """Return the error for a kind of syntax that is outside the allowed language."""
+    kind = type(node).__name__
+    return forbidden(f"a rule may not use {_SPOKEN.get(kind, kind.lower())}", where or node)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A rule as a scalar program; nothing of it has run.
+
+    Each function of `text` stands below those it calls; the last one scores, and takes ``f3, f18, ...``: `features`.
+    """
+
+    text: str
+    features: frozenset[int]
+
+    @property
+    def sha(self) -> str:
+        """Hash of the rule."""
+        return hashlib.sha256(f"{_VERSION}\n{self.text}".encode()).hexdigest()
 
 
 class Complexity(NamedTuple):

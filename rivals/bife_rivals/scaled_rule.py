@@ -19,7 +19,7 @@ from bife_core.methods.base import RPB
 from bife_core.methods.scorer import BaseScorer, Scorer
 from bife_core.rules import Rejection
 from bife_core.rules.compiling import check_source, recompiled
-from bife_core.rules.lowering import Program
+from bife_core.rules.types import Program
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Guard
 from bife_core.scip.solver import HIGHEST_PRIORITY
 

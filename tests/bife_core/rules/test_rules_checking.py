@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 from bench.acceptance import acceptance, features, offline
 from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES, check_source, compile_rule
-from bife_core.rules.lowering import Program
-from bife_core.rules.types import Rejection
+from bife_core.rules.types import Program, Rejection
 
 HEAD = "def candidate_variable_score(variable_features):\n"
 
