@@ -93,25 +93,18 @@ def _take_rows(scip, state, objective_norm, patience):
         activity, constant = api.row_lp_activity(scip, row), api.row_constant(row)
         age = float64(api.row_age(row)) / patience
         dual = api.row_dualsol(row) / (norm * objective_norm)
-        cosine = 0.0
-        taken = False
         for sign in (-1.0, 1.0):
             side = api.row_lhs(row) if sign < 0.0 else api.row_rhs(row)
             if abs(side) >= infinity:
                 continue
-            if taken:
-                for k in range(length):
-                    variables[n_edges + k] = variables[n_edges - length + k]
-                    values[n_edges + k] = -values[n_edges - length + k]
-            else:
-                for k in range(length):
-                    place = int64(api.col_lp_pos(load_int64(cols, k)))
-                    value = load_float64(coefficients, k) / norm
-                    variables[n_edges + k] = place
-                    values[n_edges + k] = sign * value
-                    # `VARIABLES` holds the objective coefficient by its norm already.
-                    cosine += value * load_float64(state[layout.VARIABLES], place * layout.N_VARIABLE + 4)
-                taken = True
+            cosine = 0.0
+            for k in range(length):
+                place = int64(api.col_lp_pos(load_int64(cols, k)))
+                value = load_float64(coefficients, k) / norm
+                variables[n_edges + k] = place
+                values[n_edges + k] = sign * value
+                # `VARIABLES` holds the objective coefficient by its norm already.
+                cosine += value * load_float64(state[layout.VARIABLES], place * layout.N_VARIABLE + 4)
             out = float64_view(state[layout.ROWS] + 8 * n * layout.N_ROW, layout.N_ROW)
             out[0] = sign * cosine
             out[1] = sign * (side - constant) / norm

@@ -84,14 +84,6 @@ def within_budget(scip, state):
     return False
 
 
-@jit
-def take_back(scip, state):
-    """Count a node as the rule's at which RPB was within its budget before."""
-    if state[layout.BUDGET_NODE] == api.n_total_nodes(scip):
-        state[layout.WITHIN_BUDGET] -= 1
-        state[layout.BUDGET_NODE] = 0
-
-
 @c_callback(int32(int64, int64, int32, int64))
 def branch_on_lp(scip, branchrule, allow_constraints, result):
     """Branch on the candidate the rule scores highest: SCIP's BRANCHEXECLP.
@@ -131,7 +123,9 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     else:
         code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
         store_int32(result, 0, _BRANCHED)
-        take_back(scip, state)
+        if state[layout.BUDGET_NODE] == api.n_total_nodes(scip):  # where RPB was within its budget before
+            state[layout.WITHIN_BUDGET] -= 1
+            state[layout.BUDGET_NODE] = 0
     state[layout.CALLBACK_NS] += nanoseconds(CPU_CLOCK, state, layout.SCRATCH) - started
     return code
 

@@ -29,6 +29,7 @@ from bife_core.scip.compiled.memory import (
     load_int32,
     load_int64,
     prefetch,
+    store_float64,
 )
 from bife_core.scip.compiled.rows import by_row, forget_entries, rows_may_differ, same_row, take_row
 from bife_core.scip.libscip import scip_version
@@ -331,7 +332,9 @@ def extract(scip, state, mask, only_priority):
             unseen = index >= state[layout.COL_STAMP + 1] or load_int64(state[layout.COL_STAMP], index) == 0
             if unseen and not _take_static(state, col):
                 return layout.NO_MEMORY, int64(0)
-            needs.copy_static(state[layout.COL_STATIC] + 8 * index * needs.N_STATIC, row)
+            record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
+            for k in range(needs.N_STATIC):
+                store_float64(row, needs.STATIC_COLUMNS[k], load_float64(record, k))
         _by_variable(scip, variable, load_float64(solution, c), mask, row)
         if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
             return layout.NO_MEMORY, int64(0)

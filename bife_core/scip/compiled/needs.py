@@ -12,8 +12,6 @@ from numba.extending import intrinsic
 
 from bife_core.errors import SolverError
 from bife_core.features import FEATURES, GROUPS, N_FEATURES, Group, columns, groups_of, members_of, rows
-from bife_core.jit import jit
-from bife_core.scip.compiled.memory import load_float64, store_float64
 
 
 def _bits(groups: Iterable[Group]) -> int:
@@ -85,10 +83,3 @@ def writer(group: Group) -> Any:
         return types.void(int64, values), codegen
 
     return write
-
-
-@jit
-def copy_static(record, row):  # type: ignore[no-untyped-def]
-    """Copy a column's record of static features to their columns in a candidate's row."""
-    for k in range(N_STATIC):
-        store_float64(row, STATIC_COLUMNS[k], load_float64(record, k))
