@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from random import Random
 from typing import Final
 
@@ -48,10 +49,9 @@ def item_placement(
     items = len(sizes)
 
     growing = Assembly()
-    place = growing.columns(
-        [f"place_{i}_{b}" for i in range(items) for b in range(bins)], 0, 1, integer=True
-    ).reshape(items, bins)
-    pairs = [(b, r) for b in range(bins) for r in range(resources)]
+    names = [f"place_{i}_{b}" for i in range(items) for b in range(bins)]
+    place = growing.columns(names, 0, 1, integer=True).reshape(items, bins)
+    pairs = list(product(range(bins), range(resources)))
     deficit = growing.columns([f"deficit_{b}_{r}" for b, r in pairs], 0, 1, cost=1.0)
     deficit = deficit.reshape(bins, resources)
     names = [f"max_deficit_{r}" for r in range(resources)]
@@ -62,10 +62,9 @@ def item_placement(
     for b, r in pairs:
         growing.row(f"supply_ct_{b}_{r}", place[:, b], _rounded(demand[:, r]), high=capacity[r])
     share = bins * demand / total
-    for r in range(resources):
-        for b in range(bins):
-            columns, parts = [*place[:, b], deficit[b, r]], [*_rounded(share[:, r]), 1.0]
-            growing.row(f"deficit_ct_{b}_{r}", columns, parts, low=1)
+    for r, b in product(range(resources), range(bins)):
+        columns, parts = [*place[:, b], deficit[b, r]], [*_rounded(share[:, r]), 1.0]
+        growing.row(f"deficit_ct_{b}_{r}", columns, parts, low=1)
     for b, r in pairs:
         growing.row(f"max_deficit_ct_{b}_{r}", [greatest[r], deficit[b, r]], [1.0, -1.0], low=0)
     return growing.model(f"Knapsack_{k}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import inf, isfinite, isinf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,18 +58,11 @@ class Assembly:
         return np.arange(first, first + count)
 
     def row(
-        self,
-        name: str,
-        columns: ArrayLike,
-        coefficients: ArrayLike,
-        *,
-        low: float = -np.inf,
-        high: float = np.inf,
+        self, name: str, columns: ArrayLike, coefficients: ArrayLike, *, low: float = -inf, high: float = inf
     ) -> None:
         """Add ``low <= coefficients @ x[columns] <= high``; no column may be named twice."""
-        self._rows.append(
-            (name, np.asarray(columns, dtype=np.int64), np.asarray(coefficients, dtype=np.float64), low, high)
-        )
+        entries = np.asarray(columns, dtype=np.int64), np.asarray(coefficients, dtype=np.float64)
+        self._rows.append((name, *entries, low, high))
 
     def model(self, name: str, *, maximise: bool = False) -> MilpData:
         """Return what was assembled, without coefficients that are zero."""
@@ -108,22 +101,20 @@ def mps_text(model: MilpData) -> str:
     """
     head = [f"NAME {model.name}", "OBJSENSE", " MAX" if model.maximise else " MIN"]
     rows, right, ranges = ["ROWS", f" N {_OBJECTIVE}"], ["RHS"], ["RANGES"]
-    for name, low, high in zip(
-        model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True
-    ):
-        if math.isinf(low) and math.isinf(high):
+    sides = (model.row_lower.tolist(), model.row_upper.tolist())
+    for name, low, high in zip(model.row_names, *sides, strict=True):
+        if isinf(low) and isinf(high):
             raise ValueError(f"row {name} has no finite side; leave it out of the instance")
-        sense = "E" if low == high else "G" if math.isinf(high) else "L"
+        sense = "E" if low == high else "G" if isinf(high) else "L"
         rows.append(f" {sense} {name}")
         if side := low if sense == "G" else high:
             right.append(f" rhs {name} {_number(side)}")
-        if sense == "L" and math.isfinite(low):
+        if sense == "L" and isfinite(low):
             ranges.append(f" range {name} {_number(high - low)}")
     binary = model.integer & (model.lower == 0) & (model.upper == 1)
-    body = chain(
-        rows, _columns(model, binary), right, ranges if len(ranges) > 1 else [], _bounds(model, binary)
-    )
-    return "\n".join([*head, *body, "ENDATA\n"])
+    ranges = ranges if len(ranges) > 1 else []
+    body = chain(head, rows, _columns(model, binary), right, ranges, _bounds(model, binary))
+    return "\n".join([*body, "ENDATA\n"])
 
 
 def _number(value: float) -> str:

@@ -93,14 +93,9 @@ def classifier(name: str) -> Classifier:
         windows = np.lib.stride_tricks.sliding_window_view(neurons, (kernel, kernel), axis=(0, 1))
         windows = windows[::stride, ::stride].transpose(0, 1, 3, 4, 2)
         side, channels = windows.shape[0], outputs
-        layers.append(
-            Layer(
-                weights=arrays[f"weights_{number}"],
-                biases=arrays[f"biases_{number}"],
-                denominator=int(arrays[f"denominator_{number}"]),
-                reads=windows.reshape(side * side, -1),
-            )
-        )
+        weights, biases = arrays[f"weights_{number}"], arrays[f"biases_{number}"]
+        reads = windows.reshape(side * side, -1)
+        layers.append(Layer(weights, biases, int(arrays[f"denominator_{number}"]), reads))
     return Classifier(
         layers=tuple(layers),
         levels=int(arrays["levels"]),
@@ -152,13 +147,8 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
             sources, weights = below[layer.reads[position]], layer.weights[:, channel]
             seen = (sources >= 0) & (weights != 0)
             bias = float(layer.biases[channel] / layer.denominator)
-            growing.row(
-                f"affine{number}_{neuron}",
-                [inputs[neuron], *sources[seen]],
-                [1.0, *(-weights[seen] / layer.denominator)],
-                low=bias,
-                high=bias,
-            )
+            members, parts = [inputs[neuron], *sources[seen]], [1.0, *(-weights[seen] / layer.denominator)]
+            growing.row(f"affine{number}_{neuron}", members, parts, low=bias, high=bias)
         if last:
             break
         unsure = kept[low[kept] < 0]

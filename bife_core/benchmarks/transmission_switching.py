@@ -52,7 +52,7 @@ class Grid:
     least_angle: _Vector
     greatest_angle: _Vector
     miles: _Vector
-    risk: NDArray[np.float64]
+    risk: _Vector
     load_factors: _Vector | None
 
 
@@ -143,18 +143,11 @@ def transmission_switching(place: Place, *, network: str, days: int, budget: flo
     return growing.model(f"{network}-day{first_day + 1}-{days}x{budget:g}")
 
 
-def _add_day(
-    growing: Assembly,
-    known: Grid,
-    day: int,
-    risk: NDArray[np.float64],
-    load: NDArray[np.float64],
-    y: NDArray[np.int64],
-) -> None:
+def _add_day(growing: Assembly, known: Grid, day: int, risk: _Vector, load: _Vector, y: _Places) -> None:
     """Add columns and rows of one day; `y` is where each line's column is, or -1."""
     lines, buses = len(known.tail), len(load)
 
-    def names(kind: str, numbers: NDArray[np.int64]) -> list[str]:
+    def names(kind: str, numbers: _Places) -> list[str]:
         return [f"{kind}_{day}_{number + 1}" for number in numbers.tolist()]
 
     every = np.arange(buses)
@@ -168,12 +161,8 @@ def _add_day(
     z[switchable] = growing.columns(names("z", switchable), 0, 1, integer=True)
 
     buried = np.flatnonzero((y >= 0) & (risk > 0))
-    growing.row(
-        f"risk_{day}",
-        [*y[buried], *z[switchable]],
-        [*-risk[buried], *risk[switchable]],
-        high=_DAILY_RISK - math.fsum(risk[z < 0]),
-    )
+    members, parts = [*y[buried], *z[switchable]], [*-risk[buried], *risk[switchable]]
+    growing.row(f"risk_{day}", members, parts, high=_DAILY_RISK - math.fsum(risk[z < 0]))
     for line in range(lines):
         at = f"{day}_{line + 1}"
         b, rate = float(known.susceptance[line]), float(known.rate[line])
@@ -197,13 +186,9 @@ def _add_day(
     for bus in range(buses):
         leaving, entering = flow[known.tail == bus], flow[known.head == bus]
         given = made[known.generator_bus == bus]
-        growing.row(
-            f"balance_{day}_{bus + 1}",
-            [*leaving, *entering, *given, shed[bus]],
-            [*np.ones(len(leaving)), *-np.ones(len(entering)), *-np.ones(len(given) + 1)],
-            low=-float(load[bus]),
-            high=-float(load[bus]),
-        )
+        members = [*leaving, *entering, *given, shed[bus]]
+        signs = [*np.ones(len(leaving)), *-np.ones(len(members) - len(leaving))]
+        growing.row(f"balance_{day}_{bus + 1}", members, signs, low=-float(load[bus]), high=-float(load[bus]))
 
 
 _SIZES: Final[dict[str, dict[str, Any]]] = {

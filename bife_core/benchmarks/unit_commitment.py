@@ -122,10 +122,8 @@ def _add_unit(growing: Assembly, unit: _Unit, hours: int) -> dict[str, _Columns]
     w = growing.columns(names("w"), 0, 1, integer=True)
     p = growing.columns(names("p"), 0, np.inf)
     r = growing.columns(names("r"), 0, np.inf)
-    steps = [
-        growing.columns(names(f"l{k}"), 0, 1, cost=cost - idle_cost)
-        for k, (_, cost) in enumerate(unit.points)
-    ]
+    costs = enumerate(cost - idle_cost for _, cost in unit.points)
+    steps = [growing.columns(names(f"l{k}"), 0, 1, cost=cost) for k, cost in costs]
     _keep_on_or_off(growing, unit, u, v, w)
     _keep_to_ramps(growing, unit, u, v, w, p, r)
     _choose_starts(growing, unit, v, w)
@@ -195,9 +193,8 @@ def _choose_starts(growing: Assembly, unit: _Unit, v: _Columns, w: _Columns) -> 
         for k, end in enumerate(ends):
             if t + 1 >= end and (k, t) in columns:
                 stops = [w[t - i] for i in range(unit.starts[k][0], end)]
-                growing.row(
-                    f"warm{k}_{name}_{t}", [columns[k, t], *stops], [1, *-np.ones(len(stops))], high=0
-                )
+                parts = [1, *-np.ones(len(stops))]
+                growing.row(f"warm{k}_{name}_{t}", [columns[k, t], *stops], parts, high=0)
 
 
 FAMILY = Family(

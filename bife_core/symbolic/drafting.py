@@ -90,11 +90,7 @@ def work(
 
 
 def fit_rules(
-    fitter: Fitter,
-    fit: Fit,
-    rng: np.random.Generator,
-    parents: Sequence[str] = (),
-    known: Sequence[str] = (),
+    fitter: Fitter, fit: Fit, rng: np.random.Generator, parents: Sequence[str] = (), known: Sequence[str] = ()
 ) -> list[Fitted]:
     """Return fitted rules, the best first; bred ones are of other forms than selected ones, parents and known rules.
 

@@ -98,12 +98,12 @@ N_ROW: Final = 5
 BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
 """Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
 
-N_ROW_KEPT: Final = 5
+N_ROW_KEPT: Final = 4
 N_ROW_SUMS: Final = 4
 N_ENTRIES: Final = 8
 """One cache line, of which six words are used."""
 
-KEPT_POINTER, KEPT_INDEX, KEPT_ENTRIES, KEPT_START, KEPT_VALID = range(N_ROW_KEPT)
+KEPT_POINTER, KEPT_INDEX, KEPT_ENTRIES, KEPT_START = range(N_ROW_KEPT)
 SUM_NORM, SUM_POSITIVE, SUM_NEGATIVE, SUM_MAGNITUDE = range(N_ROW_SUMS)
 
 ENTRY_VERSION, ENTRY_COL, ENTRY_START, ENTRY_ROOM, ENTRY_COUNT, ENTRY_VALUE = range(6)

@@ -142,15 +142,13 @@ def _keep_row(state, row, kept, sums):
     norm = api.row_norm(row)
     index = int64(api.row_index(row))
     if (
-        kept[layout.KEPT_VALID] == 1
-        and kept[layout.KEPT_POINTER] == row
+        kept[layout.KEPT_POINTER] == row
         and kept[layout.KEPT_INDEX] == index
         and kept[layout.KEPT_ENTRIES] == entries
         and sums[layout.SUM_NORM] == norm
     ):
         return True
-    if kept[layout.KEPT_VALID] == 1:
-        state[layout.ARENA_DEAD] += kept[layout.KEPT_ENTRIES]
+    state[layout.ARENA_DEAD] += kept[layout.KEPT_ENTRIES]
     start = state[layout.ARENA_USED]
     end = start + entries
     if not (ensure_room(state, layout.ARENA_COLS, end) and ensure_room(state, layout.ARENA_VALS, end)):
@@ -177,7 +175,6 @@ def _keep_row(state, row, kept, sums):
     kept[layout.KEPT_INDEX] = index
     kept[layout.KEPT_ENTRIES] = entries
     kept[layout.KEPT_START] = start
-    kept[layout.KEPT_VALID] = 1
     sums[layout.SUM_NORM] = norm
     sums[layout.SUM_POSITIVE] = positive
     sums[layout.SUM_NEGATIVE] = negative
