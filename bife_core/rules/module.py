@@ -130,9 +130,8 @@ class Module:
                 case ast.FunctionDef() | ast.Expr(value=ast.Constant()) | ast.AnnAssign():
                     pass
                 case _:
-                    raise forbidden(
-                        "only imports, constants and functions may stand outside a function", statement
-                    )
+                    words = "only imports, constants and functions may stand outside a function"
+                    raise forbidden(words, statement)
         if FUNCTION_NAME not in module.functions:
             raise RejectionError("signature", f"The source must define {FUNCTION_NAME}(variable_features).")
         return module
@@ -197,14 +196,10 @@ class Module:
                 if target not in FUNCTIONS and target not in CONSTANTS:
                     target = ""
             if not target:
-                raise forbidden(
-                    f"a rule may import numpy, math and functions it may use of them, not {shown}", statement
-                )
-            if (
-                self.imported.get(bound, target) != target
-                or bound in self.functions
-                or bound in self.constants
-            ):
+                words = f"a rule may import numpy, math and functions it may use of them, not {shown}"
+                raise forbidden(words, statement)
+            known = {**self.functions, **self.constants, **self.imported}
+            if known.get(bound, target) != target:
                 raise forbidden(f"the name {bound!r} has a meaning already", statement)
             self.imported[bound] = target
 

@@ -87,9 +87,8 @@ class FeatureExtractor:
             As `extract` does.
         """
         candidates, features = self._extract()
-        address = bipartite.observe(
-            scip_address(self._model), self._state, candidates, len(features), observes
-        )
+        scip = scip_address(self._model)
+        address = bipartite.observe(scip, self._state, candidates, len(features), observes)
         if address == 0:
             raise SolverError("The system has no memory left for the graph of the node.")
         return Node.at(address, features)

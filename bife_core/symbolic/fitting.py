@@ -297,9 +297,7 @@ class Fitter:
     def _fitted(self, parts: Sequence[Node], powers: Floats) -> Fitted | None:
         """Return the product with numbers of two digits and its loss; None if its values are beyond floats."""
         try:
-            root = normalised(
-                product(*((part, float(power)) for part, power in zip(parts, powers, strict=True)))
-            )
+            root = normalised(product(*zip(parts, map(float, powers), strict=True)))
         except CancelledError:
             return None
         if not np.isfinite(self._log_value(root)).all():

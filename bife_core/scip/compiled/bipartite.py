@@ -81,10 +81,8 @@ def _take_rows(scip, state, objective_norm, patience):
         row = load_int64(state[layout.LP_ROWS], position)
         length = int64(api.row_n_lp_entries(row))
         wanted = n_edges + 2 * length
-        if not (
-            ensure_room(state, layout.EDGE_VARIABLES, wanted)
-            and ensure_room(state, layout.EDGE_VALUES, wanted)
-        ):
+        room = ensure_room(state, layout.EDGE_VARIABLES, wanted)
+        if not (room and ensure_room(state, layout.EDGE_VALUES, wanted)):
             return -1
         variables = int64_view(state[layout.EDGE_VARIABLES], wanted)
         values = float64_view(state[layout.EDGE_VALUES], wanted)

@@ -102,10 +102,8 @@ def _fetch_rows(state, record, mask):
     places = state[layout.PLACES] + 4 * load_int64(record, layout.ENTRY_START)
     for k in range(load_int64(record, layout.ENTRY_COUNT)):
         place = load_int32(places, k)
-        if (
-            place < state[layout.N_LP_ROWS]
-            and load_int64(state[layout.ROW_TAG], place) < 2 * state[layout.CALL]
-        ):
+        known = place < state[layout.N_LP_ROWS]
+        if known and load_int64(state[layout.ROW_TAG], place) < 2 * state[layout.CALL]:
             _fetch_row(load_int64(state[layout.LP_ROWS], place), mask)
 
 
@@ -163,13 +161,10 @@ def reset(state):
 def _restart_if_new_solve(scip, state):
     """Forget the columns and rows of an earlier solve or of the run before a restart."""
     run = int64(api.n_runs(scip))
-    lps = api.n_lps(scip)
+    lps, dead = api.n_lps(scip), state[layout.ARENA_DEAD]
     if run != state[layout.LAST_RUN] or lps < state[layout.LAST_LP]:
         reset(state)
-    elif (
-        state[layout.ARENA_DEAD] > layout.ARENA_SLACK
-        and 2 * state[layout.ARENA_DEAD] > state[layout.ARENA_USED]
-    ):
+    elif dead > layout.ARENA_SLACK and 2 * dead > state[layout.ARENA_USED]:
         _forget_rows(state)
     state[layout.LAST_RUN] = run
     state[layout.LAST_LP] = lps

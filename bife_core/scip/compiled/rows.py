@@ -82,10 +82,8 @@ def _find_room(state, record, n_rows):
         return True
     wanted = (n_rows + n_rows // 2 + 5) & ~1  # even, so that two places share a word
     start = state[layout.PLACES_USED]
-    if not (
-        ensure_room(state, layout.PLACES, (start + wanted) // 2)
-        and ensure_room(state, layout.COEFS, start + wanted)
-    ):
+    room = ensure_room(state, layout.PLACES, (start + wanted) // 2)
+    if not (room and ensure_room(state, layout.COEFS, start + wanted)):
         return False
     record[layout.ENTRY_START] = start
     record[layout.ENTRY_ROOM] = wanted
@@ -207,8 +205,7 @@ def take_row(scip, state, row, position, mask, epsilon):
     if mask & needs.ACTIVE_DUAL:
         store_float64(state[layout.ROW_W4], position, abs(api.row_dualsol(row)))
     if mask & needs.ACTIVE_ROW_SUM:
-        total = sums[layout.SUM_MAGNITUDE]
-        store_float64(state[layout.ROW_W2], position, _weight_from_sum(total))
+        store_float64(state[layout.ROW_W2], position, _weight_from_sum(sums[layout.SUM_MAGNITUDE]))
     if mask & needs.ACTIVE_CANDIDATE_SUM:
         pseudo = int64_view(state[layout.COL_PSEUDO], state[layout.COL_PSEUDO + 1])
         start = kept[layout.KEPT_START]
@@ -282,13 +279,9 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
             if lhs > -infinity:
                 ratios = _add_side(ratios, -value, -lhs)
         if mask & needs.ONE_TO_ALL:
-            positive = load_float64(
-                state[layout.ROW_SUMS], position * layout.N_ROW_SUMS + layout.SUM_POSITIVE
-            )
-            negative = load_float64(
-                state[layout.ROW_SUMS], position * layout.N_ROW_SUMS + layout.SUM_NEGATIVE
-            )
-            shares = _add_share(shares, value, positive, negative)
+            sums = state[layout.ROW_SUMS] + 8 * position * layout.N_ROW_SUMS
+            positive = load_float64(sums, layout.SUM_POSITIVE)
+            shares = _add_share(shares, value, positive, load_float64(sums, layout.SUM_NEGATIVE))
         # Written in any case and kept if the row is active: a branch here is guessed wrong half of the time.
         tight_rows[n_tight] = position
         tight_vals[n_tight] = abs(value)
