@@ -74,24 +74,20 @@ def _our_cache() -> Iterator[None]:
         numba.config.CACHE_DIR = before
 
 
-def _compiled(function: Callable[..., Any], signatures: list[Any] | None = None, **options: Any) -> Any:
-    with _our_cache():
-        return numba.njit(signatures, cache=True, error_model="numpy", **options)(function)
-
-
-def jit(function: Callable[..., Any]) -> Any:
+def jit(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
     """Compile `function` on its first call, without Python objects and without checks of division and bounds."""
-    return _compiled(function)
+    with _our_cache():
+        return numba.njit(signature, cache=True, error_model="numpy", **options)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile like `jit`, into the machine code of every function that calls this one: a call costs nothing."""
-    return _compiled(function, forceinline=True)
+    return jit(function, forceinline=True)
 
 
-def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:
+def jit_for(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile like `jit`, but at once, for functions that workers call: a worker cannot add to the cache."""
-    return lambda function: _compiled(function, list(signatures))
+    return lambda function: jit(function, signature)
 
 
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count, groupby
 from math import inf, isfinite, isinf
 
 import numpy as np
@@ -52,10 +52,12 @@ class Assembly:
         integer: bool = False,
     ) -> NDArray[np.int64]:
         """Add columns, and return their positions; what is one number holds for all."""
-        first, count = len(self._columns), len(names)
-        values = (np.broadcast_to(np.asarray(given, np.float64), count) for given in (lower, upper, cost))
-        self._columns += zip(names, *(one.tolist() for one in values), [integer] * count, strict=True)
-        return np.arange(first, first + count)
+        first, n = len(self._columns), len(names)
+        values = (
+            np.broadcast_to(np.asarray(given, np.float64), n).tolist() for given in (lower, upper, cost)
+        )
+        self._columns += zip(names, *values, [integer] * n, strict=True)
+        return np.arange(first, first + n)
 
     def row(
         self, name: str, columns: ArrayLike, coefficients: ArrayLike, *, low: float = -inf, high: float = inf
@@ -131,20 +133,18 @@ def _columns(model: MilpData, binary: NDArray[np.bool_]) -> Iterator[str]:
     # SCIP moves a column about when BV turns it from integral to binary, so only general integers are marked.
     marked = (model.integer & ~binary).tolist()
     yield "COLUMNS"
-    markers = 0
-    inside = False
-    for j, name in enumerate(model.column_names):
-        if marked[j] != inside:
-            inside = marked[j]
-            yield f" M{markers} 'MARKER' '{'INTORG' if inside else 'INTEND'}'"
-            markers += 1
-        begin, end = starts[j], starts[j + 1]
-        if objective[j] != "0" or begin == end:
-            yield f" {name} {_OBJECTIVE} {objective[j]}"
-        for k in range(begin, end):
-            yield f" {name} {row_names[k]} {coefficients[k]}"
-    if inside:
-        yield f" M{markers} 'MARKER' 'INTEND'"
+    markers = count()
+    for inside, columns in groupby(range(len(marked)), key=marked.__getitem__):
+        if inside:
+            yield f" M{next(markers)} 'MARKER' 'INTORG'"
+        for j in columns:
+            name, begin, end = model.column_names[j], starts[j], starts[j + 1]
+            if objective[j] != "0" or begin == end:
+                yield f" {name} {_OBJECTIVE} {objective[j]}"
+            for k in range(begin, end):
+                yield f" {name} {row_names[k]} {coefficients[k]}"
+        if inside:
+            yield f" M{next(markers)} 'MARKER' 'INTEND'"
 
 
 def _bounds(model: MilpData, binary: NDArray[np.bool_]) -> Iterator[str]:

@@ -55,11 +55,9 @@ def literals(source: str) -> list[Literal]:
 
 
 def with_literals(source: str, places: Sequence[Literal], texts: Sequence[str]) -> str:
-    """Return the source with texts in place of some of its literals; nothing else changes."""
+    """Return the source with texts in place of some of its literals, in their order; nothing else changes."""
     lines = source.encode().splitlines(keepends=True)
-    for place, text in sorted(
-        zip(places, texts, strict=True), key=lambda pair: (pair[0].line, pair[0].begin), reverse=True
-    ):
+    for place, text in reversed([*zip(places, texts, strict=True)]):
         # Columns of a syntax tree count bytes.
         line = lines[place.line]
         lines[place.line] = line[: place.begin] + text.encode() + line[place.end :]

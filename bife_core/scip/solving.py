@@ -180,7 +180,7 @@ def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
         if sentence is not None:
-            found.setdefault(_instance(result), sentence)
+            found.setdefault(result.digest or result.instance, sentence)
     return tuple(found.values())
 
 
@@ -192,24 +192,16 @@ def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> l
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
         if certain and result is not None and result.proven:
-            proven.setdefault(_instance(result), result)
-    return [
-        _sentence(first, result)
-        if result and (first := proven.get(_instance(result))) and disagree(first, result)
-        else None
-        for result in results
-    ]
-
-
-def _instance(result: SolveResult) -> str:
-    return result.digest or result.instance
-
-
-def _sentence(a: SolveResult, b: SolveResult) -> str:
-    return (
-        f"{a.instance}: {a.method} ended {a.status} with {a.primal_bound}, "
-        f"{b.method} ended {b.status} with {b.primal_bound}."
-    )
+            proven.setdefault(result.digest or result.instance, result)
+    wrong: list[str | None] = []
+    for b in results:
+        a = None if b is None else proven.get(b.digest or b.instance)
+        if a is None or b is None or not disagree(a, b):
+            wrong.append(None)
+            continue
+        first = f"{a.instance}: {a.method} ended {a.status} with {a.primal_bound}"
+        wrong.append(f"{first}, {b.method} ended {b.status} with {b.primal_bound}.")
+    return wrong
 
 
 def versions() -> dict[str, str]:
