@@ -31,7 +31,7 @@ from bife_core.scip.compiled.memory import (
     prefetch,
     store_float64,
 )
-from bife_core.scip.compiled.rows import by_row, forget_entries, rows_may_differ, same_row, take_row
+from bife_core.scip.compiled.rows import by_row, same_row, take_row
 from bife_core.scip.libscip import scip_version
 
 _objective, _structure = inlined(columns.objective), inlined(columns.structure)
@@ -152,7 +152,9 @@ def reset(state):
     """Forget everything taken from a solve that has ended."""
     state[layout.STATIC_TAKEN] = state[layout.OBSERVED] = 0
     _forget_rows(state)
-    forget_entries(state)
+    state[layout.PLACES_USED] = 0
+    state[layout.N_KNOWN_ROWS] = -1
+    clear(state, layout.ENTRIES)
     clear(state, layout.COL_STAMP)
     clear(state, layout.COL_PSEUDO)
 
@@ -311,8 +313,9 @@ def extract(scip, state, mask, only_priority):
     by_rows = mask & needs.BY_ROW != 0
     # Where candidates will meet most rows anyway, one pass over all of them waits less for memory.
     many = by_rows and 2 * state[layout.ROW_VISITS] > n_lp_rows
-    if not many:
-        rows_may_differ(state)
+    if not many:  # the rows are not looked at one by one, so all entries are taken for outdated
+        state[layout.LP_VERSION] += 1
+        state[layout.N_KNOWN_ROWS] = -1
     elif not _take_all_rows(scip, state, mask, epsilon):
         return layout.NO_MEMORY, int64(0)
     state[layout.ROW_VISITS] = 0

@@ -17,7 +17,6 @@ from bife_core.features import feature_index, rows
 from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.memory import (
-    clear,
     ensure_room,
     float64_view,
     int64_view,
@@ -48,14 +47,6 @@ _ROOT_MAX: Final = feature_index("rows_deg_max")
 
 
 @jit
-def forget_entries(state):
-    """Give up the entries of a solve that has ended."""
-    state[layout.PLACES_USED] = 0
-    state[layout.N_KNOWN_ROWS] = -1
-    clear(state, layout.ENTRIES)
-
-
-@jit
 def same_row(state, row, position):
     """Whether the row at an LP position is the one that was seen there last; it has been seen now.
 
@@ -67,13 +58,6 @@ def same_row(state, row, position):
     seen[0] = row
     seen[1] = identity
     return same
-
-
-@jit
-def rows_may_differ(state):
-    """Take all entries for outdated: the rows of the LP were not looked at one by one."""
-    state[layout.LP_VERSION] += 1
-    state[layout.N_KNOWN_ROWS] = -1
 
 
 @jit
