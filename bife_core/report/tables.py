@@ -112,24 +112,21 @@ def report_latex(report: Report) -> str:
     """Return the table of a report in LaTeX, as a float that needs booktabs."""
     heads, rows = report_table(report)
     ratio = heads.index("Ratio")
-    body = [" & ".join(_marked(row, ratio, r"\textbf{{{}}}", _tex)) + r" \\" for row in rows]
-    return "\n".join(
-        [
-            r"\begin{table*}[t]",
-            rf"\caption{{{_tex(CAPTION)}}}",
-            r"\label{tab:results}",
-            r"\centering",
-            r"\small",
-            rf"\begin{{tabular}}{{ll{'r' * (len(heads) - 2)}}}",
-            r"\toprule",
-            " & ".join(map(_tex, heads)) + r" \\ \midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table*}",
-            "",
-        ]
-    )
+    lines = [" & ".join(_marked(row, ratio, r"\textbf{{{}}}", _tex)) + r" \\" for row in rows]
+    body = "\n".join(lines)
+    return rf"""\begin{{table*}}[t]
+\caption{{{_tex(CAPTION)}}}
+\label{{tab:results}}
+\centering
+\small
+\begin{{tabular}}{{ll{"r" * (len(heads) - 2)}}}
+\toprule
+{" & ".join(map(_tex, heads))} \\ \midrule
+{body}
+\bottomrule
+\end{{tabular}}
+\end{{table*}}
+"""
 
 
 def _marked(row: Row, ratio: int, bold: str, escape: Callable[[str], str]) -> list[str]:
