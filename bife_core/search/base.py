@@ -51,7 +51,7 @@ class BaseSearch(ABC):
     sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else. A rule whose hash
     was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again until they are
     answered. `options` are `config.options`, validated by the class attribute `Options`; what does not fit is a
-    `ConfigError`. `alive` is the population, which subclasses replace.
+    `ConfigError`. `population` are the rules alive after the last completed generation, which subclasses replace.
     """
 
     Options: ClassVar[type[Value]] = Value
@@ -92,7 +92,7 @@ class BaseSearch(ABC):
         self._used = 0
         self._pending: tuple[Request, ...] = ()
         self._summaries: list[GenerationSummary] = []
-        self.alive: tuple[Sample, ...] = ()
+        self.population: tuple[Sample, ...] = ()
 
     @property
     def training_instances(self) -> int:
@@ -109,11 +109,6 @@ class BaseSearch(ABC):
         """The rule the search would return now, answers of the generation under way included."""
         ranked = by_high_fidelity if self.high_fidelity else by_low_fidelity
         return next(iter(ranked(self.samples)), None)
-
-    @property
-    def population(self) -> tuple[Sample, ...]:
-        """The rules alive after the last completed generation."""
-        return self.alive
 
     @property
     def generation(self) -> int:
@@ -170,10 +165,10 @@ class BaseSearch(ABC):
 
     def summary(self) -> GenerationSummary:
         """Return the summary of the generation that ends."""
-        samples, alive = self.samples, self.population
+        samples = self.samples
         own = [sample for sample in samples if sample.generation == self.generation]
         best_low, best_high = by_low_fidelity(samples)[:1], by_high_fidelity(samples)[:1]
-        f_lf = [sample.f_lf for sample in alive if sample.f_lf is not None]
+        f_lf = [sample.f_lf for sample in self.population if sample.f_lf is not None]
         return GenerationSummary(
             generation=self.generation,
             samples=len(own),
@@ -184,7 +179,7 @@ class BaseSearch(ABC):
             best_f_lf=best_low[0].f_lf if best_low else None,
             mean_f_lf=sum(f_lf) / len(f_lf) if f_lf else None,
             best_f_hf=best_high[0].f_hf if best_high else None,
-            n_alive=len(alive),
+            n_alive=len(self.population),
         )
 
     def sample_requests(self, operators: Sequence[Operator]) -> tuple[Request, ...]:
@@ -247,12 +242,12 @@ class BaseSearch(ABC):
 
     @property
     def parent_pool(self) -> tuple[Sample, ...]:
-        """The rules that parents are drawn from, by rank."""
+        """The rules that parents are drawn from, by rank; without any, a generation is another initialisation."""
         return self.population
 
     def choose_parents(self, operator: Operator) -> tuple[Sample, ...]:
         """Draw the parents of one of EoH's operators, by rank."""
-        if operator == "i1":
+        if operator == "i1" or not self.parent_pool:
             return ()
         return draw_parents(
             self.parent_pool,

@@ -33,7 +33,9 @@ from bife_core.search.types import GenerationSummary, Operator, Request, Sample,
 class BifeSearch(BaseSearch):
     """Algorithm 1 behind `ask` and `tell`; `elites` are those after the last completed generation, best F_HF first.
 
-    Two steps make a generation: samples are asked for all together, then solves for those whose F_LF earns them.
+    The `population` has the elites, then the others by F_LF. `tau` is the F_LF a sample must reach to earn solves, None
+    while there is no elite. Two steps make a generation: samples are asked for all together, then solves for those
+    whose F_LF earns them.
 
     Examples
     --------
@@ -54,27 +56,16 @@ class BifeSearch(BaseSearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self.elites: tuple[Sample, ...] = ()
-        self._others: tuple[Sample, ...] = ()
         self._costs: dict[str, tuple[float | None, ...]] = {}
-        self._tau: float | None = None
+        self.tau: float | None = None
         self._newcomers: tuple[str, ...] = ()
         self._to_solve: tuple[Sample, ...] = ()
         self._reserve: tuple[Sample, ...] = ()
 
     @property
-    def population(self) -> tuple[Sample, ...]:
-        """The rules alive after the last completed generation: elites by F_HF, then the others by F_LF."""
-        return self.elites + self._others
-
-    @property
-    def _ancestors(self) -> tuple[Sample, ...]:
-        """Return the rules without which a generation is another initialisation."""
-        return self.elites
-
-    @property
-    def tau(self) -> float | None:
-        """F_LF a sample must reach to earn solves; None while there is no elite."""
-        return self._tau
+    def parent_pool(self) -> tuple[Sample, ...]:
+        """The population, once a rule of it was evaluated in the solver."""
+        return self.population if by_high_fidelity(self.population) else ()
 
     def summary(self) -> GenerationSummary:
         """Return the summary of the generation that ends, with tau and the elites."""
@@ -84,7 +75,7 @@ class BifeSearch(BaseSearch):
         """Return what to ask next."""
         if self._to_solve:
             return tuple(self._solve_request(sample) for sample in self._to_solve)
-        return self.sample_requests(self.operators if self._ancestors else ())
+        return self.sample_requests(self.operators if self.parent_pool else ())
 
     def learn(self, answered: Answered) -> None:
         """Take the answers to what `propose` returned."""
@@ -94,7 +85,7 @@ class BifeSearch(BaseSearch):
             self._costs.update({answer.id: answer.costs for _, answer in answered})
             for sample in solved:
                 self.update(sample)
-            self._to_solve = () if self._ancestors or by_high_fidelity(solved) else self._call_founders()
+            self._to_solve = () if self.parent_pool or by_high_fidelity(solved) else self._call_founders()
         else:
             newcomers = self.admit(answered)
             self._newcomers = tuple(sample.id for sample in newcomers)
@@ -104,10 +95,6 @@ class BifeSearch(BaseSearch):
             self._reserve = ()
             self._set_tau()
             self.end_generation()
-
-    def choose_parents(self, operator: Operator) -> tuple[Sample, ...]:
-        """Draw parents, none where the generation is another initialisation."""
-        return super().choose_parents(operator) if self._ancestors else ()
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:
@@ -123,10 +110,10 @@ class BifeSearch(BaseSearch):
         return self._call_founders()
 
     def _set_tau(self) -> None:
-        self._tau = threshold(self.elites, self.samples, self.config)
+        self.tau = threshold(self.elites, self.samples, self.config)
 
     def _reaches_tau(self, rule: Sample) -> bool:
-        return reaches(rule, self._tau)
+        return reaches(rule, self.tau)
 
     def _without_duplicates(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
         """Return the rules that choose otherwise than those solved with and those before them; mark the others."""
@@ -141,7 +128,8 @@ class BifeSearch(BaseSearch):
 
     def _survive(self, newcomers: Sequence[Sample]) -> None:
         """Replace the population after a generation."""
-        self.elites, self._others = survivors(self.elites, newcomers, self.config)
+        self.elites, others = survivors(self.elites, newcomers, self.config)
+        self.population = self.elites + others
 
     def _call_founders(self) -> tuple[Sample, ...]:
         """Return the next that may found the elite, and take them from the reserve."""
@@ -166,12 +154,8 @@ class HighOnlySearch(BifeSearch):
     low_fidelity: ClassVar[bool] = False
     crosses_niches: ClassVar[bool] = False  # only decisions say what a rule does
 
-    @property
-    def _ancestors(self) -> tuple[Sample, ...]:
-        return self.population
-
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         return tuple(rule for rule in newcomers if rule.valid)
 
     def _survive(self, newcomers: Sequence[Sample]) -> None:
-        self._others = by_high_fidelity((*self._others, *newcomers))[: self.config.population]
+        self.population = by_high_fidelity((*self.population, *newcomers))[: self.config.population]

@@ -40,7 +40,7 @@ class SymbolicOptions(Value):
 
 
 class SymbolicSearch(BifeSearch):
-    """Fitted and bred rules behind `ask` and `tell`."""
+    """Fitted and bred rules behind `ask` and `tell`; `tau` is the lowest of a niche."""
 
     operators: tuple[Operator, ...] = ("fit",) * len(OPERATORS)
     origin: ClassVar[str] = "fitted"
@@ -50,12 +50,8 @@ class SymbolicSearch(BifeSearch):
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
+        self._tau_of_all: float | None = None
         self._tau_of_niche: dict[int, float] = {}
-
-    @property
-    def tau(self) -> float | None:
-        """The lowest tau of a niche; None while there is no elite."""
-        return min(self._tau_of_niche.values(), default=self._tau)
 
     def initial_operators(self) -> tuple[Operator, ...]:
         """Return what makes the initial rules."""
@@ -90,6 +86,7 @@ class SymbolicSearch(BifeSearch):
 
     def _set_tau(self) -> None:
         super()._set_tau()
+        self._tau_of_all = self.tau
         self._tau_of_niche.clear()
         valid = len(by_low_fidelity(self.samples))
         for niche in {elite.niche for elite in self.elites if elite.niche is not None}:
@@ -98,11 +95,12 @@ class SymbolicSearch(BifeSearch):
             tau = threshold(elites, own, self.config, of=valid)
             if tau is not None:
                 self._tau_of_niche[niche] = tau
+        self.tau = min(self._tau_of_niche.values(), default=self._tau_of_all)
 
     def _reaches_tau(self, rule: Sample) -> bool:
         # A child of a first rule, which has no niche, may be of a niche that has no elite.
-        tau = self._tau if rule.niche is None else self._tau_of_niche.get(rule.niche, self._tau)
-        return reaches(rule, tau)
+        overall = self._tau_of_all
+        return reaches(rule, overall if rule.niche is None else self._tau_of_niche.get(rule.niche, overall))
 
     @property
     def parent_pool(self) -> tuple[Sample, ...]:

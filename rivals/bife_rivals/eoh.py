@@ -33,7 +33,7 @@ class EohSearch(BaseSearch):
 
     def propose(self) -> tuple[Request, ...]:
         """Return what to ask next."""
-        if not self.alive:
+        if not self.population:
             return self.sample_requests(())
         operators, end = self.operators, self._turn + self.config.population
         requests = self.sample_requests([operators[turn % len(operators)] for turn in range(self._turn, end)])
@@ -44,8 +44,8 @@ class EohSearch(BaseSearch):
         """Take the answers to what `propose` returned."""
         newcomers = self.admit(answered)
         distinct: dict[float, Sample] = {}
-        for sample in by_low_fidelity((*self.alive, *newcomers)):
+        for sample in by_low_fidelity((*self.population, *newcomers)):
             assert sample.f_lf is not None
             distinct.setdefault(round(sample.f_lf, 5), sample)
-        self.alive = tuple(distinct.values())[: self.config.population]
+        self.population = tuple(distinct.values())[: self.config.population]
         self.end_generation()

@@ -80,11 +80,6 @@ class Llm4BranchSearch(BaseSearch):
         """Number of training instances that trials speak of."""
         return self.options.training_instances
 
-    @property
-    def population(self) -> tuple[Sample, ...]:
-        """The programs on all islands after the last completed generation, highest F_HF first."""
-        return self.islands.programs
-
     def propose(self) -> tuple[Request, ...]:
         """Return what to ask next."""
         if self._programs:
@@ -151,6 +146,7 @@ class Llm4BranchSearch(BaseSearch):
         if not self._programs:
             if self.generation and self.generation % self.options.migration_interval == 0:
                 self.islands.migrate()
+            self.population = self.islands.programs  # highest F_HF first
             self.end_generation()
 
     def _enter(self, sample: Sample, island: int | None) -> _Program:

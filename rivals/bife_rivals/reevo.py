@@ -139,7 +139,7 @@ class ReevoSearch(BaseSearch):
     def _draw_pairs(self, count: int) -> tuple[tuple[Sample, Sample], ...]:
         """Draw pairs of different F_LF, worse rule first; none if all rules have the same."""
         best = self.best
-        pool = self.alive if best is None or best in self.alive else (*self.alive, best)
+        pool = self.population if best is None or best in self.population else (*self.population, best)
         if len({rule.f_lf for rule in pool}) < 2:
             return ()
         pairs: list[tuple[Sample, Sample]] = []
@@ -178,6 +178,6 @@ class ReevoSearch(BaseSearch):
                 self._end_generation((*self._children, *newcomers))
 
     def _end_generation(self, newcomers: tuple[Sample, ...]) -> None:
-        self.alive = by_low_fidelity(newcomers)
+        self.population = by_low_fidelity(newcomers)
         self._step = "compare"
         self.end_generation()
