@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -43,7 +44,6 @@ class Plugins(UserDict[str, Plugin]):
         self._fits = fits
         self._form = form
         self._also = also
-        self._offered: dict[str, EntryPoint] | None = None
 
     def known(self, name: str) -> str:
         """Return `name` if it is one of `names`, without loading it, else raise a ValueError; for validators."""
@@ -69,8 +69,8 @@ class Plugins(UserDict[str, Plugin]):
 
     def listed(self) -> list[tuple[str, str]]:
         """Return name and package with its version, of each plugin."""
-        entries = self._entries()
-        return [(name, _package(entries[name]) if name in entries else "this process") for name in self]
+        known = self._entries
+        return [(name, _package(known[name]) if name in known else "this process") for name in self]
 
     def revision(self, name: str) -> str:
         """Return what distinguishes versions of a plugin's code, see `code_revision`; BiFE's own are not loaded."""
@@ -81,14 +81,14 @@ class Plugins(UserDict[str, Plugin]):
         schema["enum"] = self.names
 
     def __missing__(self, name: str) -> Plugin:
-        self[name] = self._load(self._entries()[name])
+        self[name] = self._load(self._entries[name])
         return self[name]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self.data or name in self._entries())
+        return isinstance(name, str) and (name in self.data or name in self._entries)
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._entries(), **self.data})
+        return iter({**self._entries, **self.data})
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -96,18 +96,17 @@ class Plugins(UserDict[str, Plugin]):
     def _none(self, name: str) -> str:
         return f"There is no {self.kind} {name!r}; choose one of {', '.join(self.names)}"
 
+    @cached_property
     def _entries(self) -> dict[str, EntryPoint]:
-        if self._offered is None:
-            offered = dict(self._own)  # entered once it is complete: other threads may ask meanwhile
-            for entry in entry_points(group=self.group):
-                first = offered.setdefault(entry.name, entry)
-                if first is not entry:
-                    raise ConfigError(
-                        f"{_package(first)} and {_package(entry)} both offer a {self.kind} {entry.name!r}; "
-                        "uninstall one of them."
-                    )
-            self._offered = offered
-        return self._offered
+        offered = dict(self._own)
+        for entry in entry_points(group=self.group):
+            first = offered.setdefault(entry.name, entry)
+            if first is not entry:
+                raise ConfigError(
+                    f"{_package(first)} and {_package(entry)} both offer a {self.kind} {entry.name!r}; "
+                    "uninstall one of them."
+                )
+        return offered
 
     def _load(self, entry: EntryPoint) -> Plugin:
         of = f"The {self.kind} {entry.name!r} of {_package(entry)}"
@@ -117,11 +116,8 @@ class Plugins(UserDict[str, Plugin]):
             missing = _OF_EXTRAS.get(getattr(error, "name", None) or "")
             if entry.dist is None and missing is None:
                 raise
-            advice = (
-                "update or uninstall it"
-                if missing is None
-                else f"run `pip install 'bife-branching[{missing}]'`"
-            )
+            install = f"run `pip install 'bife-branching[{missing}]'`"
+            advice = "update or uninstall it" if missing is None else install
             reason = f"{type(error).__name__}: {error}".rstrip(".: ")
             raise ConfigError(f"{of} cannot be loaded ({reason}); {advice}.") from error
         if entry.dist is not None and not self._fits(loaded):

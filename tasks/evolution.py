@@ -22,7 +22,7 @@ from bife_core.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.methods.base import Method
 from bife_core.search import Sample
 from bife_core.search.population import ranked
-from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity
+from bife_core.study import Evolution, Opened, evolution_facts, evolution_key
 from bife_core.values import flat
 from tasks.collection import InstanceSet, solving
 from tasks.states import TRIED_AGAIN, with_message
@@ -46,8 +46,7 @@ def describe_evolution(
     search, label = config.search, config.instances.label
     trained = training.instances if training is not None else ()
     digest = decisions.digest if decisions is not None else None
-    who = generator_identity(config.generator)
-    facts = evolution_facts(config, label, who, digest, design.instances, trained)
+    facts = evolution_facts(config, label, digest, design.instances, trained)
     return Opened(
         key=evolution_key(facts),
         name=f"{label} {search.method} {config.origin_of_rules} seed {search.seed}",

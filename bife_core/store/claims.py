@@ -140,8 +140,7 @@ class Claims:
 
     def holder(self, name: str) -> str:
         """Return who holds a claim, in words."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(claims).where(claims.c.name == name)).one_or_none()
+        row = next(iter(self._database.rows(select(claims).where(claims.c.name == name))), None)
         if row is None or (row.machine, row.pid) == (_machine(), os.getpid()):
             return "another thread of this process" if name in self._held or row else "another process"
         return f"process {row.pid} on {row.machine.partition(' ')[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,8 @@ from sqlalchemy import (
     Float,
     Integer,
     MetaData,
+    Row,
+    Select,
     Table,
     Text,
     and_,
@@ -112,7 +114,17 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine, "connect", _connected)
             event.listen(self.engine, "begin", _begun)
-        self._make_tables()
+        with self.writing(self.alone) as connection:
+            _tables.create_all(connection)
+            schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
+            if schema is None:
+                connection.execute(insert(meta).values(name="schema", value=SCHEMA))
+        if schema not in (None, SCHEMA):
+            self.engine.dispose()
+            raise StoreError(
+                f"The store {self.name} has schema {schema} and this version of BiFE reads schema {SCHEMA}; use the "
+                "version that wrote it, or set BIFE_HOME to a new folder."
+            )
 
     @contextmanager
     def writing(self, first: Callable[[Connection], None] | None = None) -> Iterator[Connection]:
@@ -122,11 +134,10 @@ class Database:
                 first(connection)
             yield connection
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Yield a connection that reads; it waits for no writer."""
+    def rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        """Return what a query finds; it waits for no writer."""
         with self._in_a_sentence("read"), self.engine.connect() as connection:
-            yield connection.execution_options(reads=True)
+            return connection.execution_options(reads=True).execute(query).all()
 
     def alone(self, connection: Connection) -> None:
         """Have a transaction wait for others that call this, as SQLite has all that write."""
@@ -151,19 +162,6 @@ class Database:
     def name(self) -> str:
         """File or address, without a password."""
         return str(self.file or self.engine.url.render_as_string(hide_password=True))
-
-    def _make_tables(self) -> None:
-        with self.writing(self.alone) as connection:
-            _tables.create_all(connection)
-            schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
-            if schema is None:
-                connection.execute(insert(meta).values(name="schema", value=SCHEMA))
-        if schema not in (None, SCHEMA):
-            self.engine.dispose()
-            raise StoreError(
-                f"The store {self.name} has schema {schema} and this version of BiFE reads schema {SCHEMA}; use the "
-                "version that wrote it, or set BIFE_HOME to a new folder."
-            )
 
     @contextmanager
     def _in_a_sentence(self, done: str) -> Iterator[None]:

@@ -124,8 +124,7 @@ class Store:
         query = select(studies, *ends).order_by(studies.c.created_unix_s, studies.c.key)
         if kind is not None:
             query = query.where(studies.c.kind == kind)
-        with self._database.reading() as connection:
-            return [StudyRow(**row._mapping) for row in connection.execute(query)]
+        return [StudyRow(**row._mapping) for row in self._database.rows(query)]
 
     def append(self, study: str, kind: str, body: Mapping[str, Any]) -> int:
         """Add an event, whose body serialises to JSON, to the end of a study's stream, and return its place."""
@@ -139,8 +138,7 @@ class Store:
             query = query.where(events.c.study == study)
         if kinds:
             query = query.where(events.c.kind.in_(kinds))
-        with self._database.reading() as connection:
-            rows = connection.execute(query).all()
+        rows = self._database.rows(query)
         return (StoredEvent(**dict(row._mapping) | {"body": json.loads(row.body)}) for row in rows)
 
     def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> int:
@@ -162,8 +160,7 @@ class Store:
             query = query.where(calls.c.study == study)
         if key is not None:
             query = query.where(calls.c.key == key)
-        with self._database.reading() as connection:
-            return [(row.key, row.number, json.loads(row.body)) for row in connection.execute(query)]
+        return [(row.key, row.number, json.loads(row.body)) for row in self._database.rows(query)]
 
     def call_facts(self, names: Sequence[str], since_unix_s: float) -> list[tuple[Any, ...]]:
         """Return fields of calls, as text or numbers, of all studies that have had an event since a Unix time."""
@@ -172,14 +169,12 @@ class Store:
         json_body = type_coerce(calls.c.body, JSON) if self._database.file is not None else cast(whole, JSON)
         recent = select(events.c.study).where(events.c.at_unix_s >= since_unix_s)
         query = select(*(json_body[name].as_string() for name in names)).where(calls.c.study.in_(recent))
-        with self._database.reading() as connection:
-            return [tuple(row) for row in connection.execute(query)]
+        return [tuple(row) for row in self._database.rows(query)]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return those of the solves that are stored, by their keys."""
         query = select(solves).where(solves.c.key.in_(list(keys)))
-        with self._database.reading() as connection:
-            return {row.key: json.loads(row.body) for row in connection.execute(query)}
+        return {row.key: json.loads(row.body) for row in self._database.rows(query)}
 
     def put_solve(self, key: str, body: Mapping[str, Any]) -> None:
         """Store a solve; one that is stored already stays, and the repeat is counted."""
@@ -213,21 +208,17 @@ class Store:
         query = select(ledger).order_by(ledger.c.group, ledger.c.purpose, ledger.c.number)
         if groups is not None and len(groups) < _MANY:  # a statement takes no more
             query = query.where(ledger.c.group.in_(groups))
-        with self._database.reading() as connection:
-            rows = connection.execute(query).all()
-        return {
-            group: Served(
-                min((row.purpose for row in own), key=SPLITS.index), tuple(row.by for row in own if row.by)
-            )
-            for group, own in ((group, list(same)) for group, same in groupby(rows, lambda row: row.group))
-        }
+        found = dict[str, Served]()
+        for group, same in groupby(self._database.rows(query), lambda row: row.group):
+            own = list(same)
+            split = min((row.purpose for row in own), key=SPLITS.index)
+            found[group] = Served(split, tuple(row.by for row in own if row.by))
+        return found
 
     def cursor(self, subscriber: str, study: str) -> tuple[int, str] | None:
         """Return the last event of a study that a subscriber has dealt with and its note; None if it has no cursor."""
         query = select(cursors).where(cursors.c.subscriber == subscriber, cursors.c.study == study)
-        with self._database.reading() as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else (int(row.seq), str(row.note))
+        return next(((int(row.seq), str(row.note)) for row in self._database.rows(query)), None)
 
     def set_cursor(self, subscriber: str, study: str, seq: int, note: str = "") -> None:
         """Store how far a subscriber is, with a note of its own."""

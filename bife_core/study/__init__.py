@@ -5,7 +5,6 @@ from bife_core.study.identity import (
     content_of as content_of,
     evolution_facts as evolution_facts,
     evolution_key as evolution_key,
-    generator_identity as generator_identity,
 )
 from bife_core.study.journal import Journal as Journal, JournalError as JournalError, Opened as Opened
 from bife_core.study.study import Study as Study, create_study as create_study

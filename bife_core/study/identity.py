@@ -45,16 +45,16 @@ def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
 def evolution_facts(
     config: PipelineConfig,
     benchmark: str,
-    generator: dict[str, Any],
     decisions: str | None,
     design: Sequence[Instance],
     training: Sequence[Instance] = (),
+    generator: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return all that an evolution depends on, as JSON.
 
     Data the search does not read is no part of it, nor where and by how many workers it runs. Of a model API the model,
-    its temperature and the prompts count, its address and key do not. `generator` is its `generator_identity` and
-    `decisions` the digest of what F_LF is measured on.
+    its temperature and the prompts count, its address and key do not. `decisions` is the digest of what F_LF is
+    measured on, and `generator` identifies one that the configuration does not name.
     """
     unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)}
     facts: dict[str, Any] = {
@@ -63,7 +63,7 @@ def evolution_facts(
         "search": config.search.model_dump(mode="json", exclude={"samples", *unused}),
         "solver": config.solver.model_dump(mode="json"),
         "high": config.high.model_dump(mode="json"),
-        "generator": generator,
+        "generator": generator or generator_identity(config.generator),
         "design": content_of(design),
     }
     # What other packages bring is part of a search only by its code.

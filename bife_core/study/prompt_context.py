@@ -100,12 +100,13 @@ class ContextBuilder:
         facts = self._facts = self._facts or self._benchmark_facts(self._read[pool].result())
         scores = {one.id: past.scores[one.id] for one in past.samples if one.id in past.scores}
         known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
+        references = [result for result in past.reference.results if result] if past.reference else []
         begun_from = ""
         if isinstance(request, SampleRequest) and request.operator == "i1":
             begun_from = theme(self._search.drawn, request.number, facts.features)
         return facts.model_copy(
             update={
-                "rpb": self._rpb(past.reference) if known else None,
+                "rpb": high_fidelity(references, self._high) if known and references else None,
                 "tau": past.tau,
                 "executions": self._executions(request.parents, past),
                 "theme": begun_from,
@@ -162,10 +163,6 @@ class ContextBuilder:
             memory_mb=4096.0 + _ROOM_PER_BYTE * sum(path.stat().st_size for path in reads) / 2**20,
             reads=reads,
         )
-
-    def _rpb(self, reference: Reference | None) -> float | None:
-        results = [] if reference is None else [result for result in reference.results if result is not None]
-        return high_fidelity(results, self._high) if results else None
 
 
 def _without_names(sample: Sample, past: Past) -> Sample:

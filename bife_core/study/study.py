@@ -35,7 +35,7 @@ from bife_core.study.archive import archived
 from bife_core.study.engine import Engine, Evolution
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
-from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
+from bife_core.study.identity import evolution_facts, evolution_key
 from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened, claim_on
 from bife_core.study.prompt_context import ContextBuilder
 from bife_core.values import flat
@@ -326,8 +326,8 @@ def create_study(
     if len(tried) < count:
         raise ConfigError(f"The search makes trials on {count} training instances, found {len(tried)}.")
     path, digest, collection_s = _read(decisions)
-    who = generator_identity(config.generator) if generator is None else {"name": generator.name}
-    facts = evolution_facts(config, benchmark, who, digest, design, tried)
+    who = None if generator is None else {"name": generator.name}
+    facts = evolution_facts(config, benchmark, digest, design, tried, who)
     if search is not None:
         name = getattr(search, "__qualname__", "")
         facts |= {"made_by": f"{search.__module__}.{name} {code_revision(search)}"}

@@ -76,9 +76,9 @@ def test_a_search_of_another_package_is_found_anew_when_its_code_changes(monkeyp
 
     monkeypatch.setitem(SEARCHES, "changed", Changed)
     config = PipelineConfig(search=SearchConfig(method="changed"))
-    facts = [evolution_facts(config, "x", {}, None, ())]
+    facts = [evolution_facts(config, "x", None, ())]
     monkeypatch.setattr(Changed, "revision", "2")
-    facts.append(evolution_facts(config, "x", {}, None, ()))
+    facts.append(evolution_facts(config, "x", None, ()))
     assert [fact["code"] for fact in facts] == [["1", ""], ["2", ""]]
     assert evolution_key(facts[0]) != evolution_key(facts[1])
-    assert "code" not in evolution_facts(PipelineConfig(), "x", {}, None, ())
+    assert "code" not in evolution_facts(PipelineConfig(), "x", None, ())

@@ -42,10 +42,8 @@ def slow(folder: Path, name: str) -> list[Instance]:
 
 
 def stored(store: Store) -> list[SolveResult]:
-    with store._database.reading() as connection:
-        return [
-            SolveResult.model_validate_json(row.body).instance for row in connection.execute(select(solves))
-        ]
+    rows = store._database.rows(select(solves))
+    return [SolveResult.model_validate_json(row.body).instance for row in rows]
 
 
 def test_a_stored_solve_is_not_found_by_a_version_that_would_miss_some_of_it(

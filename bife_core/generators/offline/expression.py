@@ -94,7 +94,6 @@ def joined(kind: Join, *parts: Component) -> Node:
 
 
 product = partial(joined, "product")
-weighted_sum = partial(joined, "sum")
 
 
 def rebuilt(node: Operation, parts: Iterable[Node], numbers: Iterable[float]) -> Node:

@@ -20,13 +20,13 @@ from bife_core.generators.offline.expression import (
     centred,
     components,
     join_of,
+    joined,
     leaves,
     normalised,
     product,
     replaced,
     signed,
     walk,
-    weighted_sum,
 )
 from bife_core.generators.offline.operators import distance, explore, recombine, sample_rule, tune, vary
 from bife_core.generators.offline.source import describe, read, write
@@ -105,10 +105,10 @@ def test_rules_compile_and_distinguish_plausible_candidates() -> None:
         Leaf(18),
         product((SLACK, -1.0)),
         product((SLACK, -0.5), (UP, 2.0), (DOWN, -1.0)),
-        weighted_sum((SLACK, 1.0), (UP, 0.25)),
+        joined("sum", (SLACK, 1.0), (UP, 0.25)),
         *(Operation(kind, (UP, DOWN)) for kind in ("min", "max", "geometric", "harmonic")),
         *(Operation(kind, (UP,), (0.5,)) for kind in ("log1p", "tanh", "saturation", "bonus")),
-        Operation("bonus", (weighted_sum((SLACK, 1.0), (UP, 1e-5)),), (1e16,)),
+        Operation("bonus", (joined("sum", (SLACK, 1.0), (UP, 1e-5)),), (1e16,)),
         product((Operation("min", (product((UP, 2.0), (DOWN, 1.0)), SLACK)), 1.0), (SLACK, 0.5)),
     ],
 )
@@ -124,14 +124,14 @@ def test_other_texts_are_no_trees_of_the_grammar(text: str) -> None:
 
 
 def test_a_formula_is_described_in_the_names_of_the_features() -> None:
-    root = product((Operation("log1p", (weighted_sum((UP, 1.0), (DOWN, 2.0)),), (0.5,)), 1.0), (SLACK, -2.0))
+    root = product((Operation("log1p", (joined("sum", (UP, 1.0), (DOWN, 2.0)),), (0.5,)), 1.0), (SLACK, -2.0))
     assert describe(root) == "log(1 + 0.5 (pseudocost_up + 2 pseudocost_down)) / slack^2"
     assert describe(product((SLACK, -1.0))) == "1 / slack"
 
 
 def test_products_and_sums_are_opened_joined_and_normalised() -> None:
     assert product((product((UP, 2.0), (SLACK, 1.0)), 0.5), (UP, 1.0)) == product((UP, 2.0), (SLACK, 0.5))
-    assert weighted_sum((UP, 1.0), (UP, 2.0)) == UP
+    assert joined("sum", (UP, 1.0), (UP, 2.0)) == UP
     assert normalised(product((UP, -1.0), (SLACK, 2.0))) == product((UP, -0.5), (SLACK, 1.0))
     assert replaced(product((UP, 1.0), (SLACK, 1.0)), SLACK, UP) == product((UP, 2.0))
     with pytest.raises(CancelledError):

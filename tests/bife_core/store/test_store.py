@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from bife_core.places import sqlite_url
 from bife_core.store import ClaimLostError, ClaimTimeoutError, Store, StoreError
+from bife_core.store.database import claims
 from tests.support.databases import new_database
 
 
@@ -310,8 +311,9 @@ def test_a_claim_is_renewed_unless_it_was_given_back(store, monkeypatch):
             left = "INSERT INTO claims SELECT 'done', holder, machine, pid, began_unix_s, 0 FROM claims"
             connection.execute(text(left))
         time.sleep(1.0)
-        with store._database.reading() as connection:
-            until_s = dict(connection.execute(text("SELECT name, until_unix_s FROM claims")).all())
+        until_s = dict(
+            tuple(row) for row in store._database.rows(select(claims.c.name, claims.c.until_unix_s))
+        )
         assert until_s["work"] > time.time()
         assert until_s["done"] == 0
 

@@ -11,8 +11,8 @@ from bife_core.generators import (
     open_generator,
 )
 from bife_core.search import Sample, SampleRequest
-from bife_core.study import generator_identity
 from bife_core.study.evaluator import write_draft
+from bife_core.study.identity import generator_identity
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
