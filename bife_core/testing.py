@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -107,15 +107,6 @@ def drive(search: BaseSearch, answer: Callable[[Request], Answer]) -> tuple[tupl
     return tuple(asked)
 
 
-def rebuilt(config: SearchConfig, history: Sequence[tuple[Answer, ...]]) -> BaseSearch:
-    """Return a new search with these answers, by way of JSON as in a resumed study."""
-    search = open_search(config)
-    for answers in history:
-        search.ask()
-        search.tell(tuple(Answer.model_validate_json(answer.model_dump_json()) for answer in answers))
-    return search
-
-
 def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> None:
     """Assert that a registered search keeps to the contract, in worlds where answers tie, repeat and fail.
 
@@ -131,7 +122,10 @@ def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> No
         while len(history) < 6 and (requests := search.ask()):
             history.append(tuple(map(world, requests)))
             search.tell(history[-1])
-        copy = rebuilt(config, history)
+        copy = open_search(config)
+        for answers in history:  # by way of JSON, as in a resumed study
+            copy.ask()
+            copy.tell(tuple(Answer.model_validate_json(answer.model_dump_json()) for answer in answers))
         assert (copy.samples, copy.summaries) == (search.samples, search.summaries), "not rebuilt by answers"
         assert drive(copy, world) == drive(search, world), "a rebuilt search goes on otherwise"
     other = config.model_copy(update={"seed": 1})

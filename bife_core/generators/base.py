@@ -17,8 +17,7 @@ class FeatureRange(Value):
 
     The quantiles are the smallest value, 10 %, median, 90 % and largest value. `alone` is F_LF of choosing by this
     feature alone, by its smallest value if `smallest`; `given` that of the best of all times this one to a `power`, by
-    size. `repeats` is the index of an earlier feature that has the same
-    values, up to the sign.
+    size. `repeats` is the index of an earlier feature that has the same values, up to the sign.
     """
 
     index: int

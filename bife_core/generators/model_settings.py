@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl
 
 import httpx2
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bife_core.errors import GeneratorError
@@ -25,7 +25,11 @@ KEY_VARIABLE: Final = "BIFE_LLM_API_KEY"
 _held: ContextVar[SecretStr | None] = ContextVar("bife_model_api_key", default=None)
 
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
-_Prices = Annotated[tuple[Annotated[Decimal, Field(ge=0)], ...], NoDecode]
+_Prices = Annotated[
+    tuple[Annotated[Decimal, Field(ge=0)], ...],
+    NoDecode,
+    BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+]
 _HEADER: Final = re.compile(r"\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*([\x20-\x7e]*?)\s*", re.ASCII)
 _SHORTEST_SECRET: Final = 12
 """Characters of a secret; a shorter key is a placeholder, such as `local`, whose letters stand in good answers too."""
@@ -69,11 +73,6 @@ class ModelApiSettings(BaseSettings):
     price_in: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_IN")
     price_cached: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_CACHED")
     price_out: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_OUT")
-
-    @field_validator("price_in", "price_cached", "price_out", mode="before")
-    @classmethod
-    def _by_commas(cls, value: object) -> object:
-        return value.split(",") if isinstance(value, str) else value
 
     @field_validator("query", mode="before")
     @classmethod

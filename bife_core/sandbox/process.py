@@ -160,9 +160,8 @@ class WorkerProcess:
         self._output = b""
         self._drain = threading.Thread(target=self._keep_tail, name="bife-worker-output", daemon=True)
         self._drain.start()
-        self._requests, self._responses = self._pipes["requests"], self._pipes["responses"]
-        os.set_blocking(self._requests, False)
-        os.set_blocking(self._responses, False)
+        os.set_blocking(self._pipes["requests"], False)
+        os.set_blocking(self._pipes["responses"], False)
 
     def move(self, core: int) -> None:
         """Pin the process to another core; a system without affinity, or a process that is gone, is left alone."""
@@ -245,10 +244,10 @@ class WorkerProcess:
     def _write(self, data: bytes, errand: _Errand) -> None:
         view = memoryview(data)
         while view:
-            self._wait(self._requests, selectors.EVENT_WRITE, errand)
+            self._wait(self._pipes["requests"], selectors.EVENT_WRITE, errand)
             try:
                 with suppress(BlockingIOError):
-                    view = view[os.write(self._requests, view[:65536]) :]
+                    view = view[os.write(self._pipes["requests"], view[:65536]) :]
             except BrokenPipeError:
                 raise self._lost(errand) from None
 
@@ -260,9 +259,9 @@ class WorkerProcess:
                 raise WorkerFailure(
                     "died", f"The worker process sent more than an answer can hold during {errand.name}."
                 )
-            self._wait(self._responses, selectors.EVENT_READ, errand)
+            self._wait(self._pipes["responses"], selectors.EVENT_READ, errand)
             with suppress(BlockingIOError):
-                part = os.read(self._responses, 1 << 20)
+                part = os.read(self._pipes["responses"], 1 << 20)
                 if not part:
                     raise self._lost(errand)
                 parts.append(part)

@@ -51,7 +51,8 @@ class BaseSearch(ABC):
     sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else. A rule whose hash
     was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again until they are
     answered. `options` are `config.options`, validated by the class attribute `Options`; what does not fit is a
-    `ConfigError`. `population` are the rules alive after the last completed generation, which subclasses replace.
+    `ConfigError`. `population` are the rules alive after the last completed generation, which subclasses replace,
+    and `summaries` has one value for each completed generation.
     """
 
     Options: ClassVar[type[Value]] = Value
@@ -91,7 +92,7 @@ class BaseSearch(ABC):
         self._begun = 0
         self._used = 0
         self._pending: tuple[Request, ...] = ()
-        self._summaries: list[GenerationSummary] = []
+        self.summaries: tuple[GenerationSummary, ...] = ()
         self.population: tuple[Sample, ...] = ()
 
     @property
@@ -114,11 +115,6 @@ class BaseSearch(ABC):
     def generation(self) -> int:
         """The generation last asked for; 0 is the initial population."""
         return max(0, self._begun - 1)
-
-    @property
-    def summaries(self) -> tuple[GenerationSummary, ...]:
-        """One summary per completed generation."""
-        return tuple(self._summaries)
 
     def ask(self) -> tuple[Request, ...]:
         """Return the next requests, independent of one another; empty when the search is over."""
@@ -161,7 +157,7 @@ class BaseSearch(ABC):
 
     def end_generation(self) -> None:
         """End the generation under way."""
-        self._summaries.append(self.summary())
+        self.summaries += (self.summary(),)
 
     def summary(self) -> GenerationSummary:
         """Return the summary of the generation that ends."""

@@ -89,9 +89,8 @@ class SampleRequest(_Written):
     """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
     With `source` the rule is given and no generator is asked; with `method` it is the text of another method, not a
-    rule. `fit` says how a rule by operator `fit` is found,
-    `training` what the search's own function `train` is given to find it. `number` counts the rules that were asked
-    for before it.
+    rule. `fit` says how a rule by operator `fit` is found, `training` what the search's own function `train` is given
+    to find it. `number` counts the rules that were asked for before it.
     """
 
     kind: Literal["sample"] = "sample"

@@ -82,9 +82,10 @@ class StoreError(BifeError):
 
 
 class Database:
-    """A database of BiFE's tables: SQLite in a file, or any other that SQLAlchemy opens.
+    """A database of BiFE's tables: SQLite in a `file`, or any other that SQLAlchemy opens, for which that is None.
 
-    Raises `StoreError` if it cannot be opened, or was written by another version of BiFE.
+    `name` is file or address, without a password. Raises `StoreError` if it cannot be opened, or was written by another
+    version of BiFE.
     """
 
     def __init__(self, where: Path | str) -> None:
@@ -111,6 +112,7 @@ class Database:
                 f"postgresql+psycopg2://user@host/bife, and cannot be opened ({error}); PostgreSQL needs the extra "
                 "bife-branching[postgres]."
             ) from error
+        self.name = str(self.file or self.engine.url.render_as_string(hide_password=True))
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine, "connect", _connected)
             event.listen(self.engine, "begin", _begun)
@@ -157,11 +159,6 @@ class Database:
                     return int(row[number])
             except IntegrityError:  # another process took the number, which only a server lets happen
                 continue
-
-    @property
-    def name(self) -> str:
-        """File or address, without a password."""
-        return str(self.file or self.engine.url.render_as_string(hide_password=True))
 
     @contextmanager
     def _in_a_sentence(self, done: str) -> Iterator[None]:

@@ -64,6 +64,13 @@ class Store:
         A folder (then its ``bife.db``), a file ending in ``.db``, or a database URL. It raises `StoreError` if the
         database cannot be opened, or another version of BiFE wrote it.
 
+    Attributes
+    ----------
+    name : str
+        File or address, without a password.
+    folder : Path or None
+        Folder of the database; None where it is on a server.
+
     Examples
     --------
     >>> import tempfile
@@ -78,16 +85,8 @@ class Store:
     def __init__(self, where: Path | str) -> None:
         self._database = Database(where)
         self.claims = Claims(self._database)
-
-    @property
-    def name(self) -> str:
-        """File or address, without a password."""
-        return self._database.name
-
-    @property
-    def folder(self) -> Path | None:
-        """Folder of the database; None where it is on a server."""
-        return self._database.file.parent if self._database.file is not None else None
+        self.name, file = self._database.name, self._database.file
+        self.folder = file.parent if file is not None else None
 
     def close(self) -> None:
         """Close all connections; the next use opens them again."""

@@ -195,7 +195,7 @@ class Journal:
     """The events of one evolution, open for writing: by one process at a time.
 
     Without a `store` they are in one of `folder`, which then holds this search alone; the folder also takes its files.
-    `provenance` is what `Started` says of this process.
+    `entries` are its events, in order, and `provenance` is what `Started` says of this process.
 
     Examples
     --------
@@ -224,26 +224,21 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._provenance = dict(provenance or {})
         self._lock = Lock()
-        self._entries: list[Entry] = []
+        self.entries: list[Entry] = []
         self._latest: dict[tuple[type[Entry], str], Entry] = {}
         self._before_s = 0.0
         self._began_s: float | None = None
         self.store.open_study(self.key, "evolution", opened.name)
         self.refresh()
-        if not self._entries:
+        if not self.entries:
             with self.store.claim(claim_on(self.key)):
                 if not self.refresh():
                     self.add(opened)
         _open.add(self)
 
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """All entries, in order."""
-        return tuple(self._entries)
-
     def of(self, kind: type[EntryType]) -> list[EntryType]:
         """Return the entries of a kind, in order."""
-        return [entry for entry in self._entries if isinstance(entry, kind)]
+        return [entry for entry in self.entries if isinstance(entry, kind)]
 
     def find(self, kind: type[EntryType], subject: str = "") -> EntryType | None:
         """Return the latest entry of a kind about a subject; None if there is none."""
@@ -272,7 +267,7 @@ class Journal:
     def refresh(self) -> bool:
         """Read what other processes have added, and say whether they have; for the holder of the study's claim."""
         with self._lock:
-            new = [entry for entry, _ in read_journal(self.store, self.key, after=len(self._entries))]
+            new = [entry for entry, _ in read_journal(self.store, self.key, after=len(self.entries))]
             if new:
                 self._enter(*new)
                 self._before_s, self._began_s = new[-1].elapsed_s, None
@@ -299,7 +294,7 @@ class Journal:
         return timed
 
     def _enter(self, *entries: Entry) -> None:
-        self._entries += entries
+        self.entries += entries
         self._latest |= {(type(entry), entry.subject): entry for entry in entries}
 
     def stop(self, reason: str, *, by_person: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -191,18 +191,16 @@ def choices(sources: list[str], decisions: str, measure: LowMeasure) -> list[tup
     """Return where rules fail and which features they need; called in a worker."""
     recorded = Decisions.load(Path(decisions))
     yardstick = Yardstick(recorded, measure)
-    rules = [RuleMethod(name="rule", source=source) for source in sources]
-    return [
-        (
-            *failings(recorded, chosen_rows(scores_of(rule, recorded), recorded.offsets)),
-            *contributions(rule, recorded, yardstick),
-        )
-        for rule in rules
-    ]
+    found = list[tuple[str, ...]]()
+    for source in sources:
+        rule = RuleMethod(name="rule", source=source)
+        chosen = chosen_rows(scores_of(rule, recorded), recorded.offsets)
+        found.append((*failings(recorded, chosen), *contributions(rule, recorded, yardstick)))
+    return found
 
 
 def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureRange, ...]:
-    """Return the quantiles of each feature over all recorded candidates, and its accuracy alone."""
+    """Return the quantiles of each feature over all recorded candidates, and its F_LF alone and beside the best one."""
     found: list[FeatureRange] = []
     for index, column in enumerate(decisions.columns):
         largest, smallest = map(yardstick.of_scores, (column, -column))
@@ -217,26 +215,17 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
             repeats = next((other for other in others if _same(decisions.columns[other], column)), None)
             known = known.model_copy(update={"repeats": repeats})
         found.append(known)
-    return tuple(beside_the_best(decisions, yardstick, found))
-
-
-def beside_the_best(
-    decisions: Decisions, yardstick: Yardstick, ranges: Sequence[FeatureRange]
-) -> Iterator[FeatureRange]:
-    """Yield features with the F_LF of the best of them times a power of each, where they say something of their own."""
-    telling = [found for found in ranges if not found.constant and found.repeats is None]
-    best = max(telling, key=lambda found: found.alone or 0.0, default=None)
-    columns = Columns(decisions)
-
-    for found in ranges:
-        if best is None or found is best or found not in telling:
-            yield found
-            continue
-        first, second = (np.log(columns.value(Leaf(one.index))) for one in (best, found))
-        first = max(first, -first, key=yardstick.of_scores)
-        reached = {power: yardstick.of_scores(first + power * second) for power in _POWERS}
-        power = max(reached, key=lambda power: reached[power])
-        yield found.model_copy(update={"given": reached[power], "power": power})
+    telling = [known for known in found if not known.constant and known.repeats is None]
+    best, columns = max(telling, key=lambda known: known.alone or 0.0, default=found[0]), Columns(decisions)
+    first = np.log(columns.value(Leaf(best.index)))
+    first = max(first, -first, key=yardstick.of_scores)
+    for known in telling:
+        if known is not best:
+            second = np.log(columns.value(Leaf(known.index)))
+            reached = {power: yardstick.of_scores(first + power * second) for power in _POWERS}
+            power = max(reached, key=lambda power: reached[power])
+            found[known.index] = known.model_copy(update={"given": reached[power], "power": power})
+    return tuple(found)
 
 
 def _same(one: Floats, other: Floats) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from bife_core.config import SearchConfig
 from bife_core.errors import ConfigError
-from bife_core.search import SEARCHES, BifeSearch, GenerationSummary, Request, SampleRequest, open_search
+from bife_core.search import SEARCHES, BifeSearch, Request, SampleRequest, open_search
 from bife_core.testing import World, check_search, drive
 
 OWN = sorted(set(SEARCHES) - set(SEARCHES.foreign))
@@ -54,9 +54,9 @@ class Fickle(BifeSearch):
 
 
 class Forgetful(BifeSearch):
-    @property
-    def summaries(self) -> tuple[GenerationSummary, ...]:
-        return super().summaries[1:]
+    def end_generation(self) -> None:
+        super().end_generation()
+        self.summaries = self.summaries[:1]
 
 
 class Seedless(BifeSearch):

@@ -59,7 +59,7 @@ def journal(folder: Path) -> Journal:
 def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     written = journal(tmp_path).entries
     assert [entry.kind for entry in written] == ["opened", "drafted", "scored"]
-    assert tuple(entries_of(tmp_path)) == written
+    assert list(entries_of(tmp_path)) == written
     assert Journal(tmp_path, OPENED).entries == written
 
 
