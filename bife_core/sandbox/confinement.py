@@ -88,12 +88,8 @@ def directories_of(paths: Iterable[Path]) -> frozenset[Path]:
     return frozenset(path if path.is_dir() else path.parent for path in found)
 
 
-_in_force: dict[str, str] = {}
-
-
-def in_force() -> dict[str, str]:
-    """Return what was done to this process: measure to a phrase, which starts with "no:" if it failed."""
-    return dict(_in_force)
+in_force: Final[dict[str, str]] = {}
+"""What was done to this process: measure to a phrase, which starts with "no:" if it failed."""
 
 
 def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> None:
@@ -114,9 +110,9 @@ def confine(core: int | None, lifeline: int, parent: int, confinement: Confineme
                 raise ValueError("not asked for")
             if name != "limits" and sys.platform != "linux":
                 raise ValueError(f"{sys.platform} has nothing of the kind")
-            _in_force[name] = measure(confinement)
+            in_force[name] = measure(confinement)
         except (OSError, ValueError) as error:
-            _in_force[name] = f"no: {getattr(error, 'strerror', None) or error}"
+            in_force[name] = f"no: {getattr(error, 'strerror', None) or error}"
 
 
 def end_process_group() -> None:
@@ -131,7 +127,7 @@ def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
     The parent grants `limit_s` wall seconds; the CPU may take some more. `memory_mb` is beyond
     what the process has now.
     """
-    if _in_force.get("limits", "no:").startswith("no:"):
+    if in_force.get("limits", "no:").startswith("no:"):
         yield
         return
     before = [(kind, resource.getrlimit(kind)) for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]

@@ -17,7 +17,7 @@ def echo(value: Any) -> Any:
 def describe() -> dict[str, Any]:
     """Return what the worker sees of the world: process id, cores, environment, measures."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return {"pid": os.getpid(), "cores": cores, "environment": dict(os.environ), "in_force": in_force()}
+    return {"pid": os.getpid(), "cores": cores, "environment": dict(os.environ), "in_force": in_force}
 
 
 def pause(seconds: float) -> float:

@@ -73,6 +73,9 @@ class BaseSearch(ABC):
     sees_nodes: ClassVar[bool] = False
     """Whether it needs the nodes of the decisions too, which a flow then records."""
 
+    training_instances: int = 0
+    """Number of training instances that trials speak of."""
+
     draws_with_replacement: ClassVar[bool] = False
     """Whether a crossover may read the same rule twice while there are others."""
 
@@ -94,11 +97,6 @@ class BaseSearch(ABC):
         self._pending: tuple[Request, ...] = ()
         self.summaries: tuple[GenerationSummary, ...] = ()
         self.population: tuple[Sample, ...] = ()
-
-    @property
-    def training_instances(self) -> int:
-        """Number of training instances that trials speak of."""
-        return 0
 
     @property
     def samples(self) -> tuple[Sample, ...]:

@@ -71,14 +71,10 @@ class Llm4BranchSearch(BaseSearch):
         super().__init__(config)
         if config.first_rules:
             raise ConfigError("llm4branch begins with a program of its own: remove search.first_rules.")
+        self.training_instances = self.options.training_instances
         self.islands = Islands(self.options, REFERENCE_RULES[START_RULE].source, self.rng)
         self._baseline: tuple[float, ...] | None = None
         self._programs: list[_Program] = []
-
-    @property
-    def training_instances(self) -> int:
-        """Number of training instances that trials speak of."""
-        return self.options.training_instances
 
     def propose(self) -> tuple[Request, ...]:
         """Return what to ask next."""
