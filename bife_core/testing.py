@@ -61,32 +61,25 @@ class World:
         fails, repeats, kind = rng.random(3)
         value = float(rng.integers(self.distinct)) / self.distinct
         failed = bool(fails < self.failing)
+        known: dict[str, Any] = {}
         if isinstance(request, ReflectionRequest):
-            return Answer(
-                id=request.id, **_either(failed, "no answer", text=f"Favour slack, says {request.id}.")
-            )
-        if isinstance(request, TrialRequest):
-            costs = tuple(float(cost) for cost in rng.uniform(1.0, 4.0, len(request.instances)))
+            failure, answer = "no answer", {"text": f"Favour slack, says {request.id}."}
+        elif isinstance(request, TrialRequest):
             if failed and kind < 0.5:
                 return Answer(id=request.id, costs=(math.nan,))
-            return Answer(id=request.id, **_either(failed, "killed", costs=costs))
-        if isinstance(request, SolveRequest):
+            failure, answer = "killed", {"costs": rng.uniform(1.0, 4.0, len(request.instances)).tolist()}
+        elif isinstance(request, SolveRequest):
             lost = math.nan if kind < 0.5 else None
             return Answer(id=request.id, f_hf=lost if failed else -10 * value)
-        sha = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
-        if failed and kind < 1 / 3:
+        elif failed and kind < 1 / 3:
             return Answer(id=request.id, failure="no code")
-        wrong = failed and kind < 2 / 3
-        return Answer(
-            id=request.id,
-            sha=sha,
-            f_lf=(math.nan if wrong else value) if request.scored else None,
-            **_either(failed, "too slow", source=_SOURCE.format(number=sample_seed(0, request.id) % 1000)),
-        )
-
-
-def _either(failed: bool, failure: str, **answer: Any) -> dict[str, Any]:
-    return {"failure": failure} if failed else answer
+        else:
+            known["sha"] = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
+            if request.scored:
+                known["f_lf"] = math.nan if failed and kind < 2 / 3 else value
+            source = _SOURCE.format(number=sample_seed(0, request.id) % 1000)
+            failure, answer = "too slow", {"source": source}
+        return Answer(id=request.id, **known, **({"failure": failure} if failed else answer))
 
 
 WORLDS: Final = (

@@ -46,13 +46,13 @@ Answered = Sequence[tuple[Request, Answer]]
 class BaseSearch(ABC):
     """Base class of searches: a subclass writes `propose` (what to ask) and `learn` (what the answers change).
 
-    A generation begins with `begin_generation` and ends with `end_generation`. `sample_request` and
-    `sample_requests` make requests for rules, `admit` enters the answers and charges the budget, `update` replaces a
-    sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else. A rule whose hash
-    was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again until they are
-    answered. `options` are `config.options`, validated by the class attribute `Options`; what does not fit is a
-    `ConfigError`. `population` are the rules alive after the last completed generation, which subclasses replace,
-    and `summaries` has one value for each completed generation.
+    A `generation`, 0 being the initial one, begins with `begin_generation` and ends with `end_generation`.
+    `sample_request` and `sample_requests` make requests for rules, `admit` enters the answers and charges the budget,
+    `update` replaces a sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else.
+    A rule whose hash was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again
+    until they are answered. `options` are `config.options`, validated by the class attribute `Options`; what does not
+    fit is a `ConfigError`. `population` are the rules alive after the last completed generation, which subclasses
+    replace, and `summaries` has one value for each completed generation.
     """
 
     Options: ClassVar[type[Value]] = Value
@@ -92,7 +92,7 @@ class BaseSearch(ABC):
         self.rng = np.random.Generator(np.random.PCG64(config.drawn))
         self._samples: dict[str, Sample] = {}
         self._first_with_sha: dict[str, str] = {}
-        self._begun = 0
+        self.generation = -1
         self._used = 0
         self._pending: tuple[Request, ...] = ()
         self.summaries: tuple[GenerationSummary, ...] = ()
@@ -108,11 +108,6 @@ class BaseSearch(ABC):
         """The rule the search would return now, answers of the generation under way included."""
         ranked = by_high_fidelity if self.high_fidelity else by_low_fidelity
         return next(iter(ranked(self.samples)), None)
-
-    @property
-    def generation(self) -> int:
-        """The generation last asked for; 0 is the initial population."""
-        return max(0, self._begun - 1)
 
     def ask(self) -> tuple[Request, ...]:
         """Return the next requests, independent of one another; empty when the search is over."""
@@ -151,7 +146,7 @@ class BaseSearch(ABC):
 
     def begin_generation(self) -> None:
         """Begin a generation."""
-        self._begun += 1
+        self.generation += 1
 
     def end_generation(self) -> None:
         """End the generation under way."""

@@ -80,7 +80,7 @@ class Llm4BranchSearch(BaseSearch):
         """Return what to ask next."""
         if self._programs:
             return tuple(self._stage_request(program) for program in self._programs)
-        if not self._begun:
+        if self.generation < 0:
             self.begin_generation()
             start = self.sample_request(0, "skeleton", source=REFERENCE_RULES[START_RULE].source)
             return (self._trial(BASELINE), start)
