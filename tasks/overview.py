@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from bife_core.errors import BifeError
-from bife_core.store import StoredEvent
-from bife_core.values import Value
-from bife_core.wording import counted
+from bife_core.wording import as_markdown, counted, interval_text
 from tasks.home import project_home, registry_is_empty
 from tasks.registry.evidence import RegisteredRule
 from tasks.stores import home_store, lacking, mlflow_run
@@ -20,63 +19,50 @@ DAYS: Final = 14
 """Days, with today, whose calls to a model API are shown."""
 
 
-class LastSearch(Value):
-    """The last search for a rule: when it began, what came of it, the share used of each limit of its budget."""
+class Link(NamedTuple):
+    """A text that opens a page, where it has an address."""
 
-    began: datetime
-    outcome: str
-    budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
-    url: str = ""
-
-
-class Family(Value):
-    """Instances of one kind: the champion for them under some settings of SCIP, if any, and the last search."""
-
-    label: str
-    champion: RegisteredRule | None = None
-    since: datetime | None = None
-    page: str = ""
-    search: LastSearch | None = None
-
-
-class Day(Value):
-    """Calls to a model API that went out on one day (UTC); `cost_usd` is None where no price was known."""
-
-    day: str
-    calls: int = 0
-    tokens: int = 0
-    cost_usd: Decimal | None = None
-
-
-class Waiting(Value):
-    """A run that waits for a person's answer."""
-
-    name: str
-    since: datetime
+    text: str
     url: str
 
 
-class Overview(Value):
-    """The state of a home at one time.
+Cell = str | Link
+Row = tuple[Cell, ...]
 
-    `waiting` is None where no Prefect server was asked. `lacking` has the names of the records that did not reach
-    MLflow yet and how many events of each are left; `trouble` is why the registry could not be read.
+
+class Section(NamedTuple):
+    """A part of the page: a sentence, a table, or both."""
+
+    title: str
+    sentence: str
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+
+
+def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section]:
+    """Return what there is to see in the home now; `waiting` asks a Prefect server what waits for a person.
+
+    Its rows are a run and for how long it waits.
     """
+    home, now = project_home(), datetime.now(UTC)
+    asked = () if waiting is None else waiting()
+    unasked = "No Prefect server was asked." if waiting is None else "Nothing."
+    left = [(row.name or row.key, f"{count:,}") for row, count in lacking()]
+    sizes = home.sizes_mb()
+    disk = [(name, f"{size:,.0f}") for name, size in sizes.items() if size >= 1]
+    used = f"{sum(sizes.values()):,.0f} MB in {home.root}; {home.free_mb:,.0f} MB are free."
+    return [
+        _families(now),
+        Section("Waiting for a person", "" if asked else unasked, ("run", "for"), asked),
+        _calls(now),
+        Section("Not in MLflow yet", "" if left else "Nothing.", ("record", "events left"), left),
+        Section("Disk", used, ("part", "MB"), disk),
+    ]
 
-    made: datetime
-    home: str
-    families: tuple[Family, ...]
-    days: tuple[Day, ...]
-    waiting: tuple[Waiting, ...] | None
-    lacking: tuple[tuple[str, int], ...]
-    disk_mb: dict[str, float]
-    free_mb: float
-    trouble: str = ""
 
-
-def gather(waiting: Callable[[], Iterable[Waiting]] | None = None) -> Overview:
-    """Return what there is to see in the home now; `waiting` asks a Prefect server what waits for a person."""
-    home, now, trouble, rules = project_home(), datetime.now(UTC), "", list[RegisteredRule]()
+def _families(now: datetime) -> Section:
+    """Return the champions for each kind of instances and settings of SCIP, and the last search for a rule."""
+    rules, trouble = list[RegisteredRule](), ""
     if not registry_is_empty():  # else MLflow need not be loaded
         from tasks.registry.reading import CHAMPION, list_rules
 
@@ -84,83 +70,109 @@ def gather(waiting: Callable[[], Iterable[Waiting]] | None = None) -> Overview:
             rules = [rule for rule in list_rules() if CHAMPION in rule.aliases]
         except BifeError as error:
             trouble = str(error)
-    searches = _last_searches()
-    families = [_family(rule, searches) for rule in rules]
-    served = {family.label for family in families}
-    families += [Family(label=label, search=last) for label, last in searches.items() if label not in served]
-    return Overview(
-        made=now,
-        home=str(home.root),
-        families=tuple(sorted(families, key=lambda one: (one.label, one.page))),
-        days=_days(now),
-        waiting=None if waiting is None else tuple(waiting()),
-        lacking=tuple((row.name or row.key, left) for row, left in lacking()),
-        disk_mb=home.sizes_mb(),
-        free_mb=home.free_mb,
-        trouble=trouble,
-    )
+    searches = _last_searches(now)
+    labels = [rule.tags.get("benchmark", rule.name) for rule in rules]
+    rows: list[Row] = [
+        (label, *_champion(rule, now), *searches.get(label, ("none", "-", "-")))
+        for label, rule in zip(labels, rules, strict=True)
+    ]
+    rows += [
+        (label, "none", "-", "-", "-", *search) for label, search in searches.items() if label not in labels
+    ]
+    rows.sort(key=lambda row: (row[0], str(row[1])))
+    columns = ("family", "champion", "ratio to RPB", "SCIP", "age", "last search", "found", "budget used")
+    return Section("Families", trouble or ("" if rows else "No search yet."), columns, rows)
 
 
-def _family(rule: RegisteredRule, searches: dict[str, LastSearch]) -> Family:
+def _champion(rule: RegisteredRule, now: datetime) -> Row:
     from tasks.tracking.store import page
 
-    label, at = rule.tags.get("benchmark", rule.name), rule.tags.get("approved_at", "")
-    return Family(
-        label=label,
-        champion=rule,
-        since=datetime.fromisoformat(at) if at else None,
-        page=page(f"models/{rule.name}/versions/{rule.version}"),
-        search=searches.get(label),
-    )
+    ratio, approved, evidence = "-", rule.tags.get("approved_at"), rule.evidence
+    if evidence is not None:
+        interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
+        ratio = f"{evidence.ratio:.3f} ({interval})"
+    age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
+    opened = Link(f"{rule.name} {rule.version}", page(f"models/{rule.name}/versions/{rule.version}"))
+    return opened, ratio, rule.solver, age
 
 
-def _last_searches() -> dict[str, LastSearch]:
-    """Return the search of each benchmark that began last."""
-    store = home_store()
-    opened = sorted(store.events(None, kinds=["opened"]), key=lambda event: event.at_unix_s)
+def _last_searches(now: datetime) -> dict[str, Row]:
+    """Return of each benchmark's last search when it began, what came of it, and the share used of each limit."""
+    opened = sorted(home_store().events(None, kinds=["opened"]), key=lambda event: event.at_unix_s)
     last = {event.body.get("tags", {}).get("benchmark", event.study): event for event in opened}
-    kinds = ["started", "completed", "ended", "stopped"]
-    return {label: _search(event, [*store.events(event.study, kinds=kinds)]) for label, event in last.items()}
+    return {
+        label: _search(event.study, now - datetime.fromtimestamp(event.at_unix_s, UTC))
+        for label, event in last.items()
+    }
 
 
-def _search(opened: StoredEvent, events: list[StoredEvent]) -> LastSearch:
-    latest = {event.kind: event.body for event in events}
-    url = ""
-    if run := mlflow_run(opened.study):
+def _search(study: str, age: timedelta) -> Row:
+    events = home_store().events(study, kinds=["started", "completed", "ended", "stopped"])
+    kind, latest, url = "", {}, ""
+    for event in events:
+        kind, latest[event.kind] = event.kind, event.body
+    if run := mlflow_run(study):
         from tasks.tracking.store import EVOLUTION, run_url
 
         with suppress(BifeError):
             url = run_url(run, EVOLUTION)
-    return LastSearch(
-        began=datetime.fromtimestamp(opened.at_unix_s, UTC),
-        outcome=_outcome(events[-1].kind if events else "", latest),
-        budget_used=latest.get("completed", {}).get("budget_used", {}),
-        url=url,
+    completed = latest.get("completed", {})
+    used = ", ".join(
+        f"{name} {100 * share:.0f} %" for name, share in completed.get("budget_used", {}).items()
     )
-
-
-def _outcome(kind: str, latest: dict[str, dict[str, Any]]) -> str:
     if kind == "stopped":
-        return f"stopped: {latest[kind]['reason']}"
-    if kind == "ended":
-        best, why = latest[kind]["best"], latest[kind].get("ended_by")
-        scores = [(name, best[key]) for key, name in (("f_hf", "F_HF"), ("f_lf", "F_LF"))] if best else []
+        outcome = f"stopped: {latest[kind]['reason']}"
+    elif kind == "ended":
+        best, why = latest[kind]["best"] or {"id": "no rule"}, latest[kind].get("ended_by")
+        scores = [(name, best.get(key)) for key, name in (("f_hf", "F_HF"), ("f_lf", "F_LF"))]
         score = next((f", {name} {value:.4g}" for name, value in scores if value is not None), "")
-        return f"{best['id'] if best else 'no rule'}{score}" + (f"; {why}" if why else "")
-    sampled = latest.get("completed", {}).get("summary", {}).get("samples_total", 0)
-    return f"under way, {counted(sampled, 'rule')} sampled"
+        outcome = f"{best['id']}{score}" + (f"; {why}" if why else "")
+    else:
+        sampled = completed.get("summary", {}).get("samples_total", 0)
+        outcome = f"under way, {counted(sampled, 'rule')} sampled"
+    return Link(f"{age_text(age)} ago", url), outcome, used or "no limit"
 
 
-def _days(now: datetime) -> tuple[Day, ...]:
-    """Return the days on which calls went out, newest first."""
+def _calls(now: datetime) -> Section:
+    """Return the days (UTC) on which calls to a model API went out, newest first."""
     earliest = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     fields = ["started_unix_s", "prompt_tokens", "completion_tokens", "cost_usd"]
-    days: dict[str, Day] = {}
+    days = defaultdict[str, list[tuple[int, Decimal | None]]](list)
     for began, asked, answered, cost in home_store().call_facts(fields, earliest.timestamp()):
         at = datetime.fromtimestamp(float(began or 0), UTC)
         if at >= earliest:
-            day = days.get(name := f"{at:%Y-%m-%d}", Day(day=name))
-            tokens = day.tokens + int(asked or 0) + int(answered or 0)
-            spent = day.cost_usd if cost is None else (day.cost_usd or 0) + Decimal(cost)
-            days[name] = Day(day=name, calls=day.calls + 1, tokens=tokens, cost_usd=spent)
-    return tuple(days[name] for name in sorted(days, reverse=True))
+            price = None if cost is None else Decimal(cost)
+            days[f"{at:%Y-%m-%d}"].append((int(asked or 0) + int(answered or 0), price))
+    rows = []
+    for day, calls in sorted(days.items(), reverse=True):
+        prices = [price for _, price in calls if price is not None]
+        tokens = sum(tokens for tokens, _ in calls)
+        rows.append((day, f"{len(calls):,}", f"{tokens:,}", f"{sum(prices):.4f}" if prices else "-"))
+    return Section("Model API", "" if rows else "No call lately.", ("day", "calls", "tokens", "USD"), rows)
+
+
+def age_text(age: timedelta) -> str:
+    """Return a time in its largest unit."""
+    for unit, seconds in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if (count := int(age.total_seconds()) // seconds) >= 1:
+            return counted(count, unit)
+    return "less than a minute"
+
+
+def markdown(page: Sequence[Section]) -> str:
+    """Return the sections, as of now, in Markdown."""
+    parts = [f"Of {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"]
+    for section in page:
+        parts.append(f"## {section.title}")
+        if section.sentence:
+            parts.append(section.sentence)
+        if section.rows:
+            rows = [section.columns, ["---"] * len(section.columns), *section.rows]
+            parts.append("\n".join(f"| {' | '.join(map(_marked, row))} |" for row in rows))
+    return "\n\n".join(parts)
+
+
+def _marked(cell: Cell) -> str:
+    text, url = cell if isinstance(cell, Link) else (cell, "")
+    text = as_markdown(text)
+    return f"[{text}]({url})" if url.startswith("http") else text

@@ -19,8 +19,7 @@ from tasks.home import Home, project_home
 
 if TYPE_CHECKING:
     from flows.operate.stack import Up
-    from flows.reporting.overview import Cell
-    from tasks.overview import Overview
+    from tasks.overview import Cell, Section
 
 _Port = Annotated[int | None, typer.Option(min=1, max=65535, show_default="the usual or the next free one")]
 
@@ -112,13 +111,12 @@ def status() -> None:
     The exit code is 1 if not all does.
     """
     from flows.operate.stack import current
-    from flows.reporting.overview import sections
 
     home = project_home()
     state = current(home)
     answering = {} if state is None else state.answering()
     with standard_output().status("Looking ..."):
-        found = sections(_overview(state, answering))
+        found = _overview(state, answering)
     for section in found:
         show_heading(section.title)
         if section.sentence:
@@ -139,22 +137,22 @@ def status() -> None:
         raise CommandEnd("Not all parts answer; see the logs.")
 
 
-def _overview(state: Up | None, answering: Mapping[str, bool]) -> Overview:
-    """Gather the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
+def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
+    """Return the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
     from flows.reporting.overview import waiting_in
-    from tasks.overview import gather
+    from tasks.overview import sections
 
     addresses = {} if state is None else state.addresses
     os.environ.setdefault("BIFE_MLFLOW_UI", addresses.get("MLflow", ""))
     own = state.health["Prefect"] if state is not None and answering.get("Prefect") else ""
     if not (own or os.environ.get("PREFECT_API_URL")):
-        return gather()
+        return sections()
     from prefect.client.orchestration import SyncPrefectClient, get_client
 
     pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
     api, auth = own.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
     with SyncPrefectClient(api, auth_string=auth) if own else get_client(sync_client=True) as client:
-        return gather(lambda: waiting_in(client, pages))
+        return sections(lambda: waiting_in(client, pages))
 
 
 def _linked(cell: Cell) -> str | Text:

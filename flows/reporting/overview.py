@@ -1,14 +1,13 @@
-"""The state of a home on one page: an artifact that Prefect's pages show, and what `bife status` prints."""
+"""The overview on Prefect's pages: an artifact, and what waits on Prefect for a person."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
-from bife_core.wording import as_markdown, counted, interval_text, storable
-from tasks.overview import Family, LastSearch, Overview, Waiting, gather
+from bife_core.wording import storable
+from tasks.overview import Link, Row, age_text, markdown, sections
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
@@ -20,26 +19,7 @@ ASKING: Final = ("promotion", "rollback")
 """Flows that wait for a person's answer."""
 
 
-class Link(NamedTuple):
-    """A text that opens a page."""
-
-    text: str
-    url: str
-
-
-Cell = str | Link
-
-
-class Section(NamedTuple):
-    """A part of the page: a sentence, a table, or both."""
-
-    title: str
-    sentence: str
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[Cell, ...]]
-
-
-def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Waiting]:
+def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Row]:
     """Return the runs of a Prefect server that wait for a person; `pages` is the address of its pages."""
     from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
     from prefect.client.schemas.objects import StateType
@@ -50,84 +30,13 @@ def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Wait
         flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.PAUSED]}}}),
     )
     return [
-        Waiting(
-            name=run.name,
-            since=run.state.timestamp,
-            url=url_for("flow-run", obj_id=run.id, default_base_url=pages) or "",
+        (
+            Link(run.name, url_for("flow-run", obj_id=run.id, default_base_url=pages) or ""),
+            age_text(datetime.now(UTC) - run.state.timestamp),
         )
         for run in runs
         if run.state is not None
     ]
-
-
-def sections(overview: Overview) -> tuple[Section, ...]:
-    """Return the page in parts."""
-    one = overview
-    families = [(each.label, *_champion(each, one), *_search(each.search, one)) for each in one.families]
-    waiting = [(Link(each.name, each.url), _age(one.made - each.since)) for each in one.waiting or ()]
-    unasked = "No Prefect server was asked." if one.waiting is None else "Nothing."
-    days = [
-        (day.day, f"{day.calls:,}", f"{day.tokens:,}", "-" if day.cost_usd is None else f"{day.cost_usd:.4f}")
-        for day in one.days
-    ]
-    lacking = [(name, f"{left:,}") for name, left in one.lacking]
-    disk = [(name, f"{size:,.0f}") for name, size in one.disk_mb.items() if size >= 1]
-    used = f"{sum(one.disk_mb.values()):,.0f} MB in {one.home}; {one.free_mb:,.0f} MB are free."
-    columns = ("family", "champion", "ratio to RPB", "SCIP", "age", "last search", "found", "budget used")
-    return (
-        Section("Families", one.trouble or ("" if families else "No search yet."), columns, families),
-        Section("Waiting for a person", "" if waiting else unasked, ("run", "for"), waiting),
-        Section("Model API", "" if days else "No call lately.", ("day", "calls", "tokens", "USD"), days),
-        Section("Not in MLflow yet", "" if lacking else "Nothing.", ("record", "events left"), lacking),
-        Section("Disk", used, ("part", "MB"), disk),
-    )
-
-
-def _champion(family: Family, overview: Overview) -> tuple[Cell, ...]:
-    champion, evidence = family.champion, family.champion.evidence if family.champion else None
-    if champion is None:
-        return "none", "-", "-", "-"
-    ratio = "-"
-    if evidence is not None:
-        interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
-        ratio = f"{evidence.ratio:.3f} ({interval})"
-    age = "-" if family.since is None else _age(overview.made - family.since)
-    return Link(f"{champion.name} {champion.version}", family.page), ratio, champion.solver, age
-
-
-def _search(search: LastSearch | None, overview: Overview) -> tuple[Cell, ...]:
-    if search is None:
-        return "none", "-", "-"
-    used = ", ".join(f"{name} {100 * share:.0f} %" for name, share in search.budget_used.items())
-    began = f"{_age(overview.made - search.began)} ago"
-    return Link(began, search.url), search.outcome, used or "no limit"
-
-
-def _age(age: timedelta) -> str:
-    """Return a time in its largest unit."""
-    for unit, seconds in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if (count := int(age.total_seconds()) // seconds) >= 1:
-            return counted(count, unit)
-    return "less than a minute"
-
-
-def markdown(overview: Overview) -> str:
-    """Return the page in Markdown."""
-    parts = [f"Of {overview.made:%Y-%m-%d %H:%M} UTC"]
-    for section in sections(overview):
-        parts.append(f"## {section.title}")
-        if section.sentence:
-            parts.append(section.sentence)
-        if section.rows:
-            rows = [section.columns, ["---"] * len(section.columns), *section.rows]
-            parts.append("\n".join(f"| {' | '.join(map(_marked, row))} |" for row in rows))
-    return "\n\n".join(parts)
-
-
-def _marked(cell: Cell) -> str:
-    text, url = cell if isinstance(cell, Link) else (cell, "")
-    text = as_markdown(text)
-    return f"[{text}]({url})" if url.startswith("http") else text
 
 
 def renew() -> None:
@@ -139,7 +48,7 @@ def renew() -> None:
     from prefect.client.schemas.filters import ArtifactFilter
 
     with get_client(sync_client=True) as client:
-        text = storable(markdown(gather(lambda: waiting_in(client))))
+        text = storable(markdown(sections(lambda: waiting_in(client))))
         about = "Champions, searches, money, what waits and what the disk holds"
         wanted = ArtifactFilter.model_validate({"key": {"any_": [KEY]}})
         found = client.read_artifacts(artifact_filter=wanted, limit=1)

@@ -1,7 +1,7 @@
 """The overview as Prefect's pages show it."""
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from prefect import flow
@@ -9,51 +9,23 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
 
 from flows.reporting.conduct import conducted
-from flows.reporting.overview import KEY, markdown, renew
-from tasks.overview import Day, Family, LastSearch, Overview, Waiting
-
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-PAGE = Overview(
-    made=NOW,
-    home="/a/home",
-    families=(
-        Family(
-            label="auctions",
-            search=LastSearch(
-                began=NOW - timedelta(hours=30),
-                outcome="stopped: a | b\nc",
-                budget_used={"usd": 0.805},
-                url="http://mlflow/#/run",
-            ),
-        ),
-    ),
-    days=(Day(day="2026-03-01", calls=1200, tokens=5),),
-    waiting=(Waiting(name="promotion x", since=NOW - timedelta(minutes=90), url=""),),
-    lacking=(("a record", 3),),
-    disk_mb={"runs": 1500.4, "up.json": 0.001},
-    free_mb=10.0,
-)
+from flows.reporting.overview import KEY, renew
+from tasks.overview import Link, Section, age_text, markdown
 
 
 def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
-    text = markdown(PAGE)
-    assert "Of 2026-03-01 12:00 UTC" in text
-    family = (
-        "| auctions | none | - | - | - | [1 day ago](http://mlflow/#/run) | stopped: a \\| b c | usd 80 % |"
+    searched = ("auctions", "none", Link("1 day ago", "http://mlflow/#/run"), "stopped: a | b\nc", "usd 80 %")
+    waiting = (Link("promotion x", ""), age_text(timedelta(minutes=90)))
+    text = markdown(
+        [
+            Section("Families", "", ("family", "champion", "last search", "found", "used"), [searched]),
+            Section("Waiting", "Of persons.", ("run", "for"), [waiting]),
+            Section("Model API", "No call lately.", ("day",), []),
+        ]
     )
-    assert family in text
-    assert "| promotion x | 1 hour |" in text
-    assert "| 2026-03-01 | 1,200 | 5 | - |" in text
-    assert "| a record | 3 |" in text
-    assert "1,500 MB in /a/home; 10 MB are free." in text
-    assert "up.json" not in text
-
-
-def test_a_part_with_nothing_to_list_says_so():
-    empty = dict.fromkeys(("families", "days", "lacking"), ())
-    text = markdown(PAGE.model_copy(update=empty | {"waiting": None}))
-    for sentence in ("No search yet.", "No Prefect server was asked.", "No call lately.", "Nothing."):
-        assert sentence in text
+    assert "| auctions | none | [1 day ago](http://mlflow/#/run) | stopped: a \\| b c | usd 80 % |" in text
+    assert "## Waiting\n\nOf persons.\n\n| run | for |\n| --- | --- |\n| promotion x | 1 hour |" in text
+    assert text.endswith("## Model API\n\nNo call lately.")
 
 
 @flow(name="ending")
@@ -90,7 +62,7 @@ def test_a_home_that_cannot_be_read_stops_no_run(monkeypatch, caplog):
     def broken(_):
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr("flows.reporting.overview.gather", broken)
+    monkeypatch.setattr("flows.reporting.overview.sections", broken)
     with caplog.at_level(logging.WARNING, "prefect.flow_runs"):
         assert ending(return_state=True).is_completed()
     assert "the disk is gone" in caplog.text
