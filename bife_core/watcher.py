@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from bife_core.generators.account import Spending
 from bife_core.search.cost import CostPoint
 from bife_core.search.types import GenerationSummary, Sample
@@ -29,10 +31,25 @@ class EvolutionState(GenerationSummary):
 
     @property
     def sentence(self) -> str:
-        """How far the search is, in short."""
-        best = "" if self.best_f_hf is None else f", best F_HF {self.best_f_hf:.4g}"
+        """Where the search stands, without what is unknown."""
+        spent = self.spending
+        left_s = 0.0 if self.replayed else self.remaining_s
+        facts = {
+            "samples": f"{self.samples_total}/{self.budget}",
+            "best F_LF": None if self.best_f_lf is None else f"{self.best_f_lf:.3g}",
+            "best F_HF": None if self.best_f_hf is None else f"{self.best_f_hf:.4g}",
+            "elites": self.n_elites,
+            "tau": None if self.tau is None else f"{self.tau:.3g}",
+            "eliminated": self.eliminated or None,
+            "failures": self.failures_total,
+            "tokens": f"{spent.tokens:,}" if spent.tokens else None,
+            "cost": None if spent.cost_usd is None else f"${spent.cost_usd:.2f}",
+            "time": timedelta(seconds=round(self.elapsed_s)),
+            "left": timedelta(seconds=round(left_s)) if left_s > 0 else None,
+        }
         earlier = " (earlier run)" if self.replayed else ""
-        return f"Generation {self.generation}{earlier}: {self.samples_total} of {self.budget} rules sampled{best}"
+        shown = ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact is not None)
+        return f"generation {self.generation}{earlier}: {shown}"
 
 
 class Watcher:

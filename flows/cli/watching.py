@@ -11,7 +11,6 @@ from rich.progress import Progress
 from rich.text import Text
 
 from bife_core.study import EvolutionState
-from flows.cli.consoles import duration, number
 from tasks.stores import Observer
 
 _PLAIN_EVERY_S = 20.0
@@ -68,8 +67,7 @@ class Display(Observer):
 
     def generation(self, state: EvolutionState) -> None:
         """Print where the search stands, or stood when an earlier run completed the generation."""
-        earlier = " (earlier run)" if state.replayed else ""
-        self._say(f"generation {state.generation}{earlier}: {generation_text(state)}")
+        self._say(state.sentence)
         if state.last_failure is not None and not state.replayed:
             self._say(f"last failure: {' '.join(state.last_failure.split())}")
 
@@ -82,22 +80,3 @@ class Display(Observer):
     def _say(self, text: str) -> None:
         self._spoke_s = time.monotonic()
         self._console.print(text, markup=False, soft_wrap=True)
-
-
-def generation_text(state: EvolutionState) -> str:
-    """Return where a search stands after a generation, without what is unknown."""
-    spent = state.spending
-    facts = {
-        "samples": f"{state.samples_total}/{state.budget}",
-        "best F_LF": None if state.best_f_lf is None else number(state.best_f_lf, 3),
-        "best F_HF": None if state.best_f_hf is None else number(state.best_f_hf),
-        "elites": str(state.n_elites),
-        "tau": None if state.tau is None else number(state.tau, 3),
-        "eliminated": str(state.eliminated) if state.eliminated else None,
-        "failures": str(state.failures_total),
-        "tokens": f"{spent.tokens:,}" if spent.tokens else None,
-        "cost": None if spent.cost_usd is None else f"${spent.cost_usd:.2f}",
-        "time": duration(state.elapsed_s),
-        "left": duration(state.remaining_s) if state.remaining_s > 0 and not state.replayed else None,
-    }
-    return ", ".join(f"{name} {text}" for name, text in facts.items() if text is not None)

@@ -92,7 +92,7 @@ class RunLog(Observer):
 
     def generation(self, state: EvolutionState) -> None:
         """Log how far the search is."""
-        self._log(logging.INFO, f"{state.sentence}, {state.failures_total} failed")
+        self._log(logging.INFO, state.sentence)
 
     def note(self, text: str) -> None:
         """Log what a person should know."""

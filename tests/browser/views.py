@@ -150,7 +150,7 @@ VIEWS: Final = (
             f"population-{BENCHMARK}",
             f"anytime-{BENCHMARK}",
             f"progress-{BENCHMARK}",
-            "24 of 24 rules sampled",
+            "samples 24/24",
         ),
         _artifacts,
     ),

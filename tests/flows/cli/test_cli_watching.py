@@ -9,7 +9,7 @@ from bife_core.generators import Spending
 from bife_core.study import EvolutionState
 from flows.cli import watching as module
 from flows.cli.consoles import number
-from flows.cli.watching import Display, generation_text
+from flows.cli.watching import Display
 
 
 def state(generation=0, **changes):
@@ -65,8 +65,8 @@ def test_a_generation_of_an_earlier_run_is_marked_and_says_nothing_of_what_is_le
 
 def test_what_is_unknown_is_left_out():
     unknown = dict.fromkeys(("best_f_lf", "best_f_hf", "tau"))
-    text = generation_text(state(eliminated=0, spending=Spending(), remaining_s=0.0, **unknown))
-    assert text == "samples 16/100, elites 4, failures 2, time 0:01:15"
+    text = state(eliminated=0, spending=Spending(), remaining_s=0.0, **unknown).sentence
+    assert text == "generation 0: samples 16/100, elites 4, failures 2, time 0:01:15"
 
 
 def test_plain_output_breaks_a_long_silence(monkeypatch):
