@@ -123,11 +123,11 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
 @pytest.fixture(scope="session")
 def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
     """The session's home with the databases in it and an API of Prefect: for tests that run a flow in this process."""
-    from flows.operate.embedded import start
+    from flows.operate.running import start_embedded_api
     from tasks.tracking.store import client
 
     made = databases(home)
-    start()
+    start_embedded_api()
     client()  # MLflow's experiments lie in this home, wherever a test moves to later
     return made
 

@@ -1,28 +1,47 @@
-"""Run a flow in this process, watched."""
+"""Flows run in this process with an API of Prefect's, and runs whose process is gone.
+
+Prefect alone shows such runs as running. Marked as crashed, they can be retried.
+"""
 
 from __future__ import annotations
 
+import atexit
+import math
 import os
+import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ParamSpec, TypeVar
+from functools import cache
+from typing import Any, Final, ParamSpec, TypeVar
 
 import httpx
-from prefect.client.orchestration import get_client
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.context import refresh_global_settings_context
 from prefect.exceptions import PrefectException
 from prefect.settings import get_current_settings
+from prefect.states import Cancelled, Crashed
 
 from bife_core.errors import BifeError
+from bife_core.migrations import note_version
 from bife_core.store import StoreError
 from bife_core.study.journal import stop_journals
-from flows.operate.abandoned import cancel_own, close_abandoned
-from flows.operate.embedded import start
-from flows.reporting.conduct import require_room
+from flows.operate import guard
+from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
+from flows.reporting.conduct import own_process, report_end, require_room
+from tasks.home import project_home
 from tasks.stores import Observer, home_store, observing
 from tasks.tracking.subscriber import track_evolution
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
+
+_OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]}}}
 
 
 def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -34,18 +53,48 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
 
 
 def reach_prefect() -> None:
-    """Start the embedded API unless a server's address is set."""
-    if not os.environ.get("PREFECT_API_URL"):
-        start_embedded_api()
-
-
-def start_embedded_api() -> None:
-    """Start the embedded API and mark what runs of killed processes left in it."""
+    """Unless a server's address is set, start the embedded API and mark what runs of killed processes left in it."""
+    if os.environ.get("PREFECT_API_URL"):
+        return
     # Two that meet a fresh database would break its migration.
     with home_store().claim("prefect", 300.0):
-        start()
+        start_embedded_api()
         with get_client(sync_client=True) as client:
             close_abandoned(client)
+
+
+@cache
+def start_embedded_api() -> None:
+    """Start Prefect's API for this process alone and have all of Prefect in it use it; done once.
+
+    Prefect's own ephemeral mode leaves its server behind when the process is killed, and Ctrl-C in a terminal ends that
+    server before the run can report its end.
+    """
+    require_readable(project_home())
+    port = free_port(0)
+    address = f"http://{LOOPBACK}:{port}/api"
+    environment = {
+        "PREFECT__SERVER_EPHEMERAL": "1",
+        "PREFECT__SERVER_FINAL": "1",
+        # Storing events, streaming them and trying them on automations is half of what a task costs the API.
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+        "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
+        **get_current_settings().to_environment_variables(exclude_unset=True),
+    }
+    command = [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
+    command += ["--log-level", "error", "--lifespan", "on", "--host", LOOPBACK, "--port", str(port)]
+    log = project_home().root / "logs" / "prefect-embedded.log"
+    server = Server("Prefect's embedded API", command, environment, f"{address}/health", log)
+    atexit.register(server.stop)
+    server.wait_ready()
+    note_version(project_home().prefect / "prefect.db", "prefect")
+    # The variable itself stays unset: it says that the server is one of the user's.
+    os.environ["PREFECT_API_URL"] = address
+    try:
+        refresh_global_settings_context()
+    finally:
+        del os.environ["PREFECT_API_URL"]
 
 
 def report_interruption(reason: str) -> None:
@@ -55,7 +104,44 @@ def report_interruption(reason: str) -> None:
         stopped = stop_journals(reason)
     if get_current_settings().api.url is not None:  # else the embedded API has not been started yet
         with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
-            cancel_own(client, reason)
+            for run in _open_runs(client):
+                if own_process(run) == os.getpid():
+                    client.set_flow_run_state(run.id, Cancelled(message=reason), force=True)
     with suppress(BifeError):
         for study in stopped:
             track_evolution(study)
+
+
+def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> None:
+    """Mark the open runs of this machine whose process is gone, and their open tasks.
+
+    Where this machine's worker starts, what its predecessor submitted and never began is gone too.
+    """
+    for run in _open_runs(client):
+        never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
+        pid = None if run.state_type == StateType.PENDING else own_process(run)
+        # A process that is younger than the state it should have reported has only inherited the number.
+        running = run.state if run.state_type == StateType.RUNNING else None
+        by_s = math.inf if running is None else running.timestamp.timestamp() + 1.0
+        if never_begun if pid is None else not guard.runs(pid, by_s):
+            _close(client, run)
+
+
+def _open_runs(client: SyncPrefectClient) -> list[FlowRun]:
+    # The youngest first, so that nothing is open below a run by the time it is closed.
+    order = FlowRunSort.EXPECTED_START_TIME_DESC
+    return client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(_OPEN), sort=order)
+
+
+def _close(client: SyncPrefectClient, run: FlowRun) -> None:
+    tasks = client.read_task_runs(
+        flow_run_filter=FlowRunFilter.model_validate({"id": {"any_": [run.id]}}),
+        task_run_filter=TaskRunFilter.model_validate(_OPEN),
+    )
+    for task in tasks:
+        client.set_task_run_state(task.id, Crashed(message=GONE), force=True)
+    message = run.state.message if run.state is not None else None
+    cancelled = run.state_type == StateType.CANCELLING
+    state: State[Any] = Cancelled(message=message) if cancelled else Crashed(message=GONE)
+    report_end(None, run, state)
+    client.set_flow_run_state(run.id, state, force=True)

@@ -13,8 +13,8 @@ from prefect.client.orchestration import get_client
 from prefect.workers.process import ProcessWorker
 
 from bife_core.errors import BifeError
-from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
+from flows.operate.running import close_abandoned
 from flows.reporting.overview import renew
 from tasks.tracking.subscriber import GONE, synchronise
 

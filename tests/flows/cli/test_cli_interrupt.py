@@ -26,9 +26,9 @@ with ending_at_once(lambda: None, lambda: time.sleep(60)) as take_signals:
     time.sleep(60)
 """
 PREFECTS_RUNS = """
-from flows.operate.embedded import start
+from flows.operate.running import start_embedded_api
 from prefect.client.orchestration import get_client
-start()
+start_embedded_api()
 with get_client(sync_client=True) as client:
     print(sorted(run.state_name for run in client.read_flow_runs()))
 """

@@ -12,8 +12,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.states import Cancelling, Pending, Running
 
 from flows.operate import guard
-from flows.operate.abandoned import GONE, close_abandoned
-from flows.operate.running import start_embedded_api
+from flows.operate.running import GONE, close_abandoned, reach_prefect
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
 from tests.support.tracked import parent, synced
@@ -31,7 +30,7 @@ def left() -> None:
 
 @pytest.fixture
 def api():
-    start_embedded_api()
+    reach_prefect()
     with get_client(sync_client=True) as client:
         yield client
 
