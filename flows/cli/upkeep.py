@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
@@ -24,12 +26,39 @@ def prune(
     What the evidence of a registered rule names stays, and so does the store: answers of models, solves, and what
     instances have served.
     """
+    before = datetime.now(UTC) - timedelta(keep_days)
     with standard_output().status("Looking ..."):
-        from flows.operate.upkeep import prune as found
+        from prefect.client.orchestration import get_client
+        from prefect.client.schemas.filters import FlowRunFilter
+        from prefect.client.schemas.objects import TERMINAL_STATES
+        from prefect.exceptions import ObjectNotFound
 
-        rows = found(datetime.now(UTC) - timedelta(keep_days), remove=yes)
-    cells = [(kind, str(count), "-" if size is None else f"{size:.1f}") for kind, count, size in rows]
-    show_table(("older than " + counted(keep_days, "day"), "number", "MB"), cells)
+        from flows.operate.running import reach_prefect
+        from tasks.retention import Retention
+
+        reach_prefect()
+        old = Retention(before.timestamp())
+        files = {
+            "evolutions, collections, evaluations": old.studies,
+            "folders of expert samples": old.samples,
+        }
+        rows = [
+            (kind, str(len(some)), f"{sum(one.size_mb for one in some):.1f}") for kind, some in files.items()
+        ]
+        ended = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
+        runs: list[UUID] = []
+        with get_client(sync_client=True) as client:
+            wanted = FlowRunFilter.model_validate(ended)
+            while page := client.read_flow_runs(flow_run_filter=wanted, limit=200, offset=len(runs)):
+                runs += [run.id for run in page]
+            history = [run for run in runs if str(run) not in old.flow_runs]
+            for run in history if yes else ():
+                with suppress(ObjectNotFound):  # it was below one that is gone
+                    client.delete_flow_run(run)
+        for one in (*old.studies, *old.samples) if yes else ():
+            one.remove()
+    rows.append(("flow runs of Prefect", str(len(history)), "-"))
+    show_table(("older than " + counted(keep_days, "day"), "number", "MB"), rows)
     say("Removed." if yes else "Nothing was removed; --yes removes it.")
 
 
