@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -13,20 +12,12 @@ _COMMANDS: Final = "flows.cli"
 
 
 def main() -> None:
-    """Run the command line of the checkout that `bife_core` lies in.
-
-    The checkout's root goes to `sys.path` and to ``PYTHONPATH``, so that flows find `flows` and `tasks` here and in the
-    processes that Prefect and MLflow start.
-    """
+    """Run the command line of the checkout that `bife_core` lies in."""
     if not (_CHECKOUT / "flows" / "cli").is_dir():
         sys.exit(
             "The command `bife` runs from a checkout of BiFE: clone the repository and run `make setup` there. "
             "The library itself is complete: `import bife_core`."
         )
-    root = str(_CHECKOUT)
-    if root not in sys.path:
-        sys.path.insert(0, root)
-    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    if root not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join([root, *paths])
+    if str(_CHECKOUT) not in sys.path:
+        sys.path.insert(0, str(_CHECKOUT))
     import_module(_COMMANDS).main()

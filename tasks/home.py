@@ -148,6 +148,10 @@ def prepare_environment() -> Home:
         # Programs in other directories are to take it for the same file.
         if file is not None and not file.is_absolute():
             os.environ[name] = sqlite_url(file.absolute())
+    # Programs that Prefect and MLflow start import this code too, wherever they run.
+    code, paths = str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if code not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (code, *paths)))
     # Prefect makes its own directory below, but not the one above it. A home that cannot be made is reported
     # by the first use of one of its directories, not by an import, and not by Prefect in its own words.
     try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,11 +16,12 @@ from rich.text import Text
 
 from flows.cli.consoles import say, show_facts, show_heading, show_table, standard_output
 from flows.cli.outcome import CommandEnd
-from flows.operate.servers import LOOPBACK, with_own_code
+from flows.operate.signals import STOP_SIGNALS, handled_by
 from tasks.home import Home, project_home
 
 if TYPE_CHECKING:
-    from flows.operate.stack import Up
+    from flows.operate.programs import Access
+    from flows.operate.servers import Up
     from tasks.overview import Cell, Section
 
 _Port = Annotated[int | None, typer.Option(min=1, max=65535, show_default="the usual or the next free one")]
@@ -33,7 +36,7 @@ def up(
         typer.Option(
             metavar="ADDRESS", help="Address to listen on. Other than loopback needs BIFE_SERVER_AUTH."
         ),
-    ] = LOOPBACK,
+    ] = "127.0.0.1",
     mlflow_port: _Port = None,
     prefect_port: _Port = None,
 ) -> None:
@@ -42,32 +45,81 @@ def up(
     Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
     """
     from flows.operate.programs import Access
-    from flows.operate.stack import keep_up, require_down
+    from flows.operate.servers import require_down
 
     home, access = project_home(), Access.at(host)
+    require_down(home)
     if detach:
-        require_down(home)
         _detached(home)
-        return
+    else:
+        _keep_up(home, access, {"MLflow": mlflow_port, "Prefect": prefect_port})
 
-    def ready(addresses: Mapping[str, str]) -> None:
-        # By itself MLflow shows its pages for language models, without the registry.
-        runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
-        pages = [
-            ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs"),
-            ("MLflow", f"{runs}   compare runs, samples and registered rules"),
-            ("logs", str(home.root / "logs")),
-            ("stop", "Ctrl-C, or `bife down`"),
-        ]
-        show_facts(pages)
 
-    ports = {"MLflow": mlflow_port, "Prefect": prefect_port}
-    keep_up(home, access, ports, say, ready)
+def _keep_up(home: Home, access: Access, ports: Mapping[str, int | None]) -> None:
+    """Start everything in a home and keep it running until a signal asks for its end, or a program fails for good.
+
+    `ports` are those that were asked for, by name of the page.
+    """
+    import psutil
+
+    from bife_core.files import write_whole
+    from flows.operate import guard
+    from flows.operate.programs import mlflow_server, prefect_server, worker  # MLflow and Prefect with them
+    from flows.operate.servers import POLL_S, Server, Up, state_file
+
+    own, servers, addresses = psutil.Process(), list[Server](), dict[str, str]()
+
+    def write(health: Mapping[str, str]) -> None:
+        state = Up(pid=own.pid, created=own.create_time(), addresses=addresses, health=dict(health))
+        write_whole(state_file(home), state.model_dump_json(indent=1))
+
+    def interrupt(*_: object) -> None:
+        for each in STOP_SIGNALS:  # a second one does nothing, so that all programs are stopped
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    with handled_by(interrupt), ExitStack() as at_end:
+        os.environ["BIFE_HOME"] = str(home.root)
+        at_end.callback(state_file(home).unlink, missing_ok=True)
+        guard.adopt_orphans()  # runs whose guard is killed
+        at_end.callback(lambda: guard.end(own.children()))
+        write({})
+        try:
+            say(f"Starting in {home.root}; the first time takes longer ...")
+            for name, start in (("Prefect", prefect_server), ("MLflow", mlflow_server)):
+                addresses[name], server = start(home, access, ports.get(name))
+                if server is not None:
+                    servers.append(server)
+                    at_end.callback(server.stop)
+            write({})
+            for server in servers:
+                server.wait_ready()
+            servers.append(worker(home, access, addresses))
+            # The first to be stopped, so that its runs can report how they end.
+            at_end.callback(servers[-1].stop)
+            servers[-1].wait_ready()
+            # By itself MLflow shows its pages for language models, without the registry.
+            runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
+            pages = [
+                ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs"),
+                ("MLflow", f"{runs}   compare runs, samples and registered rules"),
+                ("logs", str(home.root / "logs")),
+                ("stop", "Ctrl-C, or `bife down`"),
+            ]
+            show_facts(pages)
+            write({server.name: server.health for server in servers})
+            while True:
+                for server in servers:
+                    if note := server.tend():
+                        say(f"{time.strftime('%H:%M:%S')} {note}")
+                time.sleep(POLL_S)
+        except KeyboardInterrupt:
+            say("Stopping; runs that are under way can be retried later ...")
 
 
 def _detached(home: Home) -> None:
     """Run this command again as a process of its own, and wait until it is ready; raise `CommandEnd` if it ends."""
-    from flows.operate.stack import current
+    from flows.operate.servers import current
 
     log = home.root / "logs" / "up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +127,7 @@ def _detached(home: Home) -> None:
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-c", "from flows.cli import main; main()", *options],
-            env=os.environ | {"BIFE_HOME": str(home.root)} | with_own_code(),
+            env=os.environ | {"BIFE_HOME": str(home.root)},
             cwd=log.parent,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -93,7 +145,7 @@ def _detached(home: Home) -> None:
 
 def down() -> None:
     """Stop what `bife up` started in this home; runs under way are stopped and can be retried later."""
-    from flows.operate.stack import current, take_down
+    from flows.operate.servers import current
 
     home = project_home()
     state = current(home)
@@ -101,7 +153,7 @@ def down() -> None:
         say(f"BiFE is not up in {home.root}.")
         return
     with standard_output().status("Stopping ..."):
-        take_down(state)
+        state.stop()
     say("Stopped.")
 
 
@@ -110,7 +162,7 @@ def status() -> None:
 
     The exit code is 1 if not all does.
     """
-    from flows.operate.stack import current
+    from flows.operate.servers import current
 
     home = project_home()
     state = current(home)

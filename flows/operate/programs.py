@@ -16,7 +16,7 @@ import psutil
 
 from bife_core.errors import ConfigError
 from bife_core.places import sqlite_url
-from flows.operate.servers import LOOPBACK, Server, free_port, require_readable, with_own_code
+from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
 from tasks.home import Home
 from tasks.tracking import store
 
@@ -112,7 +112,6 @@ def prefect_server(home: Home, access: Access, asked: int | None) -> tuple[str, 
         # By default they are put into the installed package, which may be read-only and which other homes share.
         "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(home.prefect / "pages"),
         **_USUAL_LOGS,
-        **with_own_code(),
     }
     command = [sys.executable, "-m", "uvicorn", "--factory", "flows.operate.pages:app"]
     command += ["--host", access.host, "--port", str(port), "--log-level", "warning"]
@@ -175,7 +174,6 @@ def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:
         "PREFECT_WORKER_WEBSERVER_PORT": str(port),
         "PREFECT_WORKER_QUERY_SECONDS": "2",
         **_USUAL_LOGS,
-        **with_own_code(),
     }
     command = [sys.executable, "-m", "flows.operate.serving"]
     health = f"http://{LOOPBACK}:{port}/health"

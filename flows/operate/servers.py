@@ -1,4 +1,7 @@
-"""Local servers: started on a free port, waited for, started again, and stopped with all that they started."""
+"""Local servers: started on a free port, waited for, started again, and stopped with all that they started.
+
+`Up` is all of them that one `bife up` keeps running in a home.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,21 @@ from typing import Final
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
+import psutil
+from pydantic import ValidationError
+
 from bife_core.errors import BifeError
 from bife_core.migrations import made_by_newer
+from bife_core.values import Value
 from flows.operate import guard
 from tasks.home import Home
 
 LOOPBACK: Final = "127.0.0.1"
 START_LIMIT_S: Final = 180.0
 """Wall seconds; the first start on a slow disk prepares a database."""
+
+POLL_S: Final = 0.5
+"""Wall seconds between two looks at programs that run."""
 
 _RESTARTS: Final = 5
 _RESTARTS_WITHIN_S: Final = 600.0
@@ -46,12 +56,6 @@ def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int
                 continue
             return int(probe.getsockname()[1])
     raise ServerError(f"Port {asked or usual} of {host} cannot be used: another program has it.")
-
-
-def with_own_code() -> dict[str, str]:
-    """Return the environment in which another Python imports this code, wherever it runs."""
-    root, path = str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (root, path)))}
 
 
 class Server:
@@ -154,3 +158,62 @@ def answers(health: str) -> bool:
             return bool(reply.status == 200)
     except (URLError, OSError):
         return False
+
+
+class Up(Value):
+    """One `bife up`, as its file in the home describes it.
+
+    `created` (Unix seconds) and `pid` together name its process for good; `addresses` are pages by name, and `health`
+    what answers while a program works, empty until all have answered once.
+    """
+
+    pid: int
+    created: float
+    addresses: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
+    health: dict[str, str] = {}  # noqa: RUF012
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process is still there; a younger one has only inherited the number."""
+        return guard.runs(self.pid, self.created + 1.0)
+
+    def answering(self) -> dict[str, bool]:
+        """Return which programs answer now."""
+        return {name: answers(address) for name, address in self.health.items()}
+
+    def stop(self) -> None:
+        """Ask its process to end, and wait until it has."""
+        with suppress(psutil.NoSuchProcess):
+            psutil.Process(self.pid).terminate()
+        deadline = time.monotonic() + 60.0
+        while self.alive and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+
+
+def state_file(home: Home) -> Path:
+    """Return where the state of `bife up` is written."""
+    return home.root / "up.json"
+
+
+def last_up(home: Home) -> Up | None:
+    """Return the `bife up` that runs in a home, or was killed there; None after one that was stopped."""
+    try:
+        return Up.model_validate_json(state_file(home).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def current(home: Home) -> Up | None:
+    """Return the `bife up` that runs in a home, or None."""
+    state = last_up(home)
+    return state if state is not None and state.alive else None
+
+
+def require_down(home: Home) -> None:
+    """Raise `ServerError` if BiFE is up in a home; wait for the end of what a killed one started."""
+    state, deadline = last_up(home), time.monotonic() + 20.0
+    if state is not None and state.alive:
+        pages = "".join(f" {name} is at {address}." for name, address in state.addresses.items())
+        raise ServerError(f"BiFE is already up in {home.root}; `bife down` stops it.{pages}")
+    while state is not None and any(state.answering().values()) and time.monotonic() < deadline:
+        time.sleep(POLL_S)

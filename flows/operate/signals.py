@@ -26,16 +26,3 @@ def handled_by(handler: Callable[[int, Any], None]) -> Iterator[Callable[[], Non
     finally:
         for number, former in before.items():
             signal.signal(number, former)
-
-
-@contextmanager
-def stop_signals() -> Iterator[None]:
-    """Have all of them raise `KeyboardInterrupt`; a second one does nothing, so that all programs are stopped."""
-
-    def interrupt(*_: object) -> None:
-        for each in STOP_SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    with handled_by(interrupt):
-        yield

@@ -16,8 +16,7 @@ from typing import Any
 import httpx
 import psutil
 
-from flows.operate.servers import Server, free_port
-from flows.operate.stack import current, state_file
+from flows.operate.servers import Server, current, free_port, state_file
 from tasks.home import Home
 from tests.support.programs import environment, program
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.operate.stack import state_file
+from flows.operate.servers import state_file
 from tasks.home import Home
 
 

@@ -13,8 +13,7 @@ import pytest
 from bife_core.errors import ConfigError
 from flows.operate import guard
 from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, prefect_server, worker
-from flows.operate.servers import Server, ServerError, free_port
-from flows.operate.stack import Up, current, require_down, state_file
+from flows.operate.servers import Server, ServerError, Up, current, free_port, require_down, state_file
 from tasks.home import Home
 from tests.support.operating import until
 
