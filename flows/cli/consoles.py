@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from textwrap import indent
 from typing import Final, Literal
 
@@ -22,11 +21,6 @@ def standard_output() -> Console:
     """Return a console on standard output, as it is at this moment."""
     narrow = sys.stdout.isatty() or os.environ.get("COLUMNS")
     return Console(highlight=False, emoji=False, width=None if narrow else 120)
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as hours, minutes and seconds."""
-    return str(timedelta(seconds=round(seconds)))
 
 
 def number(value: float | None, digits: int = 4) -> str:

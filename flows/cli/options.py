@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import typer
 from typer import Option
@@ -111,9 +111,8 @@ def resolve(**options: Any) -> PipelineConfig:
 def with_configuration(command: Command) -> Command:
     """Give a command the shared options; it gets what they `resolve` to as its argument `config`."""
     # The configuration's module is not imported for help; its type is of no use to typer.
-    hints = get_type_hints(command, include_extras=True, localns={"PipelineConfig": object})
-    own = {name: one for name, one in inspect.signature(command).parameters.items() if name != "config"}
-    every = [one.replace(annotation=hints[name]) for name, one in own.items()]
+    own = inspect.signature(command, eval_str=True, locals={"PipelineConfig": object}).parameters
+    every = [parameter for name, parameter in own.items() if name != "config"]
     every += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         for name, annotation in OPTIONS.items()

@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli import summary
-from flows.cli.consoles import say, show_facts, show_heading
+from bife_core.wording import counted
+from flows.cli.consoles import full_name, number, say, show_code, show_facts, show_heading, show_table
 from flows.cli.options import with_configuration
 from flows.cli.outcome import CommandEnd, ExitCode, complain
 from flows.cli.running import run_flow
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
+    from bife_core.decisions.collecting import CollectionSummary
     from bife_core.search import Sample
-    from flows.results import EvaluationResult, EvolutionResult, PipelineResult
+    from flows.results import EvaluationResult, EvolutionResult, PipelineResult, TrackedRun
 
 
 @with_configuration
 def collect(*, config: PipelineConfig) -> None:
     """Record expert samples: strong branching's decisions, which F_LF is measured on."""
     result = run_flow("collection", config)
-    summary.show_collection(result)
+    recorded = result.summary
+    facts = [
+        ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
+        ("instances", str(len(recorded.instances))),
+        ("file", str(recorded.path)),
+    ]
+    show_facts(facts)
+    show_tracked(result.run)
 
 
 @with_configuration
 def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
-    result = run_flow("evolution", config, rules=True)
-    summary.show_rule(required(result), config, result.decisions)
-    summary.show_evolution(result)
+    result: EvolutionResult = run_flow("evolution", config, rules=True)
+    show_rule(required(result), config, result.decisions)
+    spent = result.spending
+    facts = [
+        ("samples", f"{len(result.samples)}, of which {result.failures} gave no valid rule"),
+        ("took", str(timedelta(seconds=round(result.seconds)))),
+        ("file", str(result.best_rule)),
+    ]
+    if spent.calls:
+        price = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
+        facts.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}{spent.caveat}"))
+    show_heading("The search")
+    show_facts(facts)
+    show_tracked(result.run, [("all rules", result.ranking_url)])
     finish(config, None, result)
 
 
@@ -53,8 +74,8 @@ def evaluate(
     lead, *others = rule
     methods = (*rule, config.evaluation.baseline)
     result = run_flow("evaluation", config, lead, others=tuple(others), methods=methods)
-    summary.show_comparison(result)
-    summary.show_tracked(result.run, [("report", str(result.directory / "report.html"))])
+    show_comparison(result)
+    show_tracked(result.run, [("report", str(result.directory / "report.html"))])
     finish(config, result)
 
 
@@ -74,7 +95,7 @@ def tune(
         raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
     result = run_flow("tuning", config, seconds)
     output.write_text(result.tuning.method.text, encoding="utf-8")
-    summary.show_tracked(result.run, [("settings", str(output))])
+    show_tracked(result.run, [("settings", str(output))])
 
 
 @with_configuration
@@ -103,10 +124,29 @@ def demo(*, config: PipelineConfig) -> None:
 
 
 def discover(config: PipelineConfig) -> PipelineResult:
-    """Run the pipeline and print its result; raise `CommandEnd` if there is no rule."""
+    """Run the pipeline and print all that it found; raise `CommandEnd` if there is no rule."""
     result: PipelineResult = run_flow("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
     required(result.evolution)
-    summary.show_discovery(config, result)
+    if result.rule is None or result.evaluation is None:
+        return result
+    show_rule(result.rule, config, result.evolution.decisions)
+    if result.choice is not None:
+        say(result.choice.sentence)
+    show_comparison(result.evaluation)
+    standing, registered = "not yet", result.registered
+    if registered is not None:
+        aliases = ", ".join(registered.aliases) or "no alias"
+        standing = f"{registered.name} version {registered.version} ({aliases})"
+    facts = [
+        ("all rules", result.evolution.ranking_url),
+        ("evaluation", result.evaluation.run.run_id or "not in MLflow yet"),
+        ("registered", standing),
+        ("report", str(result.evaluation.directory / "report.html")),
+        ("files", str(result.evolution.folder)),
+    ]
+    if result.tuned is not None:
+        facts.append(("tuned RPB", str(result.tuned.path)))
+    show_tracked(result.evolution.run, facts)
     return result
 
 
@@ -126,7 +166,7 @@ def finish(
 ) -> None:
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
     if config.instances.folder is not None:
-        summary.show_optima(compared, evolved.best_solves if evolved is not None else ())
+        show_optima(compared, evolved)
     differing = [
         *(compared.summary.mismatches if compared is not None else ()),
         *(evolved.mismatches if evolved is not None else ()),
@@ -138,3 +178,79 @@ def finish(
             "A branching rule must never change an optimum: please report this with the instance.",
             ExitCode.DISAGREEMENT,
         )
+
+
+def show_rule(best: Sample, config: PipelineConfig, decisions: CollectionSummary | None) -> None:
+    """Print a rule with its fidelities, in words."""
+    from bife_core.evaluation.metrics import METRICS
+
+    show_heading(f"The rule ({best.lineage})")
+    if best.thought:
+        say(" ".join(best.thought.split()))
+    show_code(best.source or "")
+    say()
+    facts = []
+    if best.f_lf is not None and decisions is not None:
+        facts.append(
+            ("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {decisions.decisions} expert samples")
+        )
+    if best.f_hf is not None:
+        cost = METRICS[config.high.cost].words
+        facts.append(("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances"))
+    show_facts(facts)
+
+
+def show_comparison(result: EvaluationResult) -> None:
+    """Print all methods side by side on held-out instances, then the ratio with all that qualifies it."""
+    from bife_core.evaluation.metrics import method_table
+    from flows.conclusions import measured
+
+    compared = result.summary
+    instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)
+    show_heading(f"Against {full_name(compared.baseline)} on {instances}")
+    table = method_table(compared.frame, compared.protocol.metric)
+    rows = [
+        (
+            full_name(method),
+            f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}",
+            *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
+            f"{entry['inference_share']:.1%}",
+        )
+        for method, entry in zip(table.index, table.to_dict("records"), strict=True)
+    ]
+    columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
+    show_table(columns, rows)
+    say("Means are geometric over all solves; missing ones (*) count as at least the time limit.")
+    show_facts(measured(result))
+
+
+def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | None) -> None:
+    """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
+    rows = []
+    if compared is not None:
+        methods = (compared.summary.baseline, compared.summary.rule)
+        for (_, seed), solves in compared.endings.items():
+            both = [solves[method] for method in methods]
+            status = " / ".join(dict.fromkeys(str(one["status"]) for one in both))
+            shown = {"primal_bound": 10, "cpu_s": 4, "nodes": 10}
+            cells = [number(one[what], digits) for what, digits in shown.items() for one in both]
+            rows.append((both[0]["instance"], "test", str(seed), status, *cells))
+    for solve in evolved.best_solves if evolved is not None else ():
+        objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
+        cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]
+        rows.append((solve.instance, "design", str(solve.seed), solve.status, *cells))
+    baseline = compared.summary.baseline if compared is not None else "relpscost"
+    columns = [f"{what}\n{who}" for what in ("objective", "CPU s", "nodes") for who in (baseline, "rule")]
+    show_heading("Instances")
+    show_table(("instance", "part", "seed", "status", *columns), rows)
+
+
+def show_tracked(run: TrackedRun, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Print where a run is in MLflow, and `facts`."""
+    rows = [("run", run.run_id), ("this run", run.url)]
+    if not run.run_id:
+        rows = [("run", "not in MLflow yet; the same command writes it")]
+    elif not run.url.startswith("http"):
+        rows.insert(1, ("pages", "run `bife up`, then append to MLflow's address"))
+    show_heading("MLflow")
+    show_facts([*rows, *facts])

@@ -7,8 +7,7 @@ from bife_core.config import InstancesConfig
 from bife_core.evaluation.comparing import statement
 from bife_core.methods.loading import load_method
 from flows.cli.outcome import CommandEnd, ExitCode
-from flows.cli.stages import finish, required
-from flows.cli.summary import show_comparison
+from flows.cli.stages import finish, required, show_comparison
 from tasks.tracking import store
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.programs import program
