@@ -16,10 +16,12 @@ import psutil
 
 from flows.cli.consoles import standard_output
 from flows.cli.outcome import CommandEnd, complain
-from flows.operate.signals import STOP_SIGNALS, handled_by
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
+
+STOP_SIGNALS: Final = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+"""Ctrl-C, a shutdown, a closed terminal."""
 
 GO_ON: Final = "Interrupted; the same command goes on where it stopped."
 
@@ -91,8 +93,17 @@ def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> It
         reporting.join(2.5)
         _leave(number)
 
-    with handled_by(end) as take_signals:
+    def take_signals() -> None:
+        for each in STOP_SIGNALS:
+            signal.signal(each, end)
+
+    former = {each: signal.getsignal(each) for each in STOP_SIGNALS}
+    take_signals()
+    try:
         yield take_signals
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)
 
 
 def _leave(number: int) -> None:

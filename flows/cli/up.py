@@ -16,7 +16,7 @@ from rich.text import Text
 
 from flows.cli.consoles import say, show_facts, show_heading, show_table, standard_output
 from flows.cli.outcome import CommandEnd
-from flows.operate.signals import STOP_SIGNALS, handled_by
+from flows.cli.running import STOP_SIGNALS
 from tasks.home import Home, project_home
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ def _keep_up(home: Home, access: Access, ports: Mapping[str, int | None]) -> Non
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    with handled_by(interrupt), ExitStack() as at_end:
+    for each in STOP_SIGNALS:
+        signal.signal(each, interrupt)
+    with ExitStack() as at_end:
         os.environ["BIFE_HOME"] = str(home.root)
         at_end.callback(state_file(home).unlink, missing_ok=True)
         guard.adopt_orphans()  # runs whose guard is killed
