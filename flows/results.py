@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from bife_core.benchmarks.formulation import Likeness
 from bife_core.decisions.collecting import CollectionSummary
@@ -78,14 +76,6 @@ class EvaluationResult(Value):
     directory: Path
     run: TrackedRun
     notes: tuple[str, ...] = ()
-
-    @property
-    def endings(self) -> dict[tuple[str, int], dict[str, dict[str, Any]]]:
-        """Solves of each instance, by its digest, and seed, by method: what baseline and rule ended with."""
-        pairs = defaultdict[tuple[str, int], dict[str, dict[str, Any]]](dict)
-        for row in self.summary.rows:
-            pairs[row["digest"], row["seed"]][row["method"]] = row
-        return dict(pairs)
 
 
 class PipelineResult(Value):

@@ -228,9 +228,10 @@ def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | No
     """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
     rows = []
     if compared is not None:
-        methods = (compared.summary.baseline, compared.summary.rule)
-        for (_, seed), solves in compared.endings.items():
-            both = [solves[method] for method in methods]
+        summary = compared.summary
+        ended = {(row["digest"], row["seed"], row["method"]): row for row in summary.rows}
+        for digest, seed in dict.fromkeys(key[:2] for key in ended):
+            both = [ended[digest, seed, method] for method in (summary.baseline, summary.rule)]
             status = " / ".join(dict.fromkeys(str(one["status"]) for one in both))
             shown = {"primal_bound": 10, "cpu_s": 4, "nodes": 10}
             cells = [number(one[what], digits) for what, digits in shown.items() for one in both]
