@@ -1,4 +1,4 @@
-"""`bife report`, `bife track`, `bife config`, `bife plugins`: results and settings, looked at or written again."""
+"""`bife report`, `bife config`, `bife plugins`: results and settings, looked at or written again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bife_core.wording import counted
 from flows.cli.consoles import say, show_facts, show_table, standard_output
 from flows.cli.options import with_configuration
 from flows.cli.outcome import CommandEnd
@@ -55,33 +54,6 @@ def report(
     say(loaded.conclusion)
     files = {"page": PAGE} | {f"table ({Path(name).suffix[1:]})": name for name in TABLES}
     show_facts([(label, str(folder / name)) for label, name in files.items()])
-
-
-def track(
-    rebuild: Annotated[
-        bool,
-        typer.Option("--rebuild", help="Write all runs again, each once: its database is new or was lost."),
-    ] = False,
-) -> None:
-    """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
-
-    Registered rules are in MLflow alone: the command that registered a rule registers it again.
-    """
-    with standard_output().status("Starting ..."):
-        from flows.cli.watching import Display
-        from tasks.stores import observing
-        from tasks.tracking.store import client, tracking_uri
-        from tasks.tracking.subscriber import track as track_all
-
-        client()
-    done = left = 0
-    with observing(Display(standard_output())):
-        for study, reason in track_all(rebuild=rebuild):
-            done, left = done + (not reason), left + bool(reason)
-            say(f"{study.key}  {study.name}: {reason or 'written'}")
-    say(f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
-    if left:
-        raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
 
 
 @with_configuration

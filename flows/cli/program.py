@@ -10,8 +10,13 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import doctor, look, rules, solve, stages, up, upkeep
+from flows.cli.doctor import doctor
+from flows.cli.look import config, plugins, report
+from flows.cli.operating import backup, down, prune, status, track, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
+from flows.cli.rules import app as rules, export
+from flows.cli.solve import solve
+from flows.cli.stages import collect, demo, evaluate, evolve, run, tune
 
 app = typer.Typer(
     name="bife",
@@ -26,22 +31,14 @@ app = typer.Typer(
 )
 
 for panel, commands in {
-    "Discover": (
-        stages.demo,
-        stages.run,
-        stages.collect,
-        stages.evolve,
-        stages.evaluate,
-        stages.tune,
-        look.report,
-    ),
-    "Use": (solve.solve, rules.export),
-    "Operate": (up.up, up.down, up.status, look.track, upkeep.prune, upkeep.backup),
-    "Look around": (look.config, look.plugins, doctor.doctor),
+    "Discover": (demo, run, collect, evolve, evaluate, tune, report),
+    "Use": (solve, export),
+    "Operate": (up, down, status, track, prune, backup),
+    "Look around": (config, plugins, doctor),
 }.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
-app.add_typer(rules.app, name="rules", rich_help_panel="Use")
+app.add_typer(rules, name="rules", rich_help_panel="Use")
 
 
 def _print_version(asked: bool) -> None:

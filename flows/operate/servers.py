@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
 
+import httpx
 import psutil
 from pydantic import ValidationError
 
@@ -151,12 +150,10 @@ def require_readable(home: Home) -> None:
 
 def answers(health: str) -> bool:
     """Whether a server of this machine answers at an address, and well."""
-    # A proxy set for the outside world has no business on the loopback.
-    opener = build_opener(ProxyHandler({}))
     try:
-        with opener.open(health, timeout=2.0) as reply:
-            return bool(reply.status == 200)
-    except (URLError, OSError):
+        # A proxy set for the outside world has no business on the loopback.
+        return httpx.get(health, timeout=2.0, trust_env=False).status_code == httpx.codes.OK
+    except httpx.HTTPError:
         return False
 
 

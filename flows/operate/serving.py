@@ -15,7 +15,7 @@ from prefect.workers.process import ProcessWorker
 from bife_core.errors import BifeError
 from flows.operate.deployments import WORK_POOL, register
 from flows.operate.running import close_abandoned
-from flows.reporting.overview import renew
+from flows.reporting.artifacts import renew
 from tasks.tracking.subscriber import GONE, synchronise
 
 _logger = logging.getLogger("prefect.bife")

@@ -1,11 +1,13 @@
-"""What Prefect's pages show of a run: a bar, the population, the anytime curve, and at the end the conclusion."""
+"""What Prefect's pages show: of a run its bar, population, curve and conclusion; the overview of the home."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from datetime import UTC, datetime
+from typing import Final, cast
 from uuid import UUID
 
 import httpx
@@ -15,15 +17,27 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
+from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
+from prefect.client.schemas.objects import StateType
 from prefect.exceptions import PrefectException
+from prefect.utilities.urls import url_for
 
 from bife_core.errors import BifeError
 from bife_core.search import CostPoint
 from bife_core.study import EvolutionState
 from bife_core.study.files import sample_rows
 from bife_core.wording import storable
+from tasks.overview import Link, Row, age_text, markdown, sections
 from tasks.stores import observer
 from tasks.tracking.store import first_line
+
+OVERVIEW: Final = "bife-overview"
+"""Key of the one artifact that is of no run."""
+
+_ASKING: Final = ("promotion", "rollback")
+"""Flows that wait for a person's answer."""
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
 _TABLE_ROWS = 50
@@ -86,8 +100,41 @@ class EvolutionPage:
                 )
 
 
-def show_conclusion(label: str, stage: str, markdown: str) -> None:
+def show_conclusion(label: str, stage: str, text: str) -> None:
     """Write the conclusion of a stage where Prefect's reader looks first."""
     about = f"Conclusion of the {stage} on {label}"
     with showing():
-        create_markdown_artifact(storable(markdown), key=artifact_key(stage, label), description=about)
+        create_markdown_artifact(storable(text), key=artifact_key(stage, label), description=about)
+
+
+def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Row]:
+    """Return the runs of a Prefect server that wait for a person; `pages` is the address of its pages."""
+    runs = client.read_flow_runs(
+        flow_filter=FlowFilter.model_validate({"name": {"any_": _ASKING}}),
+        flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.PAUSED]}}}),
+    )
+    return [
+        (
+            Link(run.name, url_for("flow-run", obj_id=run.id, default_base_url=pages) or ""),
+            age_text(datetime.now(UTC) - run.state.timestamp),
+        )
+        for run in runs
+        if run.state is not None
+    ]
+
+
+def renew() -> None:
+    """Bring the page on Prefect's server up to date: one artifact, which each renewal replaces."""
+    if not os.environ.get("PREFECT_API_URL"):
+        return  # an API that ends with its run has no pages
+    with get_client(sync_client=True) as client:
+        text = storable(markdown(sections(lambda: waiting_in(client))))
+        about = "Champions, searches, money, what waits and what the disk holds"
+        wanted = ArtifactFilter.model_validate({"key": {"any_": [OVERVIEW]}})
+        found = client.read_artifacts(artifact_filter=wanted, limit=1)
+        if found:
+            client.update_artifact(found[0].id, ArtifactUpdate(data=text, description=about))
+        else:
+            client.create_artifact(
+                ArtifactCreate(type="markdown", key=OVERVIEW, data=text, description=about)
+            )

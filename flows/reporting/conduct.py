@@ -24,8 +24,7 @@ from prefect.states import Completed, Failed
 from bife_core.errors import BifeError
 from bife_core.study import EvolutionState
 from bife_core.wording import storable
-from flows.reporting.artifacts import showing
-from flows.reporting.overview import renew
+from flows.reporting.artifacts import renew, showing
 from tasks.home import project_home
 from tasks.stores import Observer, observer, observing, watched
 from tasks.tracking.provenance import whole_run
@@ -106,7 +105,7 @@ class RunLog(Observer):
         logger.log(level, "%s", storable(text))
 
 
-def conducted(function: Callable[P, R]) -> Callable[P, R]:
+def _conducted(function: Callable[P, R]) -> Callable[P, R]:
     """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
 
     A flow that another one calls leaves that to it; so does a function that is called outside of any run.
@@ -130,9 +129,7 @@ def conducted(function: Callable[P, R]) -> Callable[P, R]:
             return cast(R, Failed(message=str(error), data=error))
 
     # Prefect reads annotations as text and would look their names up here, where they mean nothing.
-    run.__signature__ = signature = inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
-    run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-    run.__annotations__["return"] = signature.return_annotation
+    run.__signature__ = inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
     return run
 
 
@@ -187,15 +184,13 @@ def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]
         flow_run_logger(flow_run, flow).warning(left)
 
 
-HOOKS: Final[dict[str, Any]] = {
-    "on_running": [name_owner],
-    "on_failure": [report_end],
-    "on_crashed": [report_end],
-    "on_cancellation": [report_end],
-}
-"""Options of every flow."""
-
-
 def stage(name: str, about: str = "{config.instances.label}") -> Callable[[Callable[P, R]], Flow[P, R]]:
     """Return a decorator that makes a flow of a function; each of its runs is called by `name` and what it is about."""
-    return lambda function: flow(name=name, flow_run_name=f"{name} {about}", **HOOKS)(conducted(function))
+    return lambda function: flow(
+        name=name,
+        flow_run_name=f"{name} {about}",
+        on_running=[name_owner],
+        on_failure=[report_end],
+        on_crashed=[report_end],
+        on_cancellation=[report_end],
+    )(_conducted(function))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from flows.reporting.overview import KEY
+from flows.reporting.artifacts import OVERVIEW
 from tasks.tracking.store import page
 from tests.browser.showing import CHALLENGED, Shown
 
@@ -55,7 +55,7 @@ def _artifact(kind: str) -> Callable[[Shown], str]:
 
 def _overview(shown: Shown) -> str:
     """The one artifact of the overview, which belongs to no run."""
-    found = shown.up.page.ask("POST", "/artifacts/filter", artifacts={"key": {"any_": [KEY]}})
+    found = shown.up.page.ask("POST", "/artifacts/filter", artifacts={"key": {"any_": [OVERVIEW]}})
     return f"{shown.up.prefect}/v2/artifacts/artifact/{found[0]['id']}"
 
 

@@ -5,14 +5,14 @@ import logging
 from typing import Any
 
 import pytest
-from prefect import flow, task
+from prefect import task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
 
 from bife_core.errors import BifeError, RuleError
 from flows.conclusions import links
 from flows.reporting.artifacts import artifact_key
-from flows.reporting.conduct import conducted
+from flows.reporting.conduct import stage
 from tasks.states import with_message
 
 
@@ -91,8 +91,7 @@ def refuse() -> None:
     raise RuleError("Line 3: names must be defined.")
 
 
-@flow(name="judging")
-@conducted
+@stage("judging", "")
 def judging() -> int:
     """Judge twice."""
     state = judge.submit("Line 2: no.", return_state=True)
@@ -100,9 +99,8 @@ def judging() -> int:
     return with_message(judge.submit(None).result()["judged"] + state.result()["judged"], "Two were judged.")
 
 
-@flow(name="failing")
-@conducted
-def failing() -> None:
+@stage("refusing", "")
+def refusing() -> None:
     """Fail on purpose."""
     refuse()
 
@@ -114,8 +112,8 @@ def test_a_rejected_rule_shows_its_reason_and_its_result_goes_on():
 
 def test_an_error_made_on_purpose_is_a_sentence_without_a_stack(caplog):
     with caplog.at_level(logging.ERROR, logger="prefect"), pytest.raises(BifeError, match="Line 3"):
-        failing()
-    assert flow_states("failing") == [("Failed", "Line 3: names must be defined.")]
+        refusing()
+    assert flow_states("refusing") == [("Failed", "Line 3: names must be defined.")]
     # On a busy machine Prefect may have errors of its own to tell.
     records = [record for record in caplog.records if "names must be defined" in record.getMessage()]
     assert records
@@ -125,4 +123,4 @@ def test_an_error_made_on_purpose_is_a_sentence_without_a_stack(caplog):
 def test_outside_of_a_run_results_are_plain():
     assert judge.fn("Line 2: no.") == {"judged": 1}
     with pytest.raises(RuleError):
-        failing.fn()
+        refusing.fn()

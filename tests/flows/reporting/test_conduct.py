@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from prefect import flow
 
 from bife_core.errors import BifeError
-from flows.reporting.conduct import HOOKS, conducted
+from flows.reporting.conduct import stage
 from tasks.states import with_message
 from tasks.stores import noted, observer, observing
 from tasks.tracking import store
@@ -22,8 +21,7 @@ from tests.support.tracked import Ear, parent, synced, traces
 pytestmark = pytest.mark.usefixtures("prepared")
 
 
-@flow(name="plain", **HOOKS)
-@conducted
+@stage("plain", "")
 def plain(sentence: str) -> str:
     noted([sentence])
     thread = threading.Thread(target=observer().note, args=("from a thread",))
@@ -32,8 +30,7 @@ def plain(sentence: str) -> str:
     return with_message(sentence, "All is well.")
 
 
-@flow(name="failing", **HOOKS)
-@conducted
+@stage("failing", "")
 def failing(fault: str, search: Path | None = None) -> str:
     observer().note("about to fail")
     if search is not None:
@@ -41,8 +38,7 @@ def failing(fault: str, search: Path | None = None) -> str:
     raise {"ours": BifeError, "defect": RuntimeError}[fault]("No good.")
 
 
-@flow(name="parent", **HOOKS)
-@conducted
+@stage("parent", "")
 def parental(sentence: str) -> str:
     return plain(sentence)
 

@@ -4,12 +4,11 @@ import logging
 from datetime import timedelta
 
 import pytest
-from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
 
-from flows.reporting.conduct import conducted
-from flows.reporting.overview import KEY, renew
+from flows.reporting.artifacts import OVERVIEW, renew
+from flows.reporting.conduct import stage
 from tasks.overview import Link, Section, age_text, markdown
 
 
@@ -28,15 +27,16 @@ def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
     assert text.endswith("## Model API\n\nNo call lately.")
 
 
-@flow(name="ending")
-@conducted
+@stage("ending", "")
 def ending() -> None:
     """Do nothing."""
 
 
 def shown():
     with get_client(sync_client=True) as client:
-        return client.read_artifacts(artifact_filter=ArtifactFilter.model_validate({"key": {"any_": [KEY]}}))
+        return client.read_artifacts(
+            artifact_filter=ArtifactFilter.model_validate({"key": {"any_": [OVERVIEW]}})
+        )
 
 
 def test_the_end_of_a_run_renews_the_one_artifact(prepared, monkeypatch):
@@ -48,7 +48,7 @@ def test_the_end_of_a_run_renews_the_one_artifact(prepared, monkeypatch):
     (first,) = shown()
     assert first.type == "markdown"
     assert first.data.startswith("Of ")
-    monkeypatch.setattr("flows.reporting.overview.markdown", lambda _: "renewed")
+    monkeypatch.setattr("flows.reporting.artifacts.markdown", lambda _: "renewed")
     renew()
     (second,) = shown()
     assert (second.id, second.data) == (first.id, "renewed")
@@ -62,7 +62,7 @@ def test_a_home_that_cannot_be_read_stops_no_run(monkeypatch, caplog):
     def broken(_):
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr("flows.reporting.overview.sections", broken)
+    monkeypatch.setattr("flows.reporting.artifacts.sections", broken)
     with caplog.at_level(logging.WARNING, "prefect.flow_runs"):
         assert ending(return_state=True).is_completed()
     assert "the disk is gone" in caplog.text

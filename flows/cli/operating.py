@@ -1,4 +1,4 @@
-"""`bife up`, `bife down`, `bife status`: Prefect, MLflow and the worker of a home."""
+"""A home in operation: `bife up`, `down`, `status`, `track`, `prune`, `backup`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 from rich.text import Text
 
+from bife_core.wording import counted
 from flows.cli.consoles import say, show_facts, show_heading, show_table, standard_output
 from flows.cli.outcome import CommandEnd
 from flows.cli.running import STOP_SIGNALS
@@ -193,7 +197,6 @@ def status() -> None:
 
 def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
     """Return the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
-    from flows.reporting.overview import waiting_in
     from tasks.overview import sections
 
     addresses = {} if state is None else state.addresses
@@ -202,6 +205,8 @@ def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
     if not (own or os.environ.get("PREFECT_API_URL")):
         return sections()
     from prefect.client.orchestration import SyncPrefectClient, get_client
+
+    from flows.reporting.artifacts import waiting_in
 
     pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
     api, auth = own.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
@@ -214,3 +219,93 @@ def _linked(cell: Cell) -> str | Text:
     if isinstance(cell, str):
         return cell
     return Text(cell.text, style=f"link {cell.url}" if cell.url.startswith("http") else "")
+
+
+def track(
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Write all runs again, each once: its database is new or was lost."),
+    ] = False,
+) -> None:
+    """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
+
+    Registered rules are in MLflow alone: the command that registered a rule registers it again.
+    """
+    with standard_output().status("Starting ..."):
+        from flows.cli.watching import Display
+        from tasks.stores import observing
+        from tasks.tracking.store import client, tracking_uri
+        from tasks.tracking.subscriber import track as track_all
+
+        client()
+    done = left = 0
+    with observing(Display(standard_output())):
+        for study, reason in track_all(rebuild=rebuild):
+            done, left = done + (not reason), left + bool(reason)
+            say(f"{study.key}  {study.name}: {reason or 'written'}")
+    say(f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
+    if left:
+        raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
+
+
+def prune(
+    keep_days: Annotated[
+        int, typer.Option(metavar="N", min=1, help="What has changed in the last N days stays.")
+    ] = 90,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without, only say what would go.")] = False,
+) -> None:
+    """Remove what old runs left: files, runs in MLflow, expert samples, and Prefect's history.
+
+    What the evidence of a registered rule names stays, and so does the store: answers of models, solves, and what
+    instances have served.
+    """
+    before = datetime.now(UTC) - timedelta(keep_days)
+    with standard_output().status("Looking ..."):
+        from prefect.client.orchestration import get_client
+        from prefect.client.schemas.filters import FlowRunFilter
+        from prefect.client.schemas.objects import TERMINAL_STATES
+        from prefect.exceptions import ObjectNotFound
+
+        from flows.operate.running import reach_prefect
+        from tasks.retention import Retention
+
+        reach_prefect()
+        old = Retention(before.timestamp())
+        files = {
+            "evolutions, collections, evaluations": old.studies,
+            "folders of expert samples": old.samples,
+        }
+        rows = [
+            (kind, str(len(some)), f"{sum(one.size_mb for one in some):.1f}") for kind, some in files.items()
+        ]
+        ended = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
+        runs: list[UUID] = []
+        with get_client(sync_client=True) as client:
+            wanted = FlowRunFilter.model_validate(ended)
+            while page := client.read_flow_runs(flow_run_filter=wanted, limit=200, offset=len(runs)):
+                runs += [run.id for run in page]
+            history = [run for run in runs if str(run) not in old.flow_runs]
+            for run in history if yes else ():
+                with suppress(ObjectNotFound):  # it was below one that is gone
+                    client.delete_flow_run(run)
+        for one in (*old.studies, *old.samples) if yes else ():
+            one.remove()
+    rows.append(("flow runs of Prefect", str(len(history)), "-"))
+    show_table(("older than " + counted(keep_days, "day"), "number", "MB"), rows)
+    say("Removed." if yes else "Nothing was removed; --yes removes it.")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive, such as bife.tar.gz.")],
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Make the home, which must hold no file, from the archive.")
+    ] = False,
+) -> None:
+    """Write all of the home into one file, also while runs are under way."""
+    from tasks import backup
+
+    home = project_home()
+    with standard_output().status("Copying ..."):
+        for note in (backup.restore if restore else backup.back_up)(home, file) or ():
+            say(f"note: {note}")
+    say(f"{home.root} is as it was." if restore else f"{file}: {file.stat().st_size / 1e6:.1f} MB.")
