@@ -105,20 +105,13 @@ def settings_of(config: PipelineConfig) -> dict[str, Any]:
 
 def described(config: PipelineConfig) -> Iterator[tuple[str, Any, str]]:
     """Yield the name of each setting of a configuration, its value as JSON has it, and what it means."""
-
-    def rows(
-        values: Mapping[str, Any], fields: Mapping[str, Any], prefix: str
-    ) -> Iterator[tuple[str, Any, str]]:
-        for name, value in values.items():
-            if "description" in (field := fields[name]):
-                yield f"{prefix}{name}", value, field["description"]
-            else:
-                yield from rows(value, field["properties"], f"{prefix}{name}.")
-
     settings, fields = settings_of(config), form()["properties"]
-    advanced = settings.pop("advanced")
-    yield from rows(settings, fields, "")
-    yield from rows(advanced, fields["advanced"]["anyOf"][1]["properties"], "")
+    advanced, sections = settings.pop("advanced"), fields["advanced"]["anyOf"][1]["properties"]
+    for name, value in settings.items():
+        yield name, value, fields[name]["description"]
+    for section, values in advanced.items():
+        for name, value in values.items():
+            yield f"{section}.{name}", value, sections[section]["properties"][name]["description"]
 
 
 def form() -> dict[str, Any]:
