@@ -7,7 +7,7 @@ import uuid
 import psutil
 import pytest
 
-from flows.operate.deployments import AUTOMATIONS
+from flows.operate.serving import AUTOMATIONS
 from tests.support.challenging import beside, challenge_in, source
 from tests.support.operating import until
 

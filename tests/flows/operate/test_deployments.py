@@ -15,8 +15,8 @@ from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.presets import preset
 from bife_core.settings import configuration, settings_of
-from flows.operate.deployments import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
 from flows.operate.running import GONE
+from flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
 from flows.reporting.conduct import CHAMPION_SLOWER, EVOLUTION_ENDED, NEARLY_USED, NO_RULE, announce
 from tasks.states import NOTHING_TO_DO
 from tests.support.operating import until

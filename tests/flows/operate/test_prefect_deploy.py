@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.operate.deployments import AUTOMATIONS, DEPLOYMENTS
 from flows.operate.servers import Server
+from flows.operate.serving import AUTOMATIONS, DEPLOYMENTS
 from tests.support.operating import PrefectPage, own_prefect, smoke, until
 from tests.support.programs import REPOSITORY, python
 
