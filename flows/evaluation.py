@@ -30,7 +30,8 @@ from tasks.evaluation import (
     track_evaluation,
 )  # fmt: skip
 from tasks.evaluation_files import search_behind
-from tasks.registry.reading import CHAMPION, origin_of, other_settings, registered, sample_name
+from tasks.registry.evidence import CHAMPION
+from tasks.registry.reading import origin_of, other_settings, registered, sample_name
 from tasks.states import with_message
 from tasks.stores import noted, observer
 from tasks.tracking.store import EVALUATION

@@ -10,8 +10,8 @@ from bife_core.evaluation.comparing import Ratio
 from flows.reporting.conduct import CHALLENGER_REGISTERED, announce, tried_again
 from flows.results import EvaluationResult
 from tasks.registry.deciding import register
-from tasks.registry.evidence import Evidence, Origin, RegisteredRule, gate
-from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias, by_hash, champion_of, registered_name
+from tasks.registry.evidence import CHALLENGER, CHAMPION, Evidence, Origin, RegisteredRule, gate
+from tasks.registry.reading import by_alias, by_hash, champion_of, registered_name
 from tasks.stores import noted, observer
 from tasks.tracking.store import TrackingError
 

@@ -16,7 +16,8 @@ from bife_core.methods.scorer import RuleMethod
 from bife_core.study.archive import archived
 from flows.reporting.conduct import present_run
 from tasks.home import project_home
-from tasks.registry.reading import CHAMPION, champion_of
+from tasks.registry.evidence import CHAMPION
+from tasks.registry.reading import champion_of
 from tasks.stores import home_store, observer
 
 ARCHIVE: Final = "archive"

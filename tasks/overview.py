@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 from bife_core.errors import BifeError
 from bife_core.wording import as_markdown, counted, interval_text
-from tasks.home import project_home, registry_is_empty
-from tasks.registry.evidence import RegisteredRule
+from tasks.home import project_home
+from tasks.registry import registered_rules
+from tasks.registry.evidence import CHAMPION, RegisteredRule
 from tasks.stores import home_store, lacking, mlflow_run
 
 DAYS: Final = 14
@@ -63,13 +64,10 @@ def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section
 def _families(now: datetime) -> Section:
     """Return the champions for each kind of instances and settings of SCIP, and the last search for a rule."""
     rules, trouble = list[RegisteredRule](), ""
-    if not registry_is_empty():  # else MLflow need not be loaded
-        from tasks.registry.reading import CHAMPION, list_rules
-
-        try:
-            rules = [rule for rule in list_rules() if CHAMPION in rule.aliases]
-        except BifeError as error:
-            trouble = str(error)
+    try:
+        rules = [rule for rule in registered_rules() if CHAMPION in rule.aliases]
+    except BifeError as error:
+        trouble = str(error)
     searches = _last_searches(now)
     labels = [rule.tags.get("benchmark", rule.name) for rule in rules]
     rows: list[Row] = [

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.consoles import number, say, show_code, show_facts, show_heading, show_table, standard_output
-from tasks.home import registry_is_empty
+from tasks.registry import registered_rules
 
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 
@@ -23,16 +23,11 @@ def list_rules() -> None:
     given = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
     show_table(("reference rule", "what it does", "reference of"), given, numbers=False)
     say()
-    rules = []
-    if not registry_is_empty():
-        from tasks.registry import reading
-
-        rules = reading.list_rules()
     tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
     tags |= {"solver": "under"}
     rows = [
         (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
-        for version in rules
+        for version in registered_rules()
     ]
     if rows:
         show_table(("registered rule", "aliases", *tags.values()), rows)

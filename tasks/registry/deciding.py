@@ -13,9 +13,19 @@ from bife_core.errors import BifeError
 from bife_core.methods.loading import method_of
 from bife_core.values import Value
 from bife_core.wording import storable
-from tasks.registry.evidence import REFUSALS, REPLACED, Evidence, GateDecision, RegisteredRule, gate, refusal
+from tasks.registry.evidence import (
+    CHALLENGER,
+    CHAMPION,
+    REFUSALS,
+    REPLACED,
+    Evidence,
+    GateDecision,
+    RegisteredRule,
+    gate,
+    refusal,
+)
 from tasks.registry.models import create_version, model_card
-from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias, by_hash, registered, registry
+from tasks.registry.reading import by_alias, by_hash, registered, registry
 from tasks.states import TRIED_AGAIN
 from tasks.tracking import store
 

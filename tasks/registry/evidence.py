@@ -14,6 +14,9 @@ from bife_core.scip.cost import Cost
 from bife_core.values import Value
 from bife_core.wording import counted, interval_text
 
+CHALLENGER: Final = "challenger"
+CHAMPION: Final = "champion"
+
 REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
 """Beginnings of the tags that hold a decision against a version, with what was done."""
 REPLACED: Final = "replaced_version"

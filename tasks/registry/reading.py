@@ -26,14 +26,10 @@ from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE,
 from bife_core.scip.solver import SolverConfig
 from bife_core.search.types import Sample
 from bife_core.values import digest_of
-from tasks.home import registry_is_empty
-from tasks.registry.evidence import REPLACED, Evidence, Origin, RegisteredRule
+from tasks.registry.evidence import CHALLENGER, CHAMPION, REPLACED, Evidence, Origin, RegisteredRule
 from tasks.stores import home_store
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
-
-CHALLENGER: Final = "challenger"
-CHAMPION: Final = "champion"
 
 _PREFIX: Final = "bife-"
 _LONGEST: Final = 200
@@ -110,8 +106,6 @@ def registered(reference: str) -> RegisteredRule:
 
 def list_rules() -> list[RegisteredRule]:
     """Return all versions of all registered rules, newest first within a name."""
-    if registry_is_empty():
-        return []
     ours = f"name LIKE '{_PREFIX}%'"
     with registry():
         # A search for versions leaves their aliases out; the models have them.

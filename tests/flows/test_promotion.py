@@ -15,7 +15,8 @@ from bife_core.errors import ConfigError
 from bife_core.methods.loading import stored_text
 from flows.promotion import promotion, rollback
 from tasks.registry.deciding import GATE, ChampionChange, PromotionError
-from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias
+from tasks.registry.evidence import CHALLENGER, CHAMPION
+from tasks.registry.reading import by_alias
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, made_champion, source
 

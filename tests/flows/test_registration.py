@@ -7,8 +7,8 @@ import pytest
 from bife_core.presets import with_overrides
 from flows.registration import evidence, register_rule
 from tasks.registry.deciding import refuse
-from tasks.registry.evidence import Origin, gate
-from tasks.registry.reading import CHALLENGER, by_alias
+from tasks.registry.evidence import CHALLENGER, Origin, gate
+from tasks.registry.reading import by_alias
 from tasks.stores import observing
 from tests.flows.conftest import Diary
 from tests.support.measured import summary

@@ -107,13 +107,15 @@ def add_unanswered(journal: Journal, name="g01-c09", *, attempts: Sequence[Attem
     journal.add(Unanswered(request=request, draft=unread, reason="No answer."))
 
 
-def add_generation(journal: Journal, step: int, samples: int | None = None, best=-2.0) -> None:
+def add_generation(journal: Journal, step: int, samples: int | None = None, best=-2.0, **known) -> None:
     """Write down that a generation is complete."""
     total = step if samples is None else samples
     counts = {"samples": 1, "failures": 0, "solved": 1, "samples_total": total, "failures_total": 0}
     summary = GenerationSummary(generation=step, best_f_hf=best, **counts)
     spent = Spending(calls=total, prompt_tokens=10 * total, cost_usd=Decimal("0.25") * total)
-    journal.add(Completed(summary=summary, spending=spent, mean_f_hf=best, solved=1, solve_cpu_s=3.0 * step))
+    journal.add(
+        Completed(summary=summary, spending=spent, mean_f_hf=best, solved=1, solve_cpu_s=3.0 * step, **known)
+    )
 
 
 def add_end(journal: Journal, ended_by: str | None = None, best: Sample | None = BEST) -> None:

@@ -2,7 +2,8 @@
 
 from bife_core.methods.loading import stored_text
 from tasks.registry.deciding import open_case, promote, refuse, roll_back
-from tasks.registry.reading import CHALLENGER, CHAMPION, by_alias
+from tasks.registry.evidence import CHALLENGER, CHAMPION
+from tasks.registry.reading import by_alias
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, made_champion, source
 
