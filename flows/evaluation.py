@@ -31,7 +31,7 @@ from tasks.evaluation import (
 )  # fmt: skip
 from tasks.evaluation_files import search_behind
 from tasks.registry.evidence import CHAMPION
-from tasks.registry.reading import origin_of, other_settings, registered, sample_name
+from tasks.registry.reading import other_settings, registered, sample_name
 from tasks.states import with_message
 from tasks.stores import noted, observer
 from tasks.tracking.store import EVALUATION
@@ -84,7 +84,8 @@ def evaluation(
         for one in methods
         if isinstance(one, TunedRpb) and not one.params
     ]
-    searches = [record for record in map(search_behind, references, methods) if record is not None]
+    behind = [search_behind(*each) for each in zip(references, methods, strict=True)]
+    searches = [record for _, record in behind if record is not None]
     if searches and choice is not None:
         searches[0] = searches[0].model_copy(update={"chosen": choice.sentence})
     # What a pipeline sets beside its rule are no candidates, nor is the champion.
@@ -114,7 +115,7 @@ def evaluation(
         notes=(*hopeless, *noted((*story.notes, *summary.failures, *differing, *further))),
     )
     if as_challenger:
-        _, notes = register_rule(config, result, origin_of(rule, methods[0]))
+        _, notes = register_rule(config, result, behind[0][0])
         result = result.model_copy(update={"notes": (*result.notes, *notes)})
     show_conclusion(config.instances.label, "evaluation", evaluation_conclusion(result))
     return with_message(result, statement(summary.lead))

@@ -24,6 +24,7 @@ from tasks.registry.deciding import (
     refuse,
     roll_back,
 )
+from tasks.registry.evidence import RegisteredRule
 from tasks.states import with_message
 from tasks.stores import observer
 from tasks.tracking import store
@@ -71,18 +72,19 @@ def promotion(
     observer().stage("promotion", f"the challenger of {name}")
     case = open_case(name)
     show_conclusion(name, "promotion", summary(case))
-    version, by, reason = case.version, GATE, case.decision.reason
+    version, by, reason = case.challenger.version, GATE, case.decision.reason
     decision = "approve" if case.decision.promote else None
     if decision and approval == "person":
         # An answer is about one version: should another be challenger by then, it is asked about anew.
         decision, by, reason = _ask(summary(case), f"approval-{version}", wait_hours)
+    what = "stays challenger"
     if decision == "approve":
-        change, what = promote(name, version, by, reason), f"is champion, approved by {by}"
+        promote(name, version, by, reason)
+        what = f"is champion, approved by {by}"
     elif decision == "reject":
-        change, what = refuse(name, version, by, reason), f"was refused by {by}"
-    else:
-        change = ChampionChange(name=name, version=version, champion=False, by=by, reason=reason)
-        what = "stays challenger"
+        refuse(name, version, by, reason)
+        what = f"was refused by {by}"
+    change = ChampionChange(name=name, version=version, champion=decision == "approve", by=by, reason=reason)
     return with_message(change, f"Version {version} {what}: {reason}")
 
 
@@ -111,9 +113,8 @@ def rollback(
         _require_pages("give `who`")
         champion = present_champion_of(name, version)
         version = champion.version
-        page = link("Source, evidence and history", store.page(f"models/{name}/versions/{version}"))
         after = f"version {champion.replaced} is champion again" if champion.replaced else "there is none"
-        about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {page}"
+        about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {_page(champion)}"
         observer().stage("rollback", f"version {version} of {name}")
         decision, who, reason = _ask(about, f"rollback-{version}", wait_hours)
         if decision != "approve":
@@ -125,12 +126,18 @@ def rollback(
 
 def summary(case: Case) -> str:
     """Return what a person decides on, in Markdown."""
-    gate = "passes" if case.decision.promote else "does not pass"
+    one, gate = case.challenger, "passes" if case.decision.promote else "does not pass"
     now = "" if case.champion is None else f" Version {case.champion} is champion now."
     before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
     return (
-        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.decision.reason}{now} "
-        f"{link('Source, evidence and history', case.page)}{before}\n\n{case.card}"
+        f"Version {one.version} of **{one.name}** {gate} the statistical gate. {case.decision.reason}{now} "
+        f"{_page(one)}{before}\n\n{one.card}"
+    )
+
+
+def _page(version: RegisteredRule) -> str:
+    return link(
+        "Source, evidence and history", store.page(f"models/{version.name}/versions/{version.version}")
     )
 
 

@@ -15,10 +15,12 @@ from bife_core.methods.loading import BUDGET, RUN_REFERENCE, without_budget
 from bife_core.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
+from bife_core.study.archive import descent
 from bife_core.study.journal import read_journal
 from bife_core.wording import as_markdown
 from tasks.home import RECORD, RUN_ID, evaluation_at, project_home
-from tasks.stores import home_store
+from tasks.registry.evidence import Origin
+from tasks.stores import home_store, mlflow_run
 
 STORY: Final = "story.json"
 PAGE: Final = "report.html"
@@ -55,29 +57,48 @@ def read_summary(folder: Path) -> EvaluationSummary:
         ) from error
 
 
-def search_behind(reference: str, method: Method) -> SearchRecord | None:
-    """Return the search a rule came from: by its file's folder, its MLflow run, or its registered version.
+def search_behind(reference: str, method: Method) -> tuple[Origin, SearchRecord | None]:
+    """Return the search a rule came from, for the registry and for a report, as far as it is known.
 
-    Which of its samples the rule is, its hash says; where none is that rule, the search is not behind it. A
-    `TrackingError` says that MLflow cannot be asked about a reference it holds.
+    It is that of its file's folder, its MLflow run, or its registered version. Which of its samples the rule is, its
+    hash says. A `TrackingError` says that MLflow cannot be asked about a reference it holds.
     """
+    from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
     from tasks.registry.reading import registered
     from tasks.tracking.store import run_data
 
-    path, key = Path(reference.partition(BUDGET)[0]).resolve(), ""
-    if run := RUN_REFERENCE.fullmatch(reference):
-        key = run_data(run["run"]).tags.get("evolution_key", "")
-    elif reference.startswith("models:/"):
-        key = registered(reference).tags.get("evolution_key", "")
+    origin = Origin()
+    if reference.startswith("models:/"):
+        tags = registered(reference).tags
+        origin = Origin.model_validate(
+            {name: tags[name] for name in Origin.model_fields.keys() & tags.keys()}
+        )
+    elif run := RUN_REFERENCE.fullmatch(reference):
+        tags = run_data(run["run"]).tags
+        if found := tags.get("evolution_key"):
+            origin = Origin(evolution_key=found, evolution_run=tags.get(MLFLOW_PARENT_RUN_ID, run["run"]))
+    path = Path(reference.partition(BUDGET)[0]).resolve()
+    key = origin.evolution_key
     folder = project_home().runs / key if key else search_files.folder_of(path)
     samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
     shas = {method.identity, without_budget(method).identity}
-    best = next((sample.id for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
+    best = next((sample for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
     if samples is None or cost is None or best is None:
-        return None
+        return origin, None
     opened, _ = next(read_journal(home_store(), folder.name), (None, 0))
-    origin = opened.origin if isinstance(opened, Opened) else ""
-    return SearchRecord(name=cost.search, best=best, samples=samples, cost=cost, origin=origin)
+    known = opened if isinstance(opened, Opened) else Opened(key=folder.name)
+    origin = Origin(
+        evolution_key=known.key,
+        evolution_run=origin.evolution_run or mlflow_run(known.key),
+        f_lf=best.f_lf,
+        f_hf=best.f_hf,
+        cost=known.params.get("high.cost", ""),
+        decisions_digest=known.params.get("decisions", ""),
+        lineage=descent(best, samples),
+    )
+    record = SearchRecord(name=cost.search, best=best.id, samples=samples, cost=cost, origin=known.origin)
+    return origin, record
 
 
 def load_report(references: Sequence[str]) -> tuple[Report, Path]:

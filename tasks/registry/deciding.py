@@ -27,7 +27,6 @@ from tasks.registry.evidence import (
 from tasks.registry.models import create_version, model_card
 from tasks.registry.reading import by_alias, by_hash, registered, registry
 from tasks.states import TRIED_AGAIN
-from tasks.tracking import store
 
 GATE: Final = "the statistical gate"
 """Who decides where no person does."""
@@ -40,13 +39,10 @@ class PromotionError(BifeError):
 class Case(Value):
     """A challenger before the gate; `champion` is the present one's version, `refused` an earlier refusal in words."""
 
-    name: str
-    version: int
+    challenger: RegisteredRule
     champion: int | None
     decision: GateDecision
-    card: str
-    page: str
-    refused: str = ""
+    refused: str
 
 
 class ChampionChange(Value):
@@ -111,34 +107,25 @@ def open_case(name: str) -> Case:
         raise PromotionError(
             f"{name} has no evaluated challenger; `bife rules list` shows what is registered."
         )
-    number = challenger.version
-    if _number(champion) == number:
+    if (number := _number(champion)) == challenger.version:
         raise PromotionError(f"Version {number} of {name}, its challenger, is champion already.")
-    return Case(
-        name=name,
-        version=number,
-        champion=_number(champion),
-        decision=gate(evidence, champion),
-        card=challenger.card,
-        page=store.page(f"models/{name}/versions/{number}"),
-        refused=next(filter(None, (refusal(version.tags) for version in by_hash(name, evidence.sha))), ""),
-    )
+    refused = next(filter(None, (refusal(version.tags) for version in by_hash(name, evidence.sha))), "")
+    decision = gate(evidence, champion)
+    return Case(challenger=challenger, champion=number, decision=decision, refused=refused)
 
 
 @task(name="set the champion", task_run_name="make version {version} of {name} champion")
-def promote(name: str, version: int, by: str, reason: str) -> ChampionChange:
+def promote(name: str, version: int, by: str, reason: str) -> None:
     """Make a version champion, and record who decided it and why; refusals of the same rule are taken back."""
     with registry(held=name) as client:
         _set_champion(client, name, version, by_alias(name, CHAMPION), by, reason)
-    return ChampionChange(name=name, version=version, champion=True, by=by, reason=reason)
 
 
 @task(name="refuse the challenger", task_run_name="refuse version {version} of {name}")
-def refuse(name: str, version: int, by: str, reason: str) -> ChampionChange:
+def refuse(name: str, version: int, by: str, reason: str) -> None:
     """Take the alias ``challenger`` from a version, and record who decided it and why."""
     with registry(held=name) as client:
         _put_aside(client, name, version, "rejected", by, reason)
-    return ChampionChange(name=name, version=version, champion=False, by=by, reason=reason)
 
 
 def present_champion_of(name: str, version: int | None = None) -> RegisteredRule:

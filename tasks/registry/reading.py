@@ -12,7 +12,6 @@ import mlflow
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
-from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from pydantic import ValidationError
 from pyscipopt import Model
 
@@ -21,12 +20,11 @@ from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.evaluation.comparing import known_as
 from bife_core.evaluation.metrics import METRICS
-from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, version_of, without_budget
+from bife_core.methods.base import RPB
+from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, version_of
 from bife_core.scip.solver import SolverConfig
-from bife_core.search.types import Sample
 from bife_core.values import digest_of
-from tasks.registry.evidence import CHALLENGER, CHAMPION, REPLACED, Evidence, Origin, RegisteredRule
+from tasks.registry.evidence import CHALLENGER, CHAMPION, REPLACED, Evidence, RegisteredRule
 from tasks.stores import home_store
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
@@ -144,37 +142,6 @@ def sample_name(reference: str) -> str | None:
         return Path(match["file"]).stem
     data = store.run_data(match["run"])
     return data.tags.get("best_sample") or data.tags.get("sample_id") or data.params.get("rule")
-
-
-def origin_of(reference: str, method: Method) -> Origin:
-    """Return what MLflow knows of the search that the method of a reference came from; nothing if none gave it.
-
-    Of the rules of ``runs:/RUN_ID`` it is the one with the method's hash, whatever the file is called.
-    """
-    if MODEL_REFERENCE.fullmatch(reference):
-        tags = registered(reference).tags
-        return Origin.model_validate({name: tags[name] for name in Origin.model_fields.keys() & tags.keys()})
-    match = RUN_REFERENCE.fullmatch(reference)
-    data = store.run_data(match["run"]) if match is not None else None
-    if match is None or data is None or data.tags.get("kind") not in ("evolution", "sample"):
-        return Origin()
-    number = data.tags.get(MLFLOW_PARENT_RUN_ID, match["run"])
-    evolution, shas = store.run_data(number), {method.identity, without_budget(method).identity}
-    found = (run.data for run in store.children(number) if run.data.tags.get("rule_sha") in shas)
-    if (sample := next(found, None)) is None:
-        return Origin()
-    name, made = sample.tags["sample_id"], sample.tags.get("parents", "").split()
-    one = Sample(id=name, generation=0, operator=sample.params.get("operator", ""), parents=tuple(made))
-    best = name == evolution.tags.get("best_sample")
-    return Origin(
-        evolution_key=evolution.tags.get("evolution_key", ""),
-        evolution_run=number,
-        f_lf=sample.metrics.get("f_lf"),
-        f_hf=sample.metrics.get("f_hf"),
-        cost=evolution.params.get("high.cost", ""),
-        decisions_digest=evolution.params.get("decisions", ""),
-        lineage=evolution.tags.get("lineage", "") if best else one.lineage,
-    )
 
 
 def other_settings(rule: RegisteredRule, solver: SolverConfig, name: str = "") -> str:

@@ -20,13 +20,14 @@ from tasks.collection import InstanceSet, prepare_instances
 from tasks.evaluation import evaluation_folder, track_evaluation
 from tasks.evaluation_files import read_summary, search_behind
 from tasks.instances import benchmark
+from tasks.registry.evidence import Origin
 from tasks.states import is_infrastructure
 from tasks.stores import observing
 from tasks.workers import close_workers, worker_pool
 from tests.support.challenging import challenge
 from tests.support.journals import add_sample, write_files
 from tests.support.measured import RULE, summary
-from tests.support.tracked import Ear
+from tests.support.tracked import Ear, children, synced
 
 TINY = InstancesConfig(size="tiny")
 
@@ -73,15 +74,33 @@ def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_whic
     chosen = add_sample(journal, "g01-c04", sha=method.identity, source=method.source, f_hf=-3.0)
     write_files(folder, [add_sample(journal, f_hf=-2.0), chosen])
     name, path = f"bife-test-{uuid.uuid4().hex[:8]}", files.keep_rule(folder, with_budget(method, 0.5))
-    challenge(name, 0, evolution_key=journal.key)
-    for reference in (str(folder / "best_rule.py"), f"models:/{name}/1", str(path), f"{path},budget=0.7"):
-        found = search_behind(reference, with_budget(method, 0.7))
+    challenge(name, 0, evolution_key=journal.key, lineage="as it was registered")
+    projection = synced(folder)
+    runs = [f"runs:/{projection.run_id}", f"runs:/{children(projection)['g01-c04'].info.run_id}/rule.py"]
+    for reference in (
+        str(folder / "best_rule.py"),
+        str(path),
+        f"{path},budget=0.7",
+        *runs,
+        f"models:/{name}/1",
+    ):
+        origin, found = search_behind(reference, with_budget(method, 0.7))
         assert (found.name, found.best, found.origin) == ("bife", "g01-c04", "offline from the library")
-        assert search_behind(reference, load_method("paper_ca")) is None, "no sample is that rule"
+        assert (origin.lineage, origin.f_hf, origin.evolution_run) == (
+            chosen.lineage,
+            -3.0,
+            projection.run_id,
+        )
+        assert origin.evolution_key == journal.key
+        assert search_behind(reference, load_method("paper_ca"))[1] is None, "no sample is that rule"
     for file, content in ((files.COST, '{"search": "bi'), (files.SAMPLES, '[{"id": 7}]')):
         (folder / file).write_text(content)
-        assert search_behind(str(path), method) is None
-    assert search_behind("paper_ca", method) is None
+        assert search_behind(str(path), method) == (Origin(), None)
+    (folder / files.SAMPLES).unlink()
+    only_mlflow = Origin(evolution_key=journal.key, evolution_run=projection.run_id)
+    assert search_behind(runs[0], method) == (only_mlflow, None)
+    assert search_behind(f"models:/{name}/1", method)[0].lineage == "as it was registered"
+    assert search_behind("paper_ca", method) == (Origin(), None)
 
 
 def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next_run(home, monkeypatch):
