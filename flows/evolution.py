@@ -6,12 +6,15 @@ from functools import partial
 
 from pydantic.json_schema import SkipJsonSchema
 
+from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
+from bife_core.generators.model_settings import holding_key
 from bife_core.search import open_search
 from bife_core.settings import Settings, settings_of
-from bife_core.study import EvolutionState, Journal, Study
+from bife_core.study import EvolutionState, Journal, Study, create_study
 from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Tried
+from bife_core.values import flat
 from flows.collection import collection
 from flows.conclusions import evolution_conclusion, links
 from flows.reporting.artifacts import EvolutionPage, show_conclusion
@@ -28,7 +31,7 @@ from flows.reporting.conduct import (
 from flows.resolving import resolved
 from flows.results import EvolutionResult, TrackedRun
 from tasks.collection import InstanceSet, prepare_instances
-from tasks.evolution import describe_evolution, model_key, next_generation, require_generator
+from tasks.evolution import model_key, next_generation, require_generator
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import home_store, mlflow_run, noted, observer
@@ -63,22 +66,24 @@ def evolution(
     about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
     observer().stage("evolution", about)
     design = prepare_instances(config.instances, "design", config.high.instances)
-    training = _training(config, design, search.training_instances)
-    opened = describe_evolution(config, decisions, design, training)
-    study = Study(
-        config=config,
-        instances=design.instances,
-        training=training.instances,
-        decisions=decisions.path if decisions is not None else None,
-        journal=Journal(project_home().runs / opened.key, opened, provenance(), home_store()),
+    training, notes = _training(config, design, search.training_instances)
+    study = create_study(
+        config,
+        design.instances,
+        decisions,
+        store=home_store(),
         benchmark=config.instances.kind,
+        training=training,
         workers=worker_pool(config.runner),
         watcher=observer(),
         note=observer().note,
-        collection_s=decisions.cpu_s if decisions is not None else 0.0,
+        runs=project_home().runs,
+        label=config.instances.label,
+        params=flat({"instances": config.instances.model_dump(mode="json")}),
+        provenance=provenance(),
     )
-    with model_key(config.generator), study.claim():
-        result = _run(study, decisions, (*design.notes, *training.notes))
+    with holding_key(model_key(config.generator)), study.claim():
+        result = _run(study, decisions, (*design.notes, *notes))
     show_conclusion(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     if result.new or tried_again():
@@ -140,16 +145,12 @@ def _findings(journal: Journal) -> int:
     return sum(len(journal.of(kind)) for kind in (Drafted, Scored, Tried, HighScored))
 
 
-def _training(config: PipelineConfig, design: InstanceSet, count: int) -> InstanceSet:
-    """Return instances for trials: further design instances, so that F_HF is measured on others."""
+def _training(config: PipelineConfig, design: InstanceSet, count: int) -> tuple[list[Instance], list[str]]:
+    """Return instances for trials, further design instances first, so that F_HF is measured on others; and notes."""
     wider = prepare_instances(config.instances, "design", len(design.instances) + count) if count else design
     others = [instance for instance in wider.instances if instance not in design.instances]
-    pool = [*others, *design.instances]
-    chosen = tuple(pool[position % len(pool)] for position in range(count))
-    notes: tuple[str, ...] = ()
-    if len(others) < count:
-        notes = (
-            f"{count - len(others)} of the {count} training instances of {config.search.method} "
-            "are design instances too: there are no others.",
-        )
-    return InstanceSet(label=design.label, split="training", instances=chosen, notes=notes)
+    few = (
+        f"{count - len(others)} of the {count} training instances of {config.search.method} are design instances too: "
+        "there are no others."
+    )
+    return [*others, *design.instances], [few] if len(others) < count else []

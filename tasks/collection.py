@@ -46,7 +46,6 @@ class InstanceSet(Value):
     """
 
     label: str
-    split: str
     instances: tuple[Instance, ...]
     notes: tuple[str, ...] = ()
     use: int = 0
@@ -62,7 +61,7 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> Inst
     """Generate or find the instances of a split; a benchmark without usable instances is a `BifeError`."""
     opened = benchmark(config)
     chosen = tuple(opened.instances(split, count))
-    return InstanceSet(label=opened.name, split=split, instances=chosen, notes=opened.notes)
+    return InstanceSet(label=opened.name, instances=chosen, notes=opened.notes)
 
 
 @task(name="collect", task_run_name="collect {config.collection.decisions} decisions", **TRIED_AGAIN)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import httpx
@@ -14,16 +13,14 @@ from prefect.exceptions import ObjectNotFound
 from pydantic import SecretStr
 
 from bife_core.config import GeneratorConfig, PipelineConfig
-from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import GeneratorError
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.generators import Account, open_generator
-from bife_core.generators.model_settings import KEY_VARIABLE, holding_key
+from bife_core.generators.model_settings import KEY_VARIABLE
 from bife_core.methods.base import Method
 from bife_core.search import Sample
 from bife_core.search.population import ranked
-from bife_core.study import Evolution, Opened, evolution_facts, evolution_key
-from bife_core.values import flat
+from bife_core.study import Evolution
 from tasks.collection import InstanceSet, solving
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import home_store, observer
@@ -34,28 +31,6 @@ KEY_BLOCK: Final = "bife-llm-api-key"
 def require_generator(config: PipelineConfig) -> None:
     """Raise `GeneratorError` or `ConfigError` before anything is spent if rules cannot be written."""
     open_generator(config.generator, Account(home_store(), "", config.budget))
-
-
-def describe_evolution(
-    config: PipelineConfig,
-    decisions: CollectionSummary | None,
-    design: InstanceSet,
-    training: InstanceSet | None,
-) -> Opened:
-    """Return the identity of an evolution and what lists of runs show of it."""
-    search, label = config.search, config.instances.label
-    trained = training.instances if training is not None else ()
-    digest = decisions.digest if decisions is not None else None
-    facts = evolution_facts(config, label, digest, design.instances, trained)
-    return Opened(
-        key=evolution_key(facts),
-        name=f"{label} {search.method} {config.origin_of_rules} seed {search.seed}",
-        params=flat(facts)
-        | {"search.samples": search.samples}
-        | flat({"instances": config.instances.model_dump(mode="json")}),
-        tags={"benchmark": label, "search": search.method},
-        origin=config.origin_of_rules,
-    )
 
 
 @task(name="generation", **TRIED_AGAIN)
@@ -80,20 +55,14 @@ def validate(methods: Sequence[Method], instances: InstanceSet, config: Pipeline
     return choose(methods, instances.instances, solving(config), observer().progress)
 
 
-@contextmanager
-def model_key(config: GeneratorConfig) -> Iterator[None]:
-    """Have a model API asked with the key in the block `KEY_BLOCK` inside, unless the environment has one for BiFE."""
-    wanted = config.kind == "openai" and not os.environ.get(KEY_VARIABLE)
-    with holding_key(_key() if wanted else None):
-        yield
-
-
-def _key() -> SecretStr | None:
-    """Return the key in the block; local servers need none, so that there may be no block either."""
+def model_key(config: GeneratorConfig) -> SecretStr | None:
+    """Return the key for a model API in the block `KEY_BLOCK`, unless none is needed or the environment has one."""
+    if config.kind != "openai" or os.environ.get(KEY_VARIABLE):
+        return None
     try:
         with get_client(sync_client=True) as client:
             block = client.read_block_document_by_name(KEY_BLOCK, "secret", include_secrets=True)
-    except ObjectNotFound:
+    except ObjectNotFound:  # local servers need none
         return None
     except httpx.HTTPError as error:
         # Of the cause only its kind: a server may repeat the secret in its complaint.

@@ -54,7 +54,7 @@ class ChampionWatch:
         recorded = self._unserved([_instance(path) for path in paths if path.is_file()])
         chosen = tuple({one.digest: one for one in [*recorded, *found]}.values())[:count]
         self._enter(chosen)
-        return InstanceSet(label=opened.name, split="test", instances=chosen, notes=opened.notes)
+        return InstanceSet(label=opened.name, instances=chosen, notes=opened.notes)
 
     def add_evaluation(self, summary: EvaluationSummary) -> None:
         """Add the solves of the rule, which leads the evaluation, and of RPB, its baseline."""

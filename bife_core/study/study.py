@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 from threading import Event, Lock, current_thread, main_thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -266,6 +267,12 @@ def create_study(
     generator: Generator | None = None,
     workers: Workers | int | None = None,
     archive: Store | Path | str | None = None,
+    watcher: Watcher | None = None,
+    note: Note | None = None,
+    runs: Path | str | None = None,
+    label: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, str] | None = None,
 ) -> Study:
     """Create a study in a store, or open it if the store holds the same one: equal settings, instances and decisions.
 
@@ -280,11 +287,11 @@ def create_study(
         that goes by F_LF needs them.
     store, folder : Store, path or URL, optional
         Where events, model calls and solves are kept, by default in `folder`, and where the files of the study are
-        written, by default below the folder of the store. One of both is needed.
+        written, by default below `runs` or the folder of the store. One of both is needed.
     benchmark : str
         What is solved, in words for the prompt; a family's name is explained there.
     training : paths, folders or instances
-        What trials solve, for a search that makes some; the first of `instances` unless given.
+        What trials solve, for a search that makes some, once more where they are few; `instances` unless given.
     search : str or callable, optional
         Name of a registered search, or a class or function that makes one from a `SearchConfig`; by default
         ``config.search.method``.
@@ -295,6 +302,14 @@ def create_study(
     archive : Store, Path or str, optional
         A store of earlier searches, of any family: their best rules are among the first of this one. Give another than
         that of the study, which is another study once a search in its archive ends.
+    watcher, note : Watcher and callable, optional
+        What is shown how far it is, and told what a person should know; by default a warning says that.
+    runs : path, optional
+        Where studies have their folders, each named by its key.
+    label : str, optional
+        What lists of studies call the instances; by default `benchmark`.
+    params, provenance : mappings, optional
+        What lists show beside the settings, and what the events say of this process.
 
     Raises
     ------
@@ -321,13 +336,11 @@ def create_study(
             f"The search {config.search.method!r} goes by F_LF and needs recorded decisions: give those of "
             "`collect_decisions`, or choose method='bife_without_f_lf'."
         )
-    count = own.training_instances
-    tried = (tried or design)[:count]
-    if len(tried) < count:
-        raise ConfigError(f"The search makes trials on {count} training instances, found {len(tried)}.")
+    tried = tuple(islice(cycle(tried or design), own.training_instances))
     path, digest, collection_s = _read(decisions)
     who = None if generator is None else {"name": generator.name}
-    facts = evolution_facts(config, benchmark, digest, design, tried, who)
+    label, method = label or benchmark, config.search.method
+    facts = evolution_facts(config, label, digest, design, tried, who)
     if search is not None:
         name = getattr(search, "__qualname__", "")
         facts |= {"made_by": f"{search.__module__}.{name} {code_revision(search)}"}
@@ -335,12 +348,20 @@ def create_study(
     if store is not None and not isinstance(store, Store):
         store = Store(store)
     if folder is None:
-        if store is None or store.folder is None:
+        if runs is None and store is not None and store.folder is not None:
+            runs = store.folder / "runs"
+        if runs is None:
             raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
-        folder = store.folder / "runs" / key
+        folder = Path(runs) / key
     origin = own.origin or (config.generator.kind if generator is None else generator.name)
-    opened = Opened(key=key, name=f"{benchmark} {config.search.method}", params=flat(facts), origin=origin)
-    journal = Journal(Path(folder), opened, store=store)
+    opened = Opened(
+        key=key,
+        name=f"{label} {method} {origin} seed {config.search.seed}",
+        params=flat(facts) | {"search.samples": config.search.samples} | dict(params or {}),
+        tags={"benchmark": label, "search": method},
+        origin=origin,
+    )
+    journal = Journal(Path(folder), opened, provenance, store)
     if isinstance(decisions, CollectionSummary):
         journal.store.serve(decisions.digests, "collection")
     return Study(
@@ -353,6 +374,8 @@ def create_study(
         search=search or open_search,
         generator=generator,
         workers=workers,
+        watcher=watcher,
+        note=note,
         collection_s=collection_s,
     )
 

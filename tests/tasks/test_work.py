@@ -105,7 +105,7 @@ def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_whic
 
 def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next_run(home, monkeypatch):
     made, ear = summary([5.0, 6.0, 7.0], [9.0, 8.0, 9.0 + random.random()]), Ear()
-    tested = InstanceSet(label="CA", split="test", instances=())
+    tested = InstanceSet(label="CA", instances=())
     track = partial(track_evaluation.fn, PipelineConfig(), [RULE], tested, made, Story())
     folder = evaluation_folder([RULE], tested, made)
     with monkeypatch.context() as patched, observing(ear):
