@@ -38,7 +38,7 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
     partial, left_out = file.absolute().with_name(f".{file.name}.{os.getpid()}"), list[str]()
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))  # keys may be in it
-        sizes, origin = dict[str, int](), {_ORIGIN: str(home.root)}
+        origin = {_ORIGIN: str(home.root)}
         # Expert samples and figures are compressed already, and databases get small by little effort.
         with tarfile.open(partial, "w:gz", compresslevel=1, dereference=True, pax_headers=origin) as archive:
             for path in _files(home.root):
@@ -47,9 +47,14 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
                     if os.path.lexists(path):  # else it is of a run under way
                         what = f"a link to {path.readlink()}" if path.is_symlink() else "a socket or device"
                         left_out.append(f"{path} is {what}, with nothing to copy, and is left out.")
-                elif path.name != partial.name and (size := _add_file(archive, path, name)) is not None:
-                    sizes[name] = size
-        _check(partial, sizes)
+                elif path.name != partial.name:
+                    _add_file(archive, path, name)
+            written = {entry.name: entry.size for entry in archive.getmembers()}
+        with tarfile.open(partial) as archive:
+            # As `restore` goes through it; what it would not take is a `TarError`.
+            found = {tarfile.data_filter(entry, str(file.parent)).name: entry.size for entry in archive}
+        if found != written:
+            raise tarfile.TarError("it does not hold what was written")
         partial.replace(file)
     except (OSError, sqlite3.Error, tarfile.TarError, zlib.error) as error:
         named = getattr(error, "filename", None) or partial
@@ -102,26 +107,27 @@ def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]
         yield from _below(root, path, (*inside, place))
 
 
-def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> int | None:
-    """Add a file as it is now, and return its size; None if it is gone."""
+def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add a file as it is now, unless it is gone."""
     try:
         with path.open("rb") as opened:
             if path.suffix != ".db" or opened.read(len(_SQLITE)) != _SQLITE:
                 opened.seek(0)
-                return _add(archive, name, opened)
+                _add(archive, name, opened)
+                return
     except FileNotFoundError:
-        return None
+        return
     with tempfile.TemporaryDirectory(dir=Path(str(archive.name)).parent) as folder:
         copy = Path(folder) / path.name
         found = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)
         with closing(found) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
         with copy.open("rb") as opened:
-            return _add(archive, name, opened)
+            _add(archive, name, opened)
 
 
-def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> int:
-    """Add an open file under a name, and return its size: that another is put in its place does no harm."""
+def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> None:
+    """Add an open file under a name: that another is put in its place does no harm."""
     entry = archive.gettarinfo(arcname=name, fileobj=content)
     try:
         archive.addfile(entry, content)
@@ -129,12 +135,3 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> int:
         if error.errno is not None:
             raise
         raise ConfigError(f"{name} became shorter while it was copied; make the backup once more.") from error
-    return entry.size
-
-
-def _check(file: Path, sizes: dict[str, int]) -> None:
-    """Go through an archive as `restore` does; what it would not take is a `TarError`."""
-    with tarfile.open(file) as archive:
-        found = {tarfile.data_filter(entry, str(file.parent)).name: entry.size for entry in archive}
-    if found != sizes:
-        raise tarfile.TarError("it does not hold what was written")

@@ -81,7 +81,7 @@ class Retention:
         last_unix_s = max((event.at_unix_s for event in events), default=row.created_unix_s)
         if left_open(row) or row.key in self._lacking or last_unix_s >= self._before_unix_s:
             return False
-        record = read_record(row.key) if row.kind == "collection" else None
+        record = read_record(row.key)[0] if row.kind == "collection" else None
         digest = "" if record is None else str(record.params.get("decisions_digest"))
         return not {row.key, digest, mlflow_run(row.key)} & self._named
 

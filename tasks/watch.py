@@ -59,7 +59,8 @@ class ChampionWatch:
     def add_evaluation(self, summary: EvaluationSummary) -> None:
         """Add the solves of the rule, which leads the evaluation, and of RPB, its baseline."""
         labels = {summary.rule: _CHAMPION, summary.baseline: RPB}
-        self._add(row | {"method": labels[row["method"]]} for row in summary.rows)
+        rows = [row | {"method": labels[row["method"]]} for row in summary.rows]
+        home_store().append(self._key, "solved", {"rows": rows})
 
     def record(self, path: Path, results: Sequence[SolveResult]) -> bool:
         """Add a user's solves of a file, by the rule and by RPB, or have `take_instances` return the file.
@@ -73,7 +74,8 @@ class ChampionWatch:
         if [one.method for one in results[1:]] == [RPB]:
             known = {"digest": instance.digest, "group": instance.group, "failure": None}
             labelled = zip((_CHAMPION, RPB), results, strict=True)
-            self._add(one.model_dump(mode="json") | known | {"method": label} for label, one in labelled)
+            rows = [one.model_dump(mode="json") | known | {"method": label} for label, one in labelled]
+            home_store().append(self._key, "solved", {"rows": rows})
         else:
             home_store().append(self._key, "recorded", {"path": str(instance.path)})
         return True
@@ -109,9 +111,6 @@ class ChampionWatch:
     def _use(self, instance: Instance) -> str:
         """Return the key of the comparison: that of a group, as it says nothing on others whether one is there."""
         return f"{self._key} {digest_of(instance.group)[:8]}"
-
-    def _add(self, rows: Iterable[dict[str, Any]]) -> None:
-        home_store().append(self._key, "solved", {"rows": list(rows)})
 
     def _rows(self) -> list[dict[str, Any]]:
         return [row for body in self._bodies("solved") for row in body["rows"]]

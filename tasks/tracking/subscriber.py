@@ -143,7 +143,7 @@ def track_record(folder: Path, record: Record) -> str:
     with events.claim(claim_on(study)):
         stored = None
         with suppress(TrackingError):  # an event of another version is followed by a new one
-            stored = read_record(study)
+            stored, _ = read_record(study)
         if stored is None:
             own = {"at_unix_s": time.time(), "provenance": provenance.provenance()}
             events.open_study(study, study.partition("-")[0], record.name)
@@ -152,13 +152,8 @@ def track_record(folder: Path, record: Record) -> str:
         return "" if _track_stored(study, now=False) else mlflow_run(study)
 
 
-def read_record(study: str) -> Record | None:
-    """Return the last record of a study, or None; raise `TrackingError` if it cannot be read."""
-    return _last_record(study)[0]
-
-
-def _last_record(study: str) -> tuple[Record | None, int]:
-    """Return what `read_record` does, and the number of its event."""
+def read_record(study: str) -> tuple[Record | None, int]:
+    """Return the last record of a study, if any, and the number of its event; or raise `TrackingError`."""
     events = [*home_store().events(study)]
     try:
         return (Record.model_validate(events[-1].body), events[-1].seq) if events else (None, 0)
@@ -170,7 +165,7 @@ def _last_record(study: str) -> tuple[Record | None, int]:
 
 def _track_stored(study: str, *, now: bool) -> str:
     """Write the record of a study, whose claim the caller holds; return why MLflow does not have it."""
-    record, last = _last_record(study)
+    record, last = read_record(study)
     if record is None:
         return ""
     return outage.deliver(study, last, partial(write_record, project_home().runs / study, record), now=now)

@@ -176,7 +176,10 @@ class _Search:
             case journal.Finalised():
                 self._settled(entry.sample, entry)
             case journal.Completed():
-                news.metrics += store.points(_curves(entry), _ms(entry), entry.summary.generation)
+                curves = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
+                curves |= entry.spending.model_dump()
+                curves |= entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
+                news.metrics += store.points(curves, _ms(entry), entry.summary.generation)
             case journal.Ended():
                 self._ended(entry, seq)
             case journal.Stopped():
@@ -303,13 +306,6 @@ def outcome(sample: Sample) -> str:
         return "solved" if sample.f_hf is not None else "scored"
     reasons = {"duplicate": "duplicate", "screened": "screened_out"}
     return reasons.get(sample.failure.partition(" ")[0], "failed")
-
-
-def _curves(entry: journal.Completed) -> dict[str, Any]:
-    """Return the points that a generation adds to the curves of its run."""
-    summary = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
-    totals = entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
-    return {**summary, **entry.spending.model_dump(), **totals}
 
 
 def _row(name: str, result: SolveResult, cost: float | None) -> dict[str, Any]:

@@ -199,7 +199,7 @@ def test_half_a_record_of_a_stage_is_written_anew(stage, folder):
     with pytest.raises(store.TrackingError, match=r"was written by another version"):
         read_record(folder.name)
     assert track_record(folder, stage) == run_id
-    assert read_record(folder.name).key == stage.key
+    assert read_record(folder.name)[0].key == stage.key
 
 
 def test_a_database_of_an_older_mlflow_is_refused_with_what_brings_it_up_to_date(
