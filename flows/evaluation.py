@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from bife_core.benchmarks.formulation import likeness_of
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import known_as, statement
 from bife_core.methods.base import Method
@@ -108,8 +107,7 @@ def evaluation(
         summary=summary,
         source=methods[0].text,
         sha=methods[0].identity,
-        test_digest=held_out.content,
-        likeness=likeness_of([one.path for one in held_out.instances]) if promoting else None,
+        held_out=held_out,
         directory=evaluation_folder(methods, held_out, summary),
         run=TrackedRun.of(EVALUATION, run_id),
         notes=(*hopeless, *noted((*story.notes, *summary.failures, *differing, *further))),

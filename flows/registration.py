@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Ratio
 from flows.reporting.conduct import CHALLENGER_REGISTERED, announce, tried_again
@@ -88,8 +89,8 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         mismatches=len(summary.mismatches),
         use=summary.use,
         evaluation_run=evaluated.run.run_id,
-        test_digest=evaluated.test_digest,
-        likeness="" if evaluated.likeness is None else evaluated.likeness.model_dump_json(),
+        test_digest=evaluated.held_out.content,
+        likeness=likeness_of([one.path for one in evaluated.held_out.instances]).model_dump_json(),
         solver=summary.solver.known_as,
         solver_digest=summary.solver.digest,
         solver_params=json.dumps(summary.solver.effective),

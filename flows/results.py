@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bife_core.benchmarks.formulation import Likeness
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
@@ -12,6 +11,7 @@ from bife_core.search import Sample
 from bife_core.study import Evolution
 from bife_core.tuning import Tuning
 from bife_core.values import Value
+from tasks.collection import InstanceSet
 from tasks.registry.evidence import RegisteredRule
 from tasks.tracking.store import run_url
 
@@ -66,13 +66,12 @@ class EvolutionResult(Evolution):
 
 
 class EvaluationResult(Value):
-    """How a rule compares with the baseline; `likeness` is that of the held-out instances if it may be promoted."""
+    """How a rule compares with the baseline on held-out instances."""
 
     summary: EvaluationSummary
     source: str
     sha: str
-    test_digest: str
-    likeness: Likeness | None = None
+    held_out: InstanceSet
     directory: Path
     run: TrackedRun
     notes: tuple[str, ...] = ()

@@ -51,15 +51,15 @@ class Removable:
 class Retention:
     """What of a home has not changed since a Unix time and is named by no registered rule's evidence.
 
-    MLflow lacks nothing of `studies`, `samples` are used by no search that stays, and `flow_runs` of Prefect
-    must stay.
+    MLflow lacks nothing of `studies`, and `samples` are used by no search that stays. `flow_runs` of Prefect, by their
+    ids, made what the evidence names, and must stay.
     """
 
     def __init__(self, before_unix_s: float) -> None:
         tags = [rule.tags for rule in registered_rules()]
-        self._runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
+        runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
         named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
-        self._named = (named | self._runs) - {""}
+        self._named = (named | runs) - {""}
         self._before_unix_s = before_unix_s
         self._lacking = {row.key for row, _ in lacking()}
         rows = home_store().studies()
@@ -69,12 +69,9 @@ class Retention:
         folders = [] if None in used else [*project_home().decisions.iterdir()]
         kept = {f"decisions-{digest}.npz" for digest in used | self._named}
         self.samples = [Removable((path,)) for path in folders if self._unchanged(path, kept)]
-
-    @property
-    def flow_runs(self) -> set[str]:
-        """Ids of the flow runs that made what the evidence names."""
-        tags = [run.data.tags for run in map(_run, self._runs) if run is not None]
-        return {own.get(name, "") for own in tags for name in ("prefect.flow_run_id", provenance.WHOLE_RUN)}
+        made_by = ("prefect.flow_run_id", provenance.WHOLE_RUN)
+        tracked = [run.data.tags for run in map(_run, runs) if run is not None]
+        self.flow_runs = {own.get(name, "") for own in tracked for name in made_by}
 
     def _old(self, row: StudyRow) -> bool:
         events = home_store().events(row.key, row.last - 1)

@@ -16,7 +16,7 @@ from bife_core.config import PipelineConfig, SearchConfig
 from bife_core.methods.base import ScipMethod
 from bife_core.plugins import code_revision
 from bife_core.search import SEARCHES, BifeSearch
-from bife_core.study import evolution_facts, evolution_key
+from bife_core.study.identity import evolution_facts, evolution_key
 
 FAMILY = """
 def generate(rng, size):
