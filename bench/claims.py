@@ -72,7 +72,8 @@ from bife_core.search.types import WrittenRequest
 from bife_core.stats import ratio_interval, signed_rank_test
 from bife_core.store import Store
 from bife_core.symbolic.fitting import Columns
-from bife_core.tuning import tune_rpb
+from bife_core.tuning.space import Space
+from bife_core.tuning.tuner import tune
 from tasks.collection import GENERAL
 
 OTHERS: Final = ["general", GENERAL, "pscost"]
@@ -131,7 +132,7 @@ def main() -> None:
             if options.only_search:
                 continue
             if budget_s:
-                found.append(Measured("tuned_rpb", tuned(config, budget_s, home)))
+                found.append(Measured("tuned_scip", tuned(config, budget_s, home)))
             published = [name for name in (BENCHMARK_RULES.get(family),) if name]
             names = [*published, *options.others, *([ORACLE] if options.oracle else []), RPB]
             others = rules[family] | {name: load_method(name) for name in names}
@@ -221,12 +222,13 @@ class Screened(OfflineGenerator):
 
 
 def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
-    """Return RPB as tuned on the searches' design instances for as many CPU seconds of solves as a search had."""
+    """Return SCIP tuned without any rule on the searches' design instances, for as many CPU seconds as a search had."""
     design = open_benchmark(config.instances, home / "instances").instances("design", config.high.instances)
     with WorkerPool(config.runner.workers) as pool:
-        found = tune_rpb(design, Solving(config.high, config.solver, pool, Store(home)), budget_s)
-    emit({"family": config.instances.benchmark, "tuned_rpb": found.method.params, "found": found.sentence})
-    return found.method
+        solving = Solving(config.high, config.solver, pool, Store(home))
+        found = tune(design, solving, Space({"pscost": load_method("pscost")}), budget_s)
+    emit({"family": config.instances.benchmark, "tuned_scip": found.best.choices, "found": found.sentence})
+    return found.configuration.model_copy(update={"name": "tuned_scip"})
 
 
 def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:

@@ -65,7 +65,7 @@ def head(rows: Sequence[Row]) -> Row:
     found = next(iter(searches), "")
     best = middle(by_method[found]) if found else {}
     published = BENCHMARK_RULES.get(first["family"])
-    columns = {"pscost": "pscost", "tuned_rpb": "tuned RPB", published: "published"}
+    columns = {"pscost": "pscost", "tuned_scip": "tuned SCIP", published: "published"}
     others = {title: over_seeds(by_method[name]) for name, title in columns.items() if name in by_method}
     others |= {name: over_seeds(own) for name, own in searches.items() if name != found}
     return {

@@ -24,6 +24,7 @@ from bife_core.fidelity.config import (
 from bife_core.generators.config import BudgetConfig as BudgetConfig, GeneratorConfig as GeneratorConfig
 from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.search.config import SEARCHES, SearchConfig as SearchConfig
+from bife_core.tuning.config import TuneConfig as TuneConfig
 from bife_core.values import Value
 
 
@@ -45,6 +46,7 @@ class PipelineConfig(Value):
 
     instances: InstancesConfig = InstancesConfig()
     solver: SolverSetting = SolverConfig()
+    tune: TuneConfig = TuneConfig()
     collection: CollectionConfig = CollectionConfig()
     search: SearchConfig = SearchConfig()
     low: LowFidelityConfig = LowFidelityConfig()

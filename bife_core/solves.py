@@ -21,7 +21,6 @@ from bife_core.errors import BifeError, InterruptedSolveError, RuleError
 from bife_core.jit import code_digest
 from bife_core.machine import here
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import solve
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
@@ -59,7 +58,7 @@ class SolveJob(Value):
             "scope": self.scope,
             "scip": versions()["scip"],
             "result": SolveResult.form(),
-            "code": "" if isinstance(self.method, ScipMethod | TunedRpb) else code_digest(),
+            "code": "" if self.method.by_scip else code_digest(),
         }
         return digest_of(facts)
 

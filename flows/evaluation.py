@@ -9,9 +9,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import known_as, statement
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import BUDGET, load_method, with_budget
-from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.report import Story
 from bife_core.settings import Settings
 from bife_core.wording import counted
@@ -81,7 +81,7 @@ def evaluation(
     elsewhere += [
         f"{known_as(one.name)} has no row of its own: it is RPB, for no better parameters were found."
         for one in methods
-        if isinstance(one, TunedRpb) and not one.params
+        if isinstance(one, Configuration) and one.identity == RPB
     ]
     behind = [search_behind(*each) for each in zip(references, methods, strict=True)]
     searches = [record for _, record in behind if record is not None]

@@ -1,8 +1,13 @@
-"""All stages in order: expert samples, a search, its final rule, RPB tuned as long, their evaluation, registration."""
+"""All stages in order: settings and rule take turns, and what they end with is evaluated and registered.
+
+SCIP's settings are tuned with the branching methods at hand; rules are searched for under these settings; the settings
+are tuned again around the best rule; the best of all is chosen on validation instances. Beside it are evaluated its
+rule alone, and SCIP tuned as long without any rule.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Final
 
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
@@ -13,6 +18,7 @@ from bife_core.search import Sample, open_search
 from bife_core.settings import Settings
 from bife_core.study.archive import descent
 from bife_core.study.files import keep_rule
+from bife_core.tuning.space import BRANCHING
 from flows.collection import collection
 from flows.conclusions import pipeline_conclusion
 from flows.evaluation import evaluation
@@ -21,8 +27,8 @@ from flows.registration import no_champion, present_champion, register_rule
 from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import NO_RULE, announce, stage, tried_again
 from flows.resolving import resolved
-from flows.results import EvolutionResult, PipelineResult
-from flows.tuning import tuning
+from flows.results import EvolutionResult, PipelineResult, TuningResult
+from flows.tuning import AT_HAND, tuning
 from tasks.collection import precheck, prepare_instances
 from tasks.evaluation import no_champion_by, unseen_instances
 from tasks.evolution import finalists, require_generator, validate
@@ -30,10 +36,13 @@ from tasks.registry.evidence import Origin
 from tasks.states import with_message
 from tasks.stores import noted, observer
 
+WITHOUT_RULE: Final = ("pscost",)
+"""What may branch, beside RPB, in SCIP that is tuned without any rule of ours."""
+
 
 @stage("pipeline")
 def pipeline(config: Settings) -> PipelineResult:
-    """Discover a rule for a benchmark and register it; run it again to go on where it stopped.
+    """Discover settings and a rule for a benchmark and register them; run it again to go on where it stopped.
 
     Parameters
     ----------
@@ -47,27 +56,32 @@ def pipeline(config: Settings) -> PipelineResult:
         observer().stage("precheck", "what branching costs RPB")
         hopeless = no_champion_by(unseen_instances(config), config)
         notes = noted((*hopeless, precheck.submit(config).result().sentence))
-    collected = collection(config) if open_search(config.search).low_fidelity else None
-    evolved = evolution(config, collected.summary if collected is not None else None)
-    notes = (*notes, *(collected.notes if collected is not None else ()), *evolved.notes)
+    tuned = tuning(config, config.tune.seconds / 2) if config.tune.seconds else None
+    under = config if tuned is None else _under(config, tuned)
+    collected = collection(under) if open_search(config.search).low_fidelity else None
+    evolved = evolution(under, collected.summary if collected is not None else None)
+    told = [one.notes for one in (tuned, collected, evolved) if one is not None]
+    notes = (*notes, *(note for one in told for note in one))
     if evolved.best is None:
-        result = PipelineResult(collection=collected, evolution=evolved, notes=notes)
+        result = PipelineResult(collection=collected, tuned=tuned, evolution=evolved, notes=notes)
         return with_message(result, evolved.sentence)
-    final, path, choice = _choose_final(config, evolved, evolved.best)
-    others, tuned = present_champion(config), None
-    if share := config.evaluation.tuned_rpb:
-        tuned = tuning(config, share * evolved.cost.solver_s)
-        others, notes = (str(tuned.path), *others), (*notes, *tuned.notes)
-    evaluated = evaluation(config, str(path), others=others, choice=choice, promoting=True)
-    origin = Origin(
-        evolution_key=evolved.key,
-        evolution_run=evolved.run.run_id,
-        f_lf=final.f_lf,
-        f_hf=final.f_hf,
-        cost=config.high.cost,
-        decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
-        lineage=descent(final, evolved.samples),
-    )
+    methods = _finalists(config, evolved, evolved.best)
+    if tuned is not None:
+        methods, again = _with_settings(config, methods, tuned)
+        notes = (*notes, *again.notes)
+    method, choice = _chosen(config, [one for one, _ in methods])
+    final = next((sample for one, sample in methods if one.identity == method.identity), None)
+    others = list(present_champion(config))
+    if tuned is not None:
+        alone = next(sample for _, sample in methods if sample is not None)
+        others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
+    if tuned is not None and (share := config.tune.without_rule):
+        without = tuning(config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip")
+        others, notes = [str(without.path), *others], (*notes, *without.notes)
+    # Reports call a plain rule by the name of its file, which others say themselves.
+    path = keep_rule(evolved.folder, method)
+    evaluated = evaluation(config, str(path), others=tuple(others), choice=choice, promoting=True)
+    origin = Origin() if final is None else _origin(config, evolved, final)
     registered, further = register_rule(config, evaluated, origin)
     outcome = statement(evaluated.summary.lead)
     standing = no_champion(registered) if registered is not None else ""
@@ -88,30 +102,72 @@ def pipeline(config: Settings) -> PipelineResult:
     return with_message(result, f"{outcome} {standing}".strip())
 
 
-def _choose_final(
-    config: PipelineConfig, evolved: EvolutionResult, best: Sample
-) -> tuple[Sample, Path, Choice | None]:
-    """Return the final rule of a search, the file of its method, and how it was chosen.
+Finalist = tuple[Method, Sample | None]
+"""A method, and the sample of the search whose rule branches in it."""
 
-    The best rule is also tried with budgets, so that the file may hold a rule with one. A search that measured no F_HF
-    has nothing to choose among, nor has one of a single rule without budgets: its best rule is the final one and there
-    is no `Choice`. The same holds where the validation instances are those of the design.
+
+def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
+    """Return the configuration of a search under tuned settings."""
+    params = tuned.tuning.configuration.params
+    return config.model_copy(update={"solver": config.solver.with_parameters(params)})
+
+
+def _finalists(config: PipelineConfig, evolved: EvolutionResult, best: Sample) -> list[Finalist]:
+    """Return the best rules of a search, the best first, and that one with budgets.
+
+    A search that measured no F_HF has nothing to choose among: its best rule is the only one.
     """
     few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
-    methods: list[tuple[Sample, Method]] = [
-        (sample, method_of(sample.source or "", sample.id)) for sample in few
-    ]
-    (sample, method), choice = methods[0], None
+    found: list[Finalist] = [(method_of(sample.source or "", sample.id), sample) for sample in few]
     if best.f_hf is not None:
-        methods += [(sample, one) for one in budgeted(method, config.validation.budgets)]
+        method, sample = found[0]
+        found += [(one, sample) for one in budgeted(method, config.validation.budgets)]
+    return found
+
+
+def _with_settings(
+    config: PipelineConfig, rules: list[Finalist], tuned: TuningResult
+) -> tuple[list[Finalist], TuningResult]:
+    """Return rules under the tuned settings, after what tuning them again around the best rule gave."""
+    first = tuned.tuning
+    (best, sample), *_ = rules
+    starts = (dict(first.best.choices), first.best.choices | {BRANCHING: "found"})
+    again = tuning(config, config.tune.seconds / 2, AT_HAND, "tuned_again", best, starts)
+    found = again.tuning.configuration
+    branches = sample if found.branching.identity == best.identity else None
+    methods: list[Finalist] = [(found.model_copy(update={"name": "tuned again"}), branches)]
+    methods += [
+        (first.configuration.model_copy(update={"name": rule.name, "branching": rule}), one)
+        for rule, one in rules
+    ]
+    return [*methods, (first.configuration.model_copy(update={"name": "tuned"}), None)], again
+
+
+def _chosen(config: PipelineConfig, methods: list[Method]) -> tuple[Method, Choice | None]:
+    """Return the best of some methods on instances of their own, and how it was chosen.
+
+    Where there are no such instances, or one method alone, it is the first and there is no `Choice`.
+    """
+    methods = list({one.identity: one for one in reversed(methods)}.values())[::-1]
     if len(methods) > 1:
         instances = prepare_instances(config.instances, "validation", config.validation.instances)
-        design = prepare_instances(config.instances, "design", config.high.instances)
-        others = {one.digest for one in instances.instances} - {one.digest for one in design.instances}
-        if others:
-            about = f"{len(methods)} rules on {len(instances.instances)} instances of their own"
+        count = max(config.high.instances, config.tune.instances if config.tune.seconds else 0)
+        design = prepare_instances(config.instances, "design", count)
+        if {one.digest for one in instances.instances} - {one.digest for one in design.instances}:
+            about = f"{len(methods)} methods on {len(instances.instances)} instances of their own"
             observer().stage("validation", about)
-            choice = validate([one for _, one in methods], instances, config)
-            sample, method = next(both for both in methods if both[1].name == choice.chosen)
-    # Reports call a plain rule by the name of its file, which others say themselves.
-    return sample, keep_rule(evolved.folder, method), choice
+            choice = validate(methods, instances, config)
+            return next(one for one in methods if one.name == choice.chosen), choice
+    return methods[0], None
+
+
+def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample) -> Origin:
+    return Origin(
+        evolution_key=evolved.key,
+        evolution_run=evolved.run.run_id,
+        f_lf=final.f_lf,
+        f_hf=final.f_hf,
+        cost=config.high.cost,
+        decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
+        lineage=descent(final, evolved.samples),
+    )

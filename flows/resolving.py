@@ -11,7 +11,7 @@ from typing import Final
 from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
 from bife_core.files import write_whole
-from bife_core.methods.loading import load_method
+from bife_core.methods.loading import branching_of, load_method
 from bife_core.methods.scorer import RuleMethod
 from bife_core.study.archive import archived
 from flows.reporting.conduct import present_run
@@ -65,7 +65,7 @@ def _champion(config: PipelineConfig) -> str:
         champion = champion_of(config.instances, config.solver)
         if champion is None:
             return ""
-        method = load_method(champion.reference)
+        method = branching_of(load_method(champion.reference))
         if isinstance(method, RuleMethod):
             return method.source
         observer().note("The search does not begin with the champion, which is no rule.")

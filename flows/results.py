@@ -9,7 +9,7 @@ from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.search import Sample
 from bife_core.study import Evolution
-from bife_core.tuning import Tuning
+from bife_core.tuning.tuner import Tuning
 from bife_core.values import Value
 from tasks.collection import InstanceSet
 from tasks.registry.evidence import RegisteredRule
@@ -37,7 +37,7 @@ class CollectionResult(Value):
 
 
 class TuningResult(Value):
-    """RPB with tuned parameters, its settings file, and their run."""
+    """SCIP's settings as they were tuned, the file of the configuration, and their run."""
 
     tuning: Tuning
     path: Path

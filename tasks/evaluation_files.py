@@ -11,7 +11,8 @@ from bife_core.errors import BifeError
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
-from bife_core.methods.loading import BUDGET, RUN_REFERENCE, without_budget
+from bife_core.methods.configuration import Configuration
+from bife_core.methods.loading import BUDGET, RUN_REFERENCE, branching_of
 from bife_core.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
@@ -31,7 +32,8 @@ def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, sto
     """Write the record of an evaluation that `lead` leads, and what its report is made from."""
     write_whole(folder / lead.file_name, lead.text)
     for label, file in summary.settings_files.items():
-        write_whole(folder / file, summary.methods[label].text)
+        method = summary.methods[label]
+        write_whole(folder / file, method.settings if isinstance(method, Configuration) else method.text)
     write_whole(folder / STORY, story.model_dump_json())
     write_whole(folder / RECORD, summary.model_dump_json())
 
@@ -82,7 +84,7 @@ def search_behind(reference: str, method: Method) -> tuple[Origin, SearchRecord 
     key = origin.evolution_key
     folder = project_home().runs / key if key else search_files.folder_of(path)
     samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
-    shas = {method.identity, without_budget(method).identity}
+    shas = {method.identity, branching_of(method).identity}
     best = next((sample for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
     if samples is None or cost is None or best is None:
         return origin, None

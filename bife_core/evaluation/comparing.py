@@ -281,7 +281,7 @@ def _tail(
     }
 
 
-_NAMES: Final = {"relpscost": "RPB", "tuned_rpb": "tuned RPB"}
+_NAMES: Final = {"relpscost": "RPB", "tuned_scip": "tuned SCIP"}
 
 
 def known_as(method: str) -> str:

@@ -61,13 +61,6 @@ class EvaluationConfig(Value):
         json_schema_extra=_offer_methods,
     )
     metric: Cost = Field("time", description="What methods are compared by.")
-    tuned_rpb: float = Field(
-        1.0,
-        ge=0,
-        allow_inf_nan=False,
-        description="How long `bife run` tunes RPB's parameters, to compare tuned RPB too: CPU seconds of solves, as a "
-        "share of those of the search; 0 leaves it out.",
-    )
 
     @property
     def warm_up_s(self) -> float:

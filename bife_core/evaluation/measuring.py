@@ -14,7 +14,7 @@ from functools import partial
 from bife_core.benchmarks.base import Instance, marks
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.machine import here
-from bife_core.methods.base import BUILTIN_METHODS, Method, ScipMethod
+from bife_core.methods.base import BUILTIN_METHODS, Method
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
@@ -79,12 +79,9 @@ def enter_comparisons(
     turn, the instances and their groups, the protocol, SCIP's settings and the machine. SCIP's own rules use nothing
     up: 0 for one.
     """
-    how = config.model_dump(mode="json", exclude={"instances", "most_instances", "tuned_rpb"})
+    how = config.model_dump(mode="json", exclude={"instances", "most_instances"})
     solved = [[one.digest, one.group] for one in instances]
     facts = [[one.identity for one in methods], solved, how, solver.digest, here()]
     groups, by = marks(instances), digest_of(facts)[:16]
-    uses = [
-        0 if isinstance(rule, ScipMethod) else store.serve(groups, "test", f"{key_of(rule)}{by}")
-        for rule in rules
-    ]
+    uses = [0 if rule.by_scip else store.serve(groups, "test", f"{key_of(rule)}{by}") for rule in rules]
     return uses[0]

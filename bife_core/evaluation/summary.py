@@ -28,8 +28,8 @@ from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
 from bife_core.fidelity.solving import misbehaviour, totals
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
+from bife_core.methods.configuration import FILE_NAME, Configuration
 from bife_core.methods.loading import load_method
-from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
@@ -115,8 +115,8 @@ class EvaluationSummary(Value):
 
     @property
     def settings_files(self) -> dict[str, str]:
-        """What the settings file of each tuned RPB is called, by label; a label may be no name of a file."""
-        tuned = [label for label, method in self.methods.items() if isinstance(method, TunedRpb)]
+        """What the settings file of each configuration is called, by label; a label may be no name of a file."""
+        tuned = [label for label, method in self.methods.items() if isinstance(method, Configuration)]
         return {
             label: FILE_NAME if number == 1 else f"{Path(FILE_NAME).stem}_{number}.set"
             for number, label in enumerate(tuned, start=1)
@@ -124,13 +124,13 @@ class EvaluationSummary(Value):
 
     @property
     def better_parameters(self) -> list[str]:
-        """Sentences on tuned RPB where it did better than the leading rule: its settings file needs no plugin."""
+        """Sentences on settings that do better than the leading method, and whose file needs no plugin."""
         lead, words, files = self.lead, METRICS[self.lead.metric].words, self.settings_files
         return [
-            f"RPB with the parameters of {files[one.method]} took less {words} than {self.rule}: {one.ratio:.3f} of "
+            f"SCIP with the settings of {files[one.method]} took less {words} than {self.rule}: {one.ratio:.3f} of "
             f"{known_as(self.baseline)}'s, not {lead.ratio:.3f}."
             for one in self.comparisons
-            if one.method in files and one.ratio < lead.ratio
+            if one.method in files and self.methods[one.method].by_scip and one.ratio < lead.ratio
         ]
 
     @property

@@ -1,4 +1,4 @@
-"""What a method is, SCIP's own among them, and how one is rebuilt from JSON in another process."""
+"""What a method is, SCIP's own rules among them, and how one is rebuilt from JSON in another process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from bife_core.scip.branching import BranchingStats, Guard
 
-BUILTIN_METHODS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
+BUILTIN_METHODS: Final = (
+    "relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random", "gomory",
+)  # fmt: skip
 """SCIP's branching rules that are taken by name."""
 
 RPB: Final = "relpscost"
@@ -25,7 +27,7 @@ RPB: Final = "relpscost"
 
 
 class Method(Value):
-    """What chooses the branching variable, as a value: its fields are JSON and describe it completely.
+    """How SCIP solves, what branches above all, as a value: its fields are JSON and describe it completely.
 
     `kind` names its class in `METHODS`, which rebuilds a method from its JSON; a class gives it as its default. `name`
     stands in tables.
@@ -38,6 +40,11 @@ class Method(Value):
     @abstractmethod
     def identity(self) -> str:
         """What a solve depends on: methods of the same identity solve alike, whatever their names."""
+
+    @property
+    def by_scip(self) -> bool:
+        """Whether one of SCIP's rules branches."""
+        return False
 
     @abstractmethod
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
@@ -74,6 +81,11 @@ class ScipMethod(Method):
         return self.name
 
     @property
+    def by_scip(self) -> bool:
+        """It is one of them."""
+        return True
+
+    @property
     def text(self) -> str:
         """Nothing: it is compiled into SCIP."""
         return ""
@@ -89,7 +101,7 @@ METHODS: Final[Plugins[type[Method]]] = Plugins(
     {
         "scip": "bife_core.methods.base:ScipMethod",
         "rule": "bife_core.methods.scorer:RuleMethod",
-        "tuned_rpb": "bife_core.methods.tuned_rpb:TunedRpb",
+        "configuration": "bife_core.methods.configuration:Configuration",
     },
     lambda found: isinstance(found, type) and issubclass(found, Method),
     "a class derived from `Method`",

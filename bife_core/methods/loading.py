@@ -20,18 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
-from pyscipopt import Model
 
 from bife_core.errors import RuleError
 from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
+from bife_core.methods.configuration import FILE_NAME, Configuration
 from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
-from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.migrations import made_by_newer
 from bife_core.places import home, mlflow_uri, sqlite_file
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
-from bife_core.scip.solver import Parameter, of_settings
+from bife_core.scip.solver import Parameter, of_settings, usual_parameters
 from bife_core.values import describe
 
 if TYPE_CHECKING:
@@ -57,15 +56,23 @@ _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*\w+/[\w/]+ *=[^=]")
 _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
 """Beginnings of parameters that say nothing of how a rule was measured, unless that is recorded."""
 
-RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json", FILE_NAME)
-"""Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
+RUN_FILES: Final = (
+    "best_rule.py",
+    "rule.py",
+    "method.json",
+    FILE_NAME,
+    "tuned.set",
+    "tuned_again.set",
+    "tuned_scip.set",
+)
+"""Artifacts of a run that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
 
 _LARGEST: Final = 2**28
 """Bytes of a file that holds a method; networks have millions of weights."""
 
 _FORMS: Final = (
-    "a Python file, a JSON file of a method, settings of RPB (.set), a reference rule, a branching rule of SCIP, the "
-    "method of a plugin, models:/NAME@ALIAS, models:/NAME/VERSION, runs:/ID or runs:/ID/FILE"
+    "a Python file, a JSON file of a method, a settings file of SCIP (.set), a reference rule, a branching rule of "
+    "SCIP, the method of a plugin, models:/NAME@ALIAS, models:/NAME/VERSION, runs:/ID or runs:/ID/FILE"
 )
 
 
@@ -75,7 +82,7 @@ def load_method(reference: AnyReference) -> Method:
     Parameters
     ----------
     reference : str, Path, Method, CompiledRule or function
-        A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set) with which RPB branches, the
+        A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set), the
         name of a reference rule, of a branching rule of SCIP or of a plugin's method, ``models:/NAME@ALIAS`` or
         ``models:/NAME/VERSION`` of MLflow's registry, or ``runs:/ID`` of one of its runs. After a rule or scorer
         ``,budget=SHARE`` or ``,budget=SHARE,once`` gives RPB a budget (`bife_core.Budget`). A method is returned as it
@@ -119,7 +126,7 @@ def load_method(reference: AnyReference) -> Method:
         return with_budget(load_method(plain), given)
     text, name = _text_and_name(reference)
     settings = str(reference).lower().endswith(".set")
-    method = TunedRpb.of_text(text, name) if settings else method_of(text, name)
+    method = Configuration.of_text(text, name) if settings else method_of(text, name)
     try:
         if isinstance(method, RuleMethod):
             method.compiled  # noqa: B018 - compiled once to know that it can be
@@ -129,15 +136,19 @@ def load_method(reference: AnyReference) -> Method:
 
 
 def budgeted(method: Method, budgets: Iterable[float | str]) -> list[Method]:
-    """Return a rule or scorer with each of some budgets, see `with_budget`; nothing if the method takes none."""
-    return [with_budget(method, one) for one in budgets] if isinstance(method, BaseScorer) else []
+    """Return a method with each of some budgets, see `with_budget`; nothing if it takes none."""
+    scores = isinstance(method.branching if isinstance(method, Configuration) else method, BaseScorer)
+    return [with_budget(method, one) for one in budgets] if scores else []
 
 
 def with_budget(method: Method, budget: Budget | float | str) -> Method:
     """Return a rule or scorer before which RPB branches within a budget: a share, ``"SHARE"`` or ``"SHARE,once"``.
 
-    A `RuleError` says if the method scores no candidates, or the budget is none.
+    In a configuration the budget is that of what branches. A `RuleError` says if that scores no candidates, or the
+    budget is none.
     """
+    if isinstance(method, Configuration):
+        return method.model_copy(update={"branching": with_budget(method.branching, budget)})
     if not isinstance(method, BaseScorer):
         raise RuleError(f"{method.name} takes no budget; only a rule or a scorer does.")
     if not isinstance(budget, Budget):
@@ -152,9 +163,10 @@ def with_budget(method: Method, budget: Budget | float | str) -> Method:
     return method.model_copy(update={"name": f"{name}{BUDGET}{budget}", "budget": budget})
 
 
-def without_budget(method: Method) -> Method:
-    """Return a rule or scorer as it was before it got a budget, and any other method as it is."""
-    return method.model_copy(update={"budget": None}) if isinstance(method, BaseScorer) else method
+def branching_of(method: Method) -> Method:
+    """Return what branches in a method, a rule or scorer as it was before it got a budget."""
+    branching = method.branching if isinstance(method, Configuration) else method
+    return branching.model_copy(update={"budget": None}) if isinstance(branching, BaseScorer) else branching
 
 
 def load_rule(reference: AnyReference) -> CompiledRule:
@@ -232,12 +244,12 @@ def code_of(text: str) -> str:
 
 
 def method_of(text: str, name: str = "rule") -> Method:
-    """Return the method a text holds: one of `Method.text`, so JSON, settings of RPB or the source of a rule.
+    """Return the method a text holds: one of `Method.text`, so JSON, settings of SCIP or the source of a rule.
 
     `name` is what it is called if it does not say that itself; a `RuleError` says if JSON holds no method.
     """
     if _SETTINGS.match(text):
-        return TunedRpb.of_text(text, name)
+        return Configuration.of_text(text, name)
     if not is_json(text):
         return RuleMethod(name=name, source=text)
     try:
@@ -364,7 +376,7 @@ def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str
     if not tags.get("solver_params"):
         warnings.warn(f"{reference}: the settings it was measured under were not recorded.", stacklevel=4)
         return
-    present, usual = settings(), Model().getParams()
+    present, usual = settings(), usual_parameters()
     measured = of_settings(json.loads(tags["solver_params"]))
     others = (name for name in of_settings(usual) if not name.startswith(_OF_A_SOLVE))
     differing = [

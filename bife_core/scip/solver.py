@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from pydantic import Field, model_validator
@@ -33,7 +35,18 @@ def of_settings(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
     return {name: value for name, value in params.items() if not name.startswith(_EACH_SOLVE)}
 
 
+@lru_cache(maxsize=1)
+def usual_parameters() -> Mapping[str, Parameter]:
+    """Return all of SCIP's parameters at their defaults."""
+    # A configuration that names no file does without SCIP.
+    from pyscipopt import Model
+
+    return MappingProxyType(Model().getParams())
+
+
 _LEAST_TOLERANCE: Final = 1e-10
+_LISTED: Final = 8
+"""Parameters that a sentence names."""
 
 HIGHEST_PRIORITY: Final = 2**29 - 1
 """The highest a branching rule can have."""
@@ -107,7 +120,7 @@ class SolverConfig(Value):
     @property
     def known_as(self) -> str:
         """What the settings are called in a sentence, after "under"."""
-        named = {"default": "SCIP default settings", "paper": "paper settings"}
+        named = {"default": "SCIP default settings", "paper": "paper settings", "tuned": "tuned settings"}
         if self.label in named:
             return named[self.label]
         words = named.get(self.name, f"the settings of {self.name}")
@@ -130,7 +143,14 @@ class SolverConfig(Value):
 
     @property
     def _listed(self) -> str:
-        return ", ".join(f"{name} = {value}" for name, value in sorted(of_settings(self.params).items()))
+        every = [f"{name} = {value}" for name, value in sorted(of_settings(self.params).items())]
+        more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
+        return ", ".join(every[:_LISTED]) + more
+
+    def with_parameters(self, params: Mapping[str, Parameter]) -> SolverConfig:
+        """Return these settings with further parameters of SCIP, which are known as tuned."""
+        own = {name: value for name, value in self.effective.items() if name != "limits/gap"}
+        return self if not params else SolverConfig(name="tuned", gap=self.gap, params=own | dict(params))
 
     @property
     def goal(self) -> str:
@@ -152,14 +172,12 @@ SolverSetting: TypeAlias = Annotated[
 
 def settings_in(text: str, name: str) -> dict[str, Parameter]:
     """Return what the text of a settings file called `name` sets to other values than SCIP's defaults."""
-    # A configuration that names no file does without SCIP.
     from pyscipopt import Model
 
     from bife_core.scip.libscip import scip_errors
 
-    model = Model()
+    model, before = Model(), usual_parameters()
     model.hideOutput()
-    before = model.getParams()
     for number, line in enumerate(text.splitlines(), start=1):
         parameter, equals, _ = line.partition("#")[0].partition("=")
         parameter = parameter.strip()

@@ -37,12 +37,12 @@ def list_rules() -> None:
 
 @app.command("show")
 def show(reference: Annotated[str, _RULE]) -> None:
-    """Show a rule: source, features it reads, size, origin and hash; of RPB with other parameters these."""
+    """Show a rule: source, features it reads, size, origin and hash; of a configuration its text."""
     from bife_core.features import FEATURES
     from bife_core.methods.loading import load_method, rule_method
     from bife_core.rules import REFERENCE_RULES, complexity
 
-    if (method := load_method(reference)).kind == "tuned_rpb":
+    if (method := load_method(reference)).kind == "configuration":
         show_code(method.text)
         return
     rule = rule_method(method)

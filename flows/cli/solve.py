@@ -28,7 +28,7 @@ def solve(
         typer.Option(
             metavar="REF",
             help="What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
-            "settings of RPB (.set), models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances "
+            "a settings file (.set), models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances "
             "like this one under the same settings of SCIP, or else RPB, SCIP's default. RULE,budget=SHARE "
             "gives any rule one: RPB branches until its strong branching has taken that share of all LP iterations, "
             "and after that no more with ,once behind it.",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
     from bife_core.decisions.collecting import CollectionSummary
     from bife_core.search import Sample
-    from flows.results import EvaluationResult, EvolutionResult, PipelineResult, TrackedRun
+    from flows.results import EvaluationResult, EvolutionResult, PipelineResult, TrackedRun, TuningResult
 
 
 @with_configuration
@@ -87,15 +87,31 @@ def tune(
         float, typer.Option(min=0, metavar="S", help="CPU seconds of solves after which no trial begins.")
     ] = 600.0,
     output: Annotated[Path, typer.Option(metavar="FILE", help="Settings file of SCIP to write.")] = Path(
-        "tuned_rpb.set"
+        "tuned.set"
     ),
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REF",
+            show_default="general and pscost",
+            help="What may branch beside RPB; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """Tune RPB's parameters on the design instances: the baseline a rule has to beat, and a file for SCIP."""
+    """Tune SCIP's settings on the design instances, with the branching methods at hand; writes a file for SCIP."""
+    from flows.tuning import AT_HAND
+
     if output.suffix != ".set":
         raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
-    result = run_flow("tuning", config, seconds)
-    output.write_text(result.tuning.method.text, encoding="utf-8")
-    show_tracked(result.run, [("settings", str(output))])
+    methods = tuple(method or AT_HAND)
+    result: TuningResult = run_flow("tuning", config, seconds, methods)
+    found = result.tuning.configuration
+    output.write_text(found.settings, encoding="utf-8")
+    say(result.tuning.sentence)
+    facts = [("settings", str(output))]
+    if not found.by_scip:
+        facts.append(("with what branches", str(result.path)))
+    show_tracked(result.run, facts)
 
 
 @with_configuration
@@ -145,7 +161,7 @@ def discover(config: PipelineConfig) -> PipelineResult:
         ("files", str(result.evolution.folder)),
     ]
     if result.tuned is not None:
-        facts.append(("tuned RPB", str(result.tuned.path)))
+        facts.append(("tuned settings", str(result.tuned.path)))
     show_tracked(result.evolution.run, facts)
     return result
 

@@ -12,8 +12,8 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.generators import Draft, PromptContext
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.methods.base import METHODS, ScipMethod
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
-from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search import WrittenRequest
 from bife_core.testing import check_family, check_generator, check_method
@@ -46,7 +46,7 @@ def test_what_keeps_to_the_contract_passes(monkeypatch: pytest.MonkeyPatch) -> N
     check_generator(OfflineGenerator())
     check_method(ScipMethod(name="pscost"))
     check_method(RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source))
-    check_method(TunedRpb(params={"branching/relpscost/maxreliable": 1.0}))
+    check_method(Configuration(params={"branching/relpscost/maxreliable": 1.0}))
     check_method(Weighted(name="slack", weights={"slack": 1.0}))
 
 

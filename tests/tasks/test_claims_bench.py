@@ -18,8 +18,8 @@ from bife_core.generators.base import PromptContext
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.operators import sample_rule
 from bife_core.methods.base import RPB
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
-from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.presets import preset
 from bife_core.search import SampleRequest
 from tests.support.measured import BASELINE, RULE, summary
@@ -41,13 +41,14 @@ def test_searches_are_compared_by_all_ways_to_share_out_their_seeds() -> None:
 
 def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb() -> None:
     two = [Measured("a", RULE, 0), Measured("a", RULE, 1), Measured("b", None, 0), Measured("b", RULE, 1)]
-    measured = [*two, Measured("tuned_rpb", TunedRpb()), Measured("relpscost", BASELINE)]
+    measured = [*two, Measured("tuned_scip", Configuration()), Measured("relpscost", BASELINE)]
     *rows, facts, pair = lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), measured)
     assert [(row["method"], row.get("search_seed"), row.get("ratio")) for row in rows] == [
-        ("a", 0, 0.5), ("a", 1, 0.5), ("b", 0, 1.0), ("b", 1, 0.5), ("tuned_rpb", None, 1.0), ("relpscost", None, None),
+        ("a", 0, 0.5), ("a", 1, 0.5), ("b", 0, 1.0), ("b", 1, 0.5),
+        ("tuned_scip", None, 1.0), ("relpscost", None, None),
     ]  # fmt: skip
     assert [row.get("note") for row in rows[2:5]] == [
-        "b found no rule and counts as RPB", None, "tuned_rpb is RPB: no better parameters were found",
+        "b found no rule and counts as RPB", None, "tuned_scip is RPB: no better parameters were found",
     ]  # fmt: skip
     assert (rows[0]["groups"], rows[0]["proofs"], rows[0]["proofs_rpb"], rows[0]["wins"]) == (3, 3, 3, 3)
     assert (facts["failures"], pair["searches"]) == ((), ("a", "b"))
@@ -62,7 +63,7 @@ def test_the_head_table_has_the_median_of_the_seeds_with_their_range(
     measured = [
         Measured("symbolic", RULE, 0),
         Measured("symbolic", None, 1),
-        Measured("tuned_rpb", TunedRpb()),
+        Measured("tuned_scip", Configuration()),
     ]
     rows = [*lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), [*measured, Measured(RPB, BASELINE)])]
     about = {"family": "set_covering", "size": "test", "solver": "default", "version": "abc"}
@@ -71,7 +72,7 @@ def test_the_head_table_has_the_median_of_the_seeds_with_their_range(
     tables.main()
     shown = capsys.readouterr().out
     assert shown.startswith(
-        "| family | SCIP | groups | RPB_s | branching | tuned_RPB | found | interval | proofs | version |"
+        "| family | SCIP | groups | RPB_s | branching | tuned_SCIP | found | interval | proofs | version |"
     )
     assert "| set_covering | default | 3 | 4.0 |" in shown
     assert "| is RPB | 0.5 (0.5 to 1.0), 1 without a rule | 0.5 to 0.5 | 3, RPB 3 | abc |" in shown

@@ -70,7 +70,7 @@ def test_a_rule_gets_no_other_instances_of_a_folder_by_asking_for_more_or_fewer(
     assert judge(config, R, count=3) == taken[1], "a repeated evaluation is the same use"
     assert judge(config, R, count=3, evaluation__time_limit_s=9.0)[1] == 7
     assert judge(config, R, count=3, others=[S])[1] == 8, "solves beside others are other solves"
-    assert judge(config, R, count=3, evaluation__tuned_rpb=0.5) == taken[1]
+    assert judge(config, R, count=3, tune__without_rule=0.5) == taken[1]
 
 
 def test_another_rule_gets_the_least_used_instances_of_a_folder(tmp_path):
@@ -192,7 +192,7 @@ def test_a_rule_has_test_instances_of_a_family_whatever_is_set():
     }.items():
         use += 1
         assert judge(config, R, **{key: value}) == (first, use)
-    assert judge(config, R, instances__seed=7, evaluation__tuned_rpb=0.0) == (first, 1)
+    assert judge(config, R, instances__seed=7, tune__without_rule=0.0) == (first, 1)
     more, use = judge(config, R, count=3)
     assert (first < more, use) == (True, 5)
     assert not judge(config, S)[0] & more

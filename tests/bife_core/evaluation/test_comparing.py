@@ -126,12 +126,12 @@ def test_p_values_are_adjusted_over_all_comparisons_together() -> None:
 
 def test_the_comparison_that_decides_is_not_adjusted_for_others_beside_it() -> None:
     made = rows([0.5, 0.6, 0.7, 0.55, 0.65, 0.62])
-    others = [entry | {"method": "tuned_rpb"} for entry in made if entry["method"] == "rule"]
+    others = [entry | {"method": "tuned_scip"} for entry in made if entry["method"] == "rule"]
     both = solve_frame([*made, *others])
-    decides, beside = compare(both, ("rule", "tuned_rpb"), "relpscost", primary=True)
+    decides, beside = compare(both, ("rule", "tuned_scip"), "relpscost", primary=True)
     assert (decides.p_adjusted, decides.finding) == (decides.p_value, "better")
     assert (beside.p_adjusted, beside.family) == (beside.p_value, 1)
-    assert {one.finding for one in compare(both, ("rule", "tuned_rpb"), "relpscost")} == {"undecided"}
+    assert {one.finding for one in compare(both, ("rule", "tuned_scip"), "relpscost")} == {"undecided"}
 
 
 def test_a_method_is_summed_up_over_its_solves() -> None:

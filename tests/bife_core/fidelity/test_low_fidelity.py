@@ -15,8 +15,8 @@ from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
-from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
 from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool
 from tests.support.recorded import decisions_of
@@ -106,7 +106,7 @@ def test_the_text_of_a_method_is_scored_only_where_one_is_expected(
     path = tmp_path / "d.npz"
     four_decisions.save(path)
     text = RuleMethod(name="rule", source=HEADER + "return variable_features[0]").model_dump_json()
-    settings = TunedRpb(params={"branching/relpscost/maxreliable": 4.0}).text
+    settings = Configuration(params={"branching/relpscost/maxreliable": 4.0}).text
     asked = ((text, True), (text, False), ("  " + text, False), (settings, False))
     found = [
         score_low(source, path, LowFidelityConfig(tune=4), InProcess(), method=method)

@@ -19,9 +19,9 @@ from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS, Method, ScipMethod
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, method_of
 from bife_core.methods.scorer import RuleMethod, Scorer
-from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import solve
 from bife_core.report import Report, render_page
 from bife_core.sandbox import InProcess
@@ -117,7 +117,7 @@ def test_identities_distinguish_methods_by_what_they_do() -> None:
         ScipMethod(name="pscost"),
         RuleMethod(name="r", source=SOURCE),
         linear(),
-        TunedRpb(params={"branching/scorefac": 0.3}),
+        Configuration(params={"branching/scorefac": 0.3}),
     ],
     ids=lambda m: m.kind,
 )
@@ -140,7 +140,7 @@ def test_a_job_of_a_kind_that_is_not_installed_is_refused(tiny_auctions: list[In
     data["method"]["kind"] = "elsewhere"
     with pytest.raises(
         bife_core.BifeError,
-        match=r"no method 'elsewhere'; choose one of scip, rule, tuned_rpb, (\w+, )*weighted",
+        match=r"no method 'elsewhere'; choose one of scip, rule, configuration, (\w+, )*weighted",
     ):
         SolveJob.model_validate(data)
 
@@ -180,7 +180,7 @@ def test_methods_are_loaded_by_whatever_names_them(tmp_path: Path) -> None:
     [
         (
             '{"kind": "oracle"}',
-            r"weights is no method: 'kind' must be one of scip, rule, tuned_rpb, (\w+, )*weighted",
+            r"weights is no method: 'kind' must be one of scip, rule, configuration, (\w+, )*weighted",
         ),
         ('{"kind": "weighted", "wieghts": {}}', "weights is no method: "),
         ('{"kind": "weighted", ', "weights is no JSON file of a method"),
@@ -197,4 +197,4 @@ def test_a_file_that_is_no_method_is_refused_with_a_sentence(text: str, said: st
 def test_scip_methods_are_those_bife_knows() -> None:
     with pytest.raises(ValidationError):
         ScipMethod(name="branching")
-    assert list(METHODS)[:3] == ["scip", "rule", "tuned_rpb"]
+    assert list(METHODS)[:3] == ["scip", "rule", "configuration"]

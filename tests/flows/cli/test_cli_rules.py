@@ -67,7 +67,9 @@ def test_settings_of_rpb_are_shown_and_need_no_c(bife, tmp_path):
     (settings := tmp_path / "ours.set").write_text("branching/scorefunc = q\n")
     assert "branching/scorefunc = q" in bife("rules", "show", settings).stdout
     refused = bife("export", settings, "--output", tmp_path / "rule.c")
-    assert "ours is no rule but a method of the kind 'tuned_rpb', without source" in sentence(refused.stderr)
+    assert "ours is no rule but a method of the kind 'configuration', without source" in sentence(
+        refused.stderr
+    )
 
 
 def test_no_rule_is_written_over_and_no_folder_made(bife, tmp_path):

@@ -74,7 +74,7 @@ def test_a_scorer_is_read_from_a_file_of_weights(bife, tmp_path, monkeypatch):
     assert int(row(result.stdout, "branchings")[0]) > 0
     weights.write_text(json.dumps({"kind": "oracle"}))
     refused = bife("solve", LSEU, "--rule", weights)
-    kinds = r"weights is no method: 'kind' must be one of scip, rule, tuned_rpb, (\w+, )*weighted\."
+    kinds = r"weights is no method: 'kind' must be one of scip, rule, configuration, (\w+, )*weighted\."
     assert re.search(kinds, " ".join(refused.stderr.split()))
 
 

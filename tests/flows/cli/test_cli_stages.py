@@ -55,13 +55,13 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     assert f"time ratio  {smoke.result.evaluation.summary.lead.ratio:.3f}" in evaluated.stdout
 
 
-def test_rpb_is_tuned_alone_and_its_file_solves(bife, tmp_path, golden_dir):
+def test_settings_are_tuned_alone_and_their_file_solves(bife, tmp_path, golden_dir):
     output = tmp_path / "ours.set"
-    options = ("--preset", "smoke", "--seconds", "3", "--set", "high.instances=1")
+    options = ("--preset", "smoke", "--seconds", "3", "--method", "pscost")
     done = bife("tune", *options, "--output", output)
     assert done.exit_code == 0, done.output
     assert "design instance" in " ".join(done.stdout.split())
-    assert load_method(output).kind == "tuned_rpb"
+    assert load_method(output).by_scip
     solved = bife("solve", golden_dir / "cauctions_0.mps.gz", "--rule", output, "--quiet")
     assert solved.exit_code == 0, solved.output
     assert "ours" in solved.stdout

@@ -15,9 +15,9 @@ import bife_core
 from bife_core.errors import RuleError
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, stored_text
 from bife_core.methods.scorer import RuleMethod
-from bife_core.methods.tuned_rpb import TunedRpb
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
 from tests.support.challenging import made_champion, source
@@ -70,11 +70,11 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name, monkeypatch):
         stored_text(registered.reference)
 
 
-def test_tuned_rpb_is_registered_and_loaded_but_scores_nothing(name):
-    tuned = TunedRpb(params={"branching/scorefunc": "q"})
+def test_a_configuration_is_registered_and_loaded_but_scores_nothing(name):
+    tuned = Configuration(params={"branching/scorefunc": "q"})
     registered = made_champion(name, 0, tuned)
     loaded = load_method(registered.reference)
-    assert (loaded.identity, registered.tags["file"]) == (tuned.identity, "tuned_rpb.set")
+    assert (loaded.identity, registered.tags["file"]) == (tuned.identity, "configuration.set")
     model = mlflow.pyfunc.load_model(registered.reference)
     assert model.unwrap_python_model().rule.params == tuned.params
     with pytest.raises(RuleError, match="scores no candidates"):

@@ -1,0 +1,185 @@
+"""Ways of tuning at equal CPU seconds, and what they find on instances that no trial used.
+
+Each of `--tuners` tunes the settings of SCIP and one of `--methods` for `--seconds` CPU seconds of solves on `--design`
+instances of a family. What it found is compared with SCIP's default settings, and with the rules under them if
+`--alone`, on `--test` others, all methods of an instance interleaved. After ``tpe/without`` no rule but SCIP's may
+branch. One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led, notes}, where `design` is the
+ratio on the design instances and `led` trials that became the best, and then of every method {family, seed, method,
+ratio, ci_low, ci_high, worst, missing, wrong}; ratios are of CPU time over that of SCIP's default settings.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench import emit, parse
+from bife_core.benchmarks.config import InstancesConfig
+from bife_core.benchmarks.generated import open_benchmark
+from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.summary import evaluate
+from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.fidelity.solving import Solving
+from bife_core.methods.base import Method
+from bife_core.methods.loading import load_method
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
+from bife_core.store import Store
+from bife_core.tuning.proposing import Proposer, Tpe
+from bife_core.tuning.space import Choices, Space
+from bife_core.tuning.tuner import tune
+
+
+class RandomChanges:
+    """SCIP as it comes with a few rows drawn anew, each with equal probability."""
+
+    def __init__(self, space: Space, seed: int, rows: int = 6) -> None:
+        self.space, self.rows = space, rows
+        self.rng = np.random.Generator(np.random.PCG64(seed))
+
+    def base(self) -> Choices:
+        """Return what is changed."""
+        return {}
+
+    def ask(self, seen: Sequence[Choices]) -> Choices:
+        """Return the base with some rows drawn anew."""
+        while True:
+            choices = dict(self.base())
+            for row in self.space.rows:
+                if self.rng.random() < self.rows / len(self.space.rows):
+                    choices[row.name] = str(self.rng.choice(row.choices))
+            if (counting := self.space.counting(choices)) not in seen:
+                return counting
+
+    def tell(self, choices: Choices, value: float | None) -> None:
+        """Learn nothing."""
+
+
+class LocalSearch(RandomChanges):
+    """The best so far with two rows drawn anew on average, as ParamILS and irace sample around their elites."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        super().__init__(space, seed, rows=3)
+        self.best: tuple[float, Choices] = (0.0, {})
+
+    def base(self) -> Choices:
+        """Return the best so far."""
+        return self.best[1]
+
+    def tell(self, choices: Choices, value: float | None) -> None:
+        """Keep the best."""
+        if value is not None and value < self.best[0]:
+            self.best = (value, choices)
+
+
+class Smac:
+    """SMAC3's algorithm-configuration facade (a random forest over all rows), by ask and tell; our races cap."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        from ConfigSpace import Categorical, ConfigurationSpace  # type: ignore[import-not-found]
+        from smac import (  # type: ignore[import-not-found]
+            HyperparameterOptimizationFacade as Facade,
+            Scenario,
+        )
+
+        self.space = space
+        self.own = ConfigurationSpace(seed=seed)
+        self.own.add([Categorical(row.name, row.choices, default=row.choices[0]) for row in space.rows])
+        scenario = Scenario(
+            self.own,
+            deterministic=True,
+            n_trials=10_000,
+            seed=seed,
+            output_directory=Path(f"/tmp/smac/{seed}-{id(self)}"),
+        )
+        self.smac = Facade(
+            scenario,
+            lambda config, seed=0: 0.0,
+            initial_design=Facade.get_initial_design(
+                scenario, n_configs=0, additional_configs=[self.own.get_default_configuration()]
+            ),
+            overwrite=True,
+            logging_level=50,
+        )
+
+    def ask(self, seen: Sequence[Choices]) -> Choices:
+        """Return what SMAC asks for; what was tried before is told again."""
+        for _ in range(10):
+            self.info = self.smac.ask()
+            choices = self.space.counting(
+                {name: str(value) for name, value in dict(self.info.config).items()}
+            )
+            if choices not in seen:
+                break
+        return choices
+
+    def tell(self, choices: Choices, value: float | None) -> None:
+        """Enter a trial, also one that SMAC did not ask for."""
+        from ConfigSpace import Configuration
+        from smac.runhistory.dataclasses import TrialInfo, TrialValue  # type: ignore[import-not-found]
+
+        values = {row.name: choices.get(row.name, row.choices[0]) for row in self.space.rows}
+        info = TrialInfo(Configuration(self.own, values), seed=0)
+        self.smac.tell(info, TrialValue(cost=3.0 if value is None else value))
+
+
+TUNERS: dict[str, Callable[[Space, int], Proposer]] = {
+    "tpe": Tpe,
+    "tpe_plain": lambda space, seed: Tpe(space, seed, mutation=1.0),
+    "random": RandomChanges,
+    "local": LocalSearch,
+    "smac": Smac,
+}
+
+
+def main() -> None:
+    """Run the tuners and print what they found."""
+    options = parse(
+        __doc__, tuners=["tpe"], methods=["pscost", "general"], seconds=300.0, design=6, test=12, draw=20261201,
+        home="bench-tuning", workers=1,
+        alone=False,
+    )  # fmt: skip
+    with WorkerPool(options.workers) as pool:
+        for family in options.families:
+            for seed in options.seeds:
+                tuned_and_judged(family, seed, options, pool)
+
+
+def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPool) -> None:
+    """Tune on a family's design instances with each tuner, and print how what it found does on others."""
+    home = Path(options.home)
+    config = InstancesConfig(benchmark=family, size=options.size, seed=options.draw)
+    benchmark, store = open_benchmark(config, home / "instances"), Store(home)
+    design = benchmark.instances("design", options.design)
+    solving = Solving(HighFidelityConfig(time_limit_s=120.0), SolverConfig(), pool, store)
+    methods = {name: load_method(name) for name in options.methods}
+    found: list[Method] = []
+    for name in options.tuners:
+        tuner, _, without = name.partition("/")
+        space = Space({key: one for key, one in methods.items() if one.by_scip or not without})
+        proposer: Proposer = TUNERS[tuner](space, seed)
+        tuned = tune(design, solving, space, options.seconds, proposer=proposer)
+        found.append(tuned.configuration.model_copy(update={"name": name}))
+        led = [(at, trial.raced.ratio) for at, trial in enumerate(tuned.trials) if trial.raced.won]
+        emit(
+            {"family": family, "seed": seed, "tuner": name, "trials": len(tuned.trials), "cpu_s": tuned.cpu_s}
+            | {
+                "design": tuned.best.raced.ratio,
+                "found": tuned.best.choices,
+                "led": led,
+                "notes": tuned.notes,
+            }
+        )
+    rules = [one for one in methods.values() if options.alone and not one.by_scip]
+    judged = EvaluationConfig(seeds=(0,), time_limit_s=120.0)
+    summary = evaluate([*found, *rules], benchmark.instances("test", options.test), judged, pool, store)
+    fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
+    for one in summary.comparisons:
+        emit({"family": family, "seed": seed, **one.model_dump(include=fields), "wrong": summary.mismatches})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""A method that is more than branching: parameters of SCIP, and what branches under them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import pyscipopt
+from pydantic import Field, ValidationError, field_validator
+
+from bife_core.errors import ConfigError, RuleError
+from bife_core.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
+from bife_core.scip.branching import BranchingStats, Guard
+from bife_core.scip.solver import Parameter, settings_in, usual_parameters
+from bife_core.values import describe, digest_of
+
+FILE_NAME: Final = "configuration.set"
+"""What the settings file of a configuration is called that branches by one of SCIP's rules."""
+
+_NEVER: Final = (
+    "limits/", "numerics/", "randomization/", "timing/", "display/", "visual/", "memory/", "parallel/", "concurrent/",
+    "write/", "reoptimization/", "benders/", "iis/", "misc/catchctrlc",
+)  # fmt: skip
+"""Beginnings of parameters that are no part of a method: they say when a solve ends, what counts as optimal, or what
+is printed."""
+
+
+class Configuration(Method):
+    """SCIP with `params`, those that are not at its defaults, in which `branching` chooses the variable.
+
+    Without parameters it is its branching method. How a solve ends, what counts as optimal, and seeds are no part of
+    it: such parameters are refused.
+
+    Examples
+    --------
+    >>> lean = Configuration(params={"separating/maxrounds": 0}, branching=ScipMethod(name="pscost"))
+    >>> print(lean.text, end="")
+    branching/pscost/priority = 10000000
+    separating/maxrounds = 0
+    """
+
+    kind: Literal["configuration"] = "configuration"
+    name: str = "configuration"
+    params: dict[str, Parameter] = Field(default_factory=dict)
+    branching: AnyMethod = ScipMethod(name=RPB)
+
+    @field_validator("params")
+    @classmethod
+    def _as_scip_has_them(cls, given: dict[str, Parameter]) -> dict[str, Parameter]:
+        try:
+            found = dict(sorted(_read(_written(given)).items()))
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+        for name in [*given, *found]:  # a value of two lines sets more than the parameter it is given for
+            if name.startswith(_NEVER):
+                raise ValueError(
+                    f"{name} is no part of a method, which leaves limits, tolerances and seeds to the solve; "
+                    "give it as a setting of the solver"
+                )
+            if is_priority(name):
+                raise ValueError(f"{name} is not for params: what branches is the field 'branching'")
+        return found
+
+    @field_validator("branching")
+    @classmethod
+    def _once(cls, given: Method) -> Method:
+        if isinstance(given, Configuration):
+            raise ValueError("a configuration does not branch; give what branches in it")
+        return given
+
+    @property
+    def identity(self) -> str:
+        """Hash of parameters and branching; without parameters it is that of the branching."""
+        branching = self.branching.identity
+        return digest_of([self.kind, self.params, branching]) if self.params else branching
+
+    @property
+    def by_scip(self) -> bool:
+        """Whether one of SCIP's rules branches."""
+        return self.branching.by_scip
+
+    @property
+    def settings(self) -> str:
+        """The settings file, which SCIP reads too; it names what branches if that is one of SCIP's rules."""
+        return _written(self._in_charge | self.params)
+
+    @property
+    def text(self) -> str:
+        """The settings file if that is all, and JSON otherwise."""
+        return self.settings if self._in_charge else super().text
+
+    @property
+    def file_name(self) -> str:
+        """A settings file of SCIP, or a file of JSON."""
+        return FILE_NAME if self._in_charge else super().file_name
+
+    @property
+    def design(self) -> Mapping[str, int | float | str]:
+        """What is known of the design of what branches."""
+        return self.branching.design
+
+    @property
+    def _in_charge(self) -> dict[str, Parameter]:
+        if not isinstance(self.branching, ScipMethod):
+            return {}
+        return {f"branching/{self.branching.name}/priority": 10_000_000}
+
+    @classmethod
+    def of_text(cls, text: str, name: str) -> Configuration:
+        """Return the configuration in a settings file's text; a `RuleError` says what SCIP, or a method, does not take.
+
+        The rule of SCIP branches that has the highest priority.
+        """
+        try:
+            params = settings_in(text, name)
+            priorities = {each: params.pop(each) for each in list(params) if is_priority(each)}
+            every = {
+                each: value for each, value in usual_parameters().items() if is_priority(each)
+            } | priorities
+            first = max(every, key=lambda each: int(every[each])).split("/")[1]
+            if first not in BUILTIN_METHODS:
+                raise RuleError(
+                    f"{name} has SCIP branch by {first}; a method branches by one of {', '.join(BUILTIN_METHODS)}."
+                )
+            return cls(name=name, params=params, branching=ScipMethod(name=first))
+        except ConfigError as error:
+            raise RuleError(str(error)) from error
+        except ValidationError as error:
+            raise RuleError(f"{name} is no method: {describe(error)}") from error
+
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
+        """Set the parameters, and put what branches in charge.
+
+        A parameter that the model has at another value than SCIP's default stays; one warning names all of them.
+        """
+        present, usual = model.getParams(), usual_parameters()
+        kept = [
+            name
+            for name, value in self.params.items()
+            if present[name] != usual[name] and present[name] != value
+        ]
+        model.setParams({name: value for name, value in self.params.items() if name not in kept})
+        if kept:
+            warnings.warn(
+                f"{self.name} leaves what the model has set itself: "
+                + ", ".join(f"{name} = {present[name]} (not {self.params[name]})" for name in kept)
+                + ".",
+                stacklevel=3,
+            )
+        return self.branching.attach(model, guard)
+
+
+def is_priority(name: str) -> bool:
+    """Whether a parameter of SCIP says which of its rules branches."""
+    return name.startswith("branching/") and name.endswith("/priority")
+
+
+def _written(params: Mapping[str, Parameter]) -> str:
+    values: dict[str, Any] = {
+        name: str(value).upper() if isinstance(value, bool) else value for name, value in params.items()
+    }
+    return "".join(f"{name} = {value}\n" for name, value in values.items())
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> dict[str, Parameter]:
+    return settings_in(text, "params")

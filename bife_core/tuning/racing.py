@@ -1,0 +1,244 @@
+"""One configuration against the best so far: instance by instance, for as long as it may win.
+
+SCIP's default settings, which are the slowest of all as a rule, are measured on the first `USUAL` instances, and a
+configuration that is best on these is measured on all. The cheapest instances come first, then twice as many each time.
+A solve ends at `CAP` times what the best configuration took there, and counts as having taken that much. After each
+block the configuration is given up if it is behind by a paired t-test on the logarithms of the ratios (Birattari et
+al., F-Race, 2002; capping as in Hutter et al., ParamILS, 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from scipy.special import stdtr
+
+from bife_core.benchmarks.base import Instance
+from bife_core.errors import SolverError
+from bife_core.fidelity.solving import Solving, cost_of, solve_each
+from bife_core.methods.base import RPB, Method, ScipMethod
+from bife_core.scip.solving import SolveResult, disagree
+from bife_core.stats import geometric_mean
+from bife_core.values import Value
+from bife_core.wording import counted
+
+CAP: Final = 3.0
+"""A solve ends at this many times what the best configuration took on its instance."""
+
+LEAST_CAP_S: Final = 0.5
+"""CPU seconds a solve may take in any case."""
+
+USUAL: Final = 6
+"""Instances on which the default settings are measured."""
+
+ALPHA: Final = 0.1
+"""One-sided level at which a configuration is given up."""
+
+_SPREAD: Final = 0.35
+"""Standard deviation over instances of the logarithm of two configurations' ratio, expected before any is seen."""
+_SPREAD_WEIGHT: Final = 2
+"""Ratios that this expectation counts as."""
+
+
+class Raced(Value):
+    """What became of a configuration in its race.
+
+    `costs` are by instance in order, None where it was not solved to the end; `ratio` is the geometric mean of the
+    costs over those of SCIP's default settings, an estimate unless it `won`, None if it `failed`. `seen` counts
+    instances.
+    """
+
+    costs: tuple[float | None, ...]
+    ratio: float | None
+    seen: int
+    cpu_s: float
+    won: bool = False
+    given_up: str | None = None
+    failed: str | None = None
+
+
+@dataclass
+class Race:
+    """Design instances, what SCIP's default settings take there, and what the best configuration so far takes."""
+
+    instances: Sequence[Instance]
+    solving: Solving
+    usual: list[SolveResult | None] = field(default_factory=list)
+    costs: list[float | None] = field(default_factory=list)
+    best: list[float | None] = field(default_factory=list)
+    aside: set[int] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    cpu_s: float = 0.0
+
+    def begin(self) -> None:
+        """Solve the first instances under the default settings; those on which that fails are set aside with a note.
+
+        A `SolverError` says that it fails on all.
+        """
+        first = self.instances[:USUAL]
+        solved = solve_each(ScipMethod(name=RPB), first, self.solving)
+        rest = [None] * (len(self.instances) - len(first))
+        self.usual = [*(one.result for one in solved), *rest]
+        self.costs = [None if one is None else cost_of(one, self.solving.config) for one in self.usual]
+        self.best = list(self.costs)
+        self.aside = {place for place, one in enumerate(solved) if one.result is None}
+        self.cpu_s = math.fsum(one.cpu_s for one in self.usual if one is not None)
+        self.notes += [
+            f"{one.job.instance.name} is set aside, because SCIP fails on it: {one.failure}"
+            for one in solved
+            if one.failure
+        ]
+        if not any(self.usual):
+            raise SolverError(f"None of {len(solved)} design instances can be solved. {' '.join(self.notes)}")
+
+    @property
+    def places(self) -> list[int]:
+        """Positions of the instances on which the best was measured, the cheapest first."""
+        known = [(cost, place) for place, cost in enumerate(self.best) if cost is not None]
+        return [place for _, place in sorted(known)]
+
+    def run(self, method: Method) -> Raced:
+        """Race a configuration; solves done before are reused. Raises what `run_solves` does, and `RuleError`."""
+        mine = _Mine()
+
+        def outcome(given_up: str | None = None, failed: str | None = None) -> Raced:
+            whole = {place: one for place, one in mine.results.items() if place not in mine.capped}
+            known = {place: cost_of(one, self.solving.config) for place, one in whole.items()}
+            costs = tuple(known.get(place) for place in range(len(self.instances)))
+            won = not (given_up or failed) and self._mean(mine) < 0
+            ratio = None
+            if not failed:
+                ratio = self.ratio_of(costs) if won else self._estimate(self._logs(mine))
+            return Raced(
+                costs=costs,
+                ratio=ratio,
+                seen=len(mine.results),
+                cpu_s=mine.cpu_s,
+                won=won,
+                given_up=given_up,
+                failed=failed,
+            )
+
+        for block in _doubling(self.places):
+            if wrong := self._solve(method, block, [self._limit_s(place) for place in block], mine):
+                return outcome(failed=wrong)
+            if reason := self._behind(self._logs(mine)):
+                return outcome(given_up=reason)
+        # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
+        unknown = [place for place in range(len(self.instances)) if self.best[place] is None]
+        for rest in (sorted(mine.capped), [place for place in unknown if place not in self.aside]):
+            if self._mean(mine) >= 0:
+                break
+            if wrong := self._solve(method, rest, [self.solving.config.time_limit_s] * len(rest), mine):
+                return outcome(failed=wrong)
+        return outcome()
+
+    def _mean(self, mine: _Mine) -> float:
+        logs = self._logs(mine)
+        return math.fsum(logs.values()) / max(len(logs), 1)
+
+    def _solve(
+        self, method: Method, places: Sequence[int], limits_s: Sequence[float], mine: _Mine
+    ) -> str | None:
+        """Add the solves of some instances, and return what is wrong with them, or None."""
+        some = [self.instances[place] for place in places]
+        solved = solve_each(method, some, self.solving, limits_s) if some else []
+        for place, limit_s, one in zip(places, limits_s, solved, strict=True):
+            if one.result is None:
+                if one.rpb_failure is None:
+                    return str(one.rules_fault)
+                self.aside.add(place)
+                continue
+            mine.results[place] = one.result
+            mine.cpu_s += one.result.cpu_s
+            mine.capped.discard(place)
+            if not one.result.finished and limit_s < self.solving.config.time_limit_s:
+                mine.capped.add(place)
+            if wrong := self._refuted(place, one.result, method):
+                return wrong
+        return None
+
+    def _limit_s(self, place: int) -> float:
+        config, best = self.solving.config, self.best[place]
+        if config.cost != "time" or best is None:
+            return config.time_limit_s
+        return min(config.time_limit_s, max(CAP * best, LEAST_CAP_S))
+
+    def _logs(self, mine: _Mine) -> dict[int, float]:
+        """Return logarithms of the ratios to the best by place; of a solve cut short what it had cost by then."""
+        found = {}
+        for place, result in mine.results.items():
+            best = self.best[place]
+            cost = result.cpu_s if place in mine.capped else cost_of(result, self.solving.config)
+            if best is not None:
+                found[place] = math.log(cost / best)
+        return found
+
+    def ratio_of(self, costs: Sequence[float | None]) -> float:
+        """Return the geometric mean of costs over those of the default settings, where both are known."""
+        pairs = [(own, usual) for own, usual in zip(costs, self.costs, strict=True) if own and usual]
+        return geometric_mean([own / usual for own, usual in pairs])
+
+    def _estimate(self, logs: dict[int, float]) -> float | None:
+        """Return the ratio to the default settings if all instances are like those seen."""
+        return math.exp(math.fsum(logs.values()) / len(logs)) * self.ratio_of(self.best) if logs else None
+
+    def _behind(self, logs: dict[int, float]) -> str | None:
+        """Return why the configuration cannot be expected to win any more, as half a sentence, or None."""
+        values = np.array(list(logs.values()))
+        if not len(values) or values.mean() <= 0:
+            return None
+        freedom = len(values) - 1 + _SPREAD_WEIGHT
+        variance = (((values - values.mean()) ** 2).sum() + _SPREAD_WEIGHT * _SPREAD**2) / freedom
+        p = float(stdtr(freedom, -values.mean() / math.sqrt(variance / len(values))))
+        if p >= ALPHA:
+            return None
+        where = counted(len(values), "instance")
+        return f"{math.exp(values.mean()):.2f} times as much as the best on {where}, p = {p:.2g}"
+
+    def _refuted(self, place: int, result: SolveResult, method: Method) -> str | None:
+        """Return why a proof is wrong, or None: a third solve, with another seed, says which of the two it is."""
+        usual = self.usual[place]
+        if usual is None or not disagree(usual, result):
+            return None
+        solving = replace(
+            self.solving, config=self.solving.config.model_copy(update={"seed": self.solving.config.seed + 1})
+        )
+        (third,) = solve_each(ScipMethod(name=RPB), [self.instances[place]], solving)
+        sentence = (
+            f"{self.instances[place].name}: {method.name} ended {result.status} with {result.primal_bound}, SCIP's "
+            f"default settings ended {usual.status} with {usual.primal_bound}"
+        )
+        if third.result is not None and not disagree(third.result, usual):
+            return f"{sentence}, and with another seed likewise."
+        self.notes.append(f"{sentence}, with another seed otherwise: it is set aside.")
+        self.costs[place] = self.best[place] = self.usual[place] = None
+        self.aside.add(place)
+        return None
+
+
+@dataclass
+class _Mine:
+    """The solves of one configuration by position, and which of them were cut short."""
+
+    results: dict[int, SolveResult] = field(default_factory=dict)
+    capped: set[int] = field(default_factory=set)
+    cpu_s: float = 0.0
+
+
+def _doubling(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield one place, then two, four and so on.
+
+    Examples
+    --------
+    >>> list(_doubling([3, 1, 4, 0, 5]))
+    [[3], [1, 4], [0, 5]]
+    """
+    start, size = 0, 1
+    while start < len(places):
+        yield places[start : start + size]
+        start, size = start + size, 2 * size

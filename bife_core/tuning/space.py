@@ -1,0 +1,181 @@
+"""What is tuned: the table `space.csv`, and how choices from it become a configuration of SCIP.
+
+A row is a parameter of SCIP, or one of a few rows that set many at once (`emphasis`, `presolving`, `separating`,
+`heuristics`, `nodeselection`) or name what branches (`branching`). Its first choice leaves SCIP as it comes. A row
+counts only where its condition holds: ``separating != off, branching = relpscost pscost``.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from bife_core.errors import ConfigError
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.configuration import Configuration, is_priority
+from bife_core.scip.solver import Parameter, settings_in, usual_parameters
+
+TABLE: Final = Path(__file__).with_name("space.csv")
+
+Choices: TypeAlias = dict[str, str]
+"""What is chosen in the rows that are not at their first choice, by the name of the row."""
+
+BRANCHING: Final = "branching"
+"""The row whose choices are methods."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table."""
+
+    group: str
+    name: str
+    choices: tuple[str, ...]
+    condition: tuple[tuple[str, bool, tuple[str, ...]], ...]
+    description: str
+
+    def counts(self, chosen: Mapping[str, str]) -> bool:
+        """Whether the row's condition holds under what is chosen, by name, in the rows before it."""
+        return all((chosen[name] in values) is wanted for name, wanted, values in self.condition)
+
+
+class Space:
+    """The rows that are tuned.
+
+    Parameters
+    ----------
+    methods : mapping of str to Method
+        What may branch, by the name of the choice; RPB is always among them, and first.
+    groups : collection of str
+        Groups of rows that are tuned; all by default.
+    fixed : collection of str
+        Names of rows, or of parameters of SCIP, that stay as the solver's settings have them.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such group.
+    """
+
+    def __init__(
+        self, methods: Mapping[str, Method], groups: Collection[str] = (), fixed: Collection[str] = ()
+    ) -> None:
+        rows = table()
+        every = dict.fromkeys(row.group for row in rows)
+        if unknown := [group for group in groups if group not in every]:
+            raise ConfigError(f"There is no group {unknown[0]!r} to tune; choose of {', '.join(every)}.")
+        self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
+        self.fixed = frozenset(fixed)
+        own = (RPB, *self.methods)
+        self.rows = tuple(
+            Row(row.group, row.name, own, (), row.description) if row.name == BRANCHING else row
+            for row in rows
+            if (not groups or row.group in groups) and row.name not in self.fixed
+        )
+        self.groups = tuple(every)
+        self._rows = {row.name: row for row in self.rows}
+        # What is not tuned is at its first choice where a condition asks for it.
+        self._usual = {row.name: (RPB if row.name == BRANCHING else row.choices[0]) for row in rows}
+
+    def counting(self, given: Mapping[str, str]) -> Choices:
+        """Return of some choices those that count and are not a row's first; a `ConfigError` says if there is none."""
+        chosen = dict(self._usual)
+        for name, choice in given.items():
+            if name in self._rows and choice not in self._rows[name].choices:
+                raise ConfigError(
+                    f"{name} is no {choice!r}; choose of {', '.join(self._rows[name].choices)}."
+                )
+        for row in self.rows:
+            if row.name in given and row.counts(chosen):
+                chosen[row.name] = given[row.name]
+        return {row.name: chosen[row.name] for row in self.rows if chosen[row.name] != self._usual[row.name]}
+
+    def configuration(self, given: Mapping[str, str], name: str = "configuration") -> Configuration:
+        """Return the configuration that some choices make."""
+        chosen = self.counting(given)
+        params = {key: value for key, value in _expanded(_of_scip(chosen)).items() if key not in self.fixed}
+        branching = chosen.get(BRANCHING, RPB)
+        found = Configuration(name=name, params=params)
+        if branching == RPB:
+            return found
+        return found.model_copy(update={"branching": self.methods[branching]})
+
+
+@lru_cache(maxsize=1)
+def table() -> tuple[Row, ...]:
+    """Return all rows in order; conditions refer to rows before."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            Row(
+                row["group"],
+                row["parameter"],
+                tuple(row["choices"].split(" | ")),
+                tuple(_condition(row["condition"])),
+                row["description"],
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def said(choices: Mapping[str, str]) -> str:
+    """Return choices as a person reads them.
+
+    Examples
+    --------
+    >>> said({"separating": "off", "lp/pricing": "d"})
+    'separating off, lp/pricing = d'
+    """
+    if not choices:
+        return "SCIP as it comes"
+    return ", ".join(
+        f"{name} = {value}" if "/" in name else f"{name} {value}" for name, value in choices.items()
+    )
+
+
+def _condition(text: str) -> Iterable[tuple[str, bool, tuple[str, ...]]]:
+    for part in filter(None, text.split(", ")):
+        name, sign, *values = part.split()
+        yield name, sign == "=", tuple(values)
+
+
+def _of_scip(chosen: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in chosen.items() if name != BRANCHING)
+
+
+@lru_cache(maxsize=1024)
+def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
+    """Return the parameters of SCIP that choices set to other values than its defaults."""
+    from pyscipopt import SCIP_PARAMEMPHASIS, SCIP_PARAMSETTING, Model
+
+    model, lines = Model(), []
+    model.hideOutput()
+    several = {
+        "presolving": model.setPresolve,
+        "separating": model.setSeparating,
+        "heuristics": model.setHeuristics,
+    }
+    for name, value in chosen:
+        if name == "emphasis":
+            model.setEmphasis(getattr(SCIP_PARAMEMPHASIS, value.upper()))
+        elif name in several:
+            several[name](getattr(SCIP_PARAMSETTING, value.upper()))
+        elif name == "nodeselection":
+            lines.append(f"nodeselection/{value}/stdpriority = 1000000")
+        else:
+            lines.append(f"{name} = {value}")
+    single = settings_in("\n".join(lines), "the table of settings")
+    usual = usual_parameters()
+    # A single parameter at SCIP's default is one that an emphasis would set otherwise.
+    named = [line.partition(" = ")[0] for line in lines]
+    found = {name: value for name, value in model.getParams().items() if value != usual[name]}
+    found |= {name: single.get(name, usual[name]) for name in named}
+    # An emphasis may want another rule of SCIP to branch; here that is the row `branching`.
+    return {
+        name: value
+        for name, value in found.items()
+        if value != usual[name] and not name.startswith("display/") and not is_priority(name)
+    }

@@ -1,0 +1,155 @@
+"""Settings of SCIP and what branches under them, tuned on the design instances (Optuna's TPE).
+
+Every solve is found again in the store and the same costs give the same proposals, so that tuning which was stopped
+goes on, and done again costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from bife_core.benchmarks.base import Instance
+from bife_core.evaluation.metrics import METRICS
+from bife_core.fidelity.solving import Solving
+from bife_core.methods.base import RPB
+from bife_core.methods.configuration import Configuration
+from bife_core.scip.cost import Cost
+from bife_core.tuning.proposing import Proposer, Tpe
+from bife_core.tuning.racing import Race, Raced
+from bife_core.tuning.space import BRANCHING, Choices, Space, said
+from bife_core.values import Value
+from bife_core.wording import counted
+
+STARTS: Final[tuple[Choices, ...]] = (
+    {"separating": "off", "heuristics": "off"},
+    {},
+    {"heuristics": "off"},
+    {"separating": "off"},
+    {"separating/maxrounds": "0"},
+    {"presolving/maxrestarts": "0"},
+    {"emphasis": "feasibility"},
+    {"emphasis": "optimality"},
+)
+"""What is tried first: the first `WITH_ALL` with every method that may branch, the others with the best one by then."""
+
+WITH_ALL: Final = 2
+
+
+class Trial(Value):
+    """A configuration that was tried: what was chosen, and how its race went."""
+
+    choices: Choices
+    raced: Raced
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The trial as a row of a table."""
+        fields = self.raced.model_dump(mode="json", exclude={"costs"})
+        return {"settings": said(self.choices)} | fields
+
+    def line(self, number: int) -> str:
+        """One line: number, instances seen, ratio to SCIP's default settings, what was chosen, ``*`` where it led."""
+        ratio = "failed" if self.raced.ratio is None else f"{self.raced.ratio:.3f}"
+        mark = "*" if self.raced.won else " "
+        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(self.choices)}"
+
+
+class Tuning(Value):
+    """All trials, of which the first is SCIP as it comes, and the best of them as a configuration."""
+
+    trials: tuple[Trial, ...]
+    instances: int
+    cost: Cost
+    configuration: Configuration
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> Trial:
+        """The last trial that became the best."""
+        return next(trial for trial in reversed(self.trials) if trial.raced.won)
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of all solves."""
+        return math.fsum(trial.raced.cpu_s for trial in self.trials)
+
+    @property
+    def tuned_s(self) -> float:
+        """CPU seconds of all solves but those of SCIP as it comes."""
+        return self.cpu_s - self.trials[0].raced.cpu_s
+
+    @property
+    def sentence(self) -> str:
+        """The outcome."""
+        tried = f"{counted(len(self.trials) - 1, 'configuration')} in {self.cpu_s:.0f} CPU seconds"
+        where = f"on {counted(self.instances, 'design instance')}"
+        if not self.best.choices:
+            return f"No better settings than SCIP's defaults were found {where}, by trying {tried}."
+        return (
+            f"With {said(self.best.choices)} SCIP takes {self.best.raced.ratio:.3f} of its {METRICS[self.cost].words} "
+            f"{where}, the best of {tried}."
+        )
+
+
+def tune(
+    instances: Sequence[Instance],
+    solving: Solving,
+    space: Space,
+    budget_s: float,
+    *,
+    starts: Sequence[Choices] = (),
+    seed: int = 0,
+    trials: int = 1000,
+    proposer: Proposer | None = None,
+    shown: Callable[[Tuning], None] | None = None,
+) -> Tuning:
+    """Tune for as long as solves took less than `budget_s` CPU seconds beside those of SCIP as it comes.
+
+    There are no more than so many `trials`.
+
+    SCIP as it comes is the first trial, so that what is returned is never worse on these instances; `starts` and
+    `STARTS` follow, and then what the `proposer` proposes, by default Optuna's TPE with that
+    `seed`. `shown` is called after each trial. Raises what `run_solves` does, a
+    `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.
+    """
+    race = Race(instances, solving)
+    race.begin()
+    whole = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
+    found = Tuning(
+        trials=(Trial(choices={}, raced=whole),),
+        instances=len(race.places),
+        cost=solving.config.cost,
+        configuration=space.configuration({}),
+        notes=tuple(race.notes),
+    )
+    proposer = proposer or Tpe(space, seed)
+    waiting = _first(starts, space)
+    proposer.tell({}, 0.0)
+    seen: list[Choices] = [{}]
+    while found.tuned_s < budget_s and len(found.trials) < trials:
+        if waiting:
+            best = found.best.choices.get(BRANCHING, RPB)
+            if (choices := space.counting({BRANCHING: best} | waiting.pop(0))) in seen:
+                continue
+        else:
+            choices = proposer.ask(seen)
+        seen.append(choices)
+        configuration = space.configuration(choices)
+        raced = race.run(configuration)
+        if raced.won:
+            race.best = list(raced.costs)
+            found = found.model_copy(update={"configuration": configuration})
+        proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
+        trial = Trial(choices=choices, raced=raced)
+        found = found.model_copy(update={"trials": (*found.trials, trial), "notes": tuple(race.notes)})
+        if shown is not None:
+            shown(found)
+    return found
+
+
+def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
+    """Return what is tried first; without `BRANCHING` it is tried with the best method by then."""
+    with_all = [{**start, BRANCHING: name} for start in STARTS[:WITH_ALL] for name in (*space.methods, RPB)]
+    return [*starts, *with_all, *STARTS[WITH_ALL:]]

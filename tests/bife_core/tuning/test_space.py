@@ -1,0 +1,84 @@
+"""The table of settings: what SCIP has, each choice changes something, and conditions hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from bife_core.errors import ConfigError
+from bife_core.methods.base import RPB
+from bife_core.methods.loading import load_method
+from bife_core.scip.solver import usual_parameters
+from bife_core.tuning.space import BRANCHING, Space, table
+
+METHODS = {name: load_method(name) for name in ("general", "pscost")}
+SPACE = Space(METHODS)
+
+
+def needed(name: str) -> dict[str, str]:
+    """Choices under which a row counts."""
+    row = next(row for row in SPACE.rows if row.name == name)
+    found: dict[str, str] = {}
+    for other, wanted, values in row.condition:
+        usual = next(one for one in SPACE.rows if one.name == other).choices[0]
+        if (usual in values) is not wanted:
+            found |= {other: values[0]}
+    return found
+
+
+@pytest.mark.parametrize("row", table(), ids=lambda row: row.name)
+def test_every_row_begins_with_what_scip_does_and_every_choice_changes_it(row) -> None:
+    own = next(one for one in SPACE.rows if one.name == row.name)
+    if "/" in row.name:
+        usual = usual_parameters()[row.name]
+        first = own.choices[0]
+        assert (
+            first == str(usual).upper()
+            if isinstance(usual, bool)
+            else first == usual or float(first) == usual
+        )
+    assert row.description
+    base = SPACE.configuration(needed(row.name))
+    found = [SPACE.configuration(needed(row.name) | {row.name: choice}) for choice in own.choices]
+    assert found[0] == base
+    assert len({one.identity for one in found}) == len(found)
+
+
+def test_conditions_refer_to_rows_before_and_to_choices_they_have() -> None:
+    names = [row.name for row in SPACE.rows]
+    for row in SPACE.rows:
+        for name, _, values in row.condition:
+            assert names.index(name) < names.index(row.name)
+            assert set(values) <= set(next(one for one in SPACE.rows if one.name == name).choices)
+
+
+def test_what_does_not_count_is_left_out() -> None:
+    given = {
+        "separating": "off",
+        "separating/maxrounds": "0",
+        "branching": "general",
+        "branching/scorefunc": "q",
+    }
+    assert SPACE.counting(given) == {"separating": "off", "branching": "general"}
+    assert SPACE.counting({"separating": "default", "branching": RPB}) == {}
+    with pytest.raises(ConfigError, match=r"separating is no 'of'; choose of default, fast, aggressive, off"):
+        SPACE.counting({"separating": "of"})
+
+
+def test_a_single_parameter_wins_over_an_emphasis_and_an_emphasis_never_names_what_branches() -> None:
+    off = SPACE.configuration({"heuristics": "fast", "heuristics/rins/freq": "-1"}).params
+    assert off["heuristics/rins/freq"] == -1
+    assert len(off) > 10
+    for choice in next(row for row in SPACE.rows if row.name == "emphasis").choices:
+        found = SPACE.configuration({"emphasis": choice})
+        assert found.branching.identity == RPB
+        assert not any(name.endswith("/priority") for name in found.params if name.startswith("branching/"))
+
+
+def test_groups_and_fixed_parameters_narrow_it() -> None:
+    some = Space(METHODS, groups=("separating", "branching"), fixed=("separating/maxrounds",))
+    assert {row.group for row in some.rows} == {"separating", "branching"}
+    assert "separating/maxrounds" not in some.configuration({"separating": "off"}).params
+    assert some.counting({"heuristics": "off", "separating/maxrounds": "0"}) == {}
+    assert Space({}, groups=("LP",)).configuration({BRANCHING: "pscost"}).identity == RPB
+    with pytest.raises(ConfigError, match="no group 'cuts' to tune; choose of whole solver, presolving"):
+        Space(METHODS, groups=("cuts",))

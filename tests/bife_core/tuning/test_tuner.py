@@ -1,0 +1,117 @@
+"""Settings and branching are tuned together: never to harm, the same each time, no further than the budget."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks.base import Instance
+from bife_core.errors import ConfigError
+from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.fidelity.solving import Solving, solve_each
+from bife_core.methods.base import RPB, ScipMethod
+from bife_core.methods.loading import load_method
+from bife_core.sandbox import InProcess, WorkerPool, Workers
+from bife_core.scip.solver import SolverConfig
+from bife_core.store import Store
+from bife_core.tuning.racing import Raced
+from bife_core.tuning.space import Space
+from bife_core.tuning.tuner import Trial, Tuning, tune
+from tests.support.stored import counts
+
+NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
+METHODS = {"general": load_method("general"), "pscost": load_method("pscost")}
+LEAN = {"separating": "off", "heuristics": "off"}
+
+
+def solving(pool: Workers, folder: Path) -> Solving:
+    return Solving(NODES, SolverConfig(), pool, Store(folder))
+
+
+def tuned(instances: list[Instance], with_: Solving, budget_s: float = 1e3, **how: object) -> Tuning:
+    return tune(instances, with_, Space(METHODS), budget_s, **how)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tuned")
+
+
+@pytest.fixture(scope="module")
+def found(tiny_auctions: list[Instance], pool: WorkerPool, folder: Path) -> Tuning:
+    return tuned(tiny_auctions[:2], solving(pool, folder), trials=16)
+
+
+def test_it_goes_on_where_it_stopped_and_is_the_same_each_time(
+    tiny_auctions: list[Instance], pool: WorkerPool, found: Tuning, folder: Path, tmp_path: Path
+) -> None:
+    assert [trial.choices for trial in found.trials[:3]] == [
+        {},
+        LEAN | {"branching": "general"},
+        LEAN | {"branching": "pscost"},
+    ]
+    assert (len(found.trials), found.trials[0].raced.ratio, found.instances) == (16, 1.0, 2)
+    solves = counts(folder)["solves"]
+    assert tuned(tiny_auctions[:2], solving(pool, folder), trials=16) == found
+    assert tuned(tiny_auctions[:2], solving(pool, folder), trials=14).trials == found.trials[:14]
+    assert counts(folder)["solves"] == solves
+    elsewhere = tuned(tiny_auctions[:2], solving(pool, tmp_path), trials=15)
+    timeless = [[(one.choices, one.raced.ratio) for one in some.trials[:15]] for some in (found, elsewhere)]
+    assert timeless[0] == timeless[1]
+    other = tuned(tiny_auctions[:2], solving(pool, tmp_path), trials=15, seed=1)
+    assert other.trials[:12] == elsewhere.trials[:12]
+    assert other.trials[12:] != elsewhere.trials[12:]
+
+
+def test_what_it_returns_solves_as_it_says_and_no_worse_than_scip(
+    tiny_auctions: list[Instance], pool: WorkerPool, found: Tuning, folder: Path
+) -> None:
+    ratio = 1.0
+    for method, power in ((found.configuration, 1 / 2), (ScipMethod(name=RPB), -1 / 2)):
+        for one in solve_each(method, tiny_auctions[:2], solving(pool, folder)):
+            assert one.reused
+            assert one.result is not None
+            ratio *= one.result.nodes**power
+    assert found.best.raced.ratio == pytest.approx(ratio)
+    assert ratio <= 1.0
+    assert found.configuration == Space(METHODS).configuration(found.best.choices)
+    assert f"SCIP takes {ratio:.3f} of its nodes" in found.sentence or not found.best.choices
+
+
+def test_no_trial_begins_beyond_the_budget(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    (usual,) = tuned(tiny_auctions[:1], solving(pool, tmp_path), 0.0).trials
+    shown: list[Tuning] = []
+    budget_s = 1.5 * usual.raced.cpu_s
+    found = tuned(tiny_auctions[:1], solving(pool, tmp_path), budget_s, shown=shown.append)
+    assert [len(one.trials) for one in shown] == list(range(2, len(found.trials) + 1))
+    assert all(one.tuned_s < budget_s for one in shown[:-1])
+    assert found.tuned_s >= budget_s
+
+
+def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
+    usual = Raced(costs=(1.0,), ratio=1.0, seen=1, cpu_s=1.0, won=True)
+    worse = Trial(choices={"heuristics": "off"}, raced=Raced(costs=(2.0,), ratio=2.0, seen=1, cpu_s=2.0))
+    none = Tuning(
+        trials=(Trial(choices={}, raced=usual), worse),
+        instances=1,
+        cost="time",
+        configuration=Space({}).configuration({}),
+    )
+    assert none.configuration.identity == RPB
+    assert none.sentence == (
+        "No better settings than SCIP's defaults were found on 1 design instance, by trying 1 configuration in 3 CPU "
+        "seconds."
+    )
+    assert worse.line(1) == "   1   1   2.000   heuristics off"
+
+
+def test_without_optuna_it_says_what_to_install(
+    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ConfigError, match=r"Optuna, which is not installed; run pip install"):
+        tuned(tiny_auctions[:1], solving(InProcess(), tmp_path), 1.0)
