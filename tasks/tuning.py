@@ -35,7 +35,8 @@ def tune(
     def show(found: Tuning) -> None:
         note.progress(int(min(found.tuned_s, budget_s)), max(int(budget_s), 1))
         if found.trials[-1].raced.won:
-            note.note(found.trials[-1].line(len(found.trials) - 1))
+            led = [trial.choices for trial in found.trials if trial.raced.won]
+            note.note(found.trials[-1].line(len(found.trials) - 1, led[-2]))
 
     space = Space(methods, own.groups, (*own.fixed, *config.solver.effective))
     with alone_at(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):

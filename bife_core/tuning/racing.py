@@ -30,7 +30,11 @@ CAP: Final = 3.0
 """A solve ends at this many times what the best configuration took on its instance."""
 
 LEAST_CAP_S: Final = 0.5
-"""CPU seconds a solve may take in any case."""
+MOST_BEYOND_S: Final = 20.0
+"""CPU seconds a solve may take in any case, and at most beyond those of the best."""
+
+PENALTY: Final = 2.0
+"""What a solve that was cut short counts as, times its cap, where the configuration may have won."""
 
 USUAL: Final = 6
 """Instances on which the default settings are measured."""
@@ -109,7 +113,7 @@ class Race:
             whole = {place: one for place, one in mine.results.items() if place not in mine.capped}
             known = {place: cost_of(one, self.solving.config) for place, one in whole.items()}
             costs = tuple(known.get(place) for place in range(len(self.instances)))
-            won = not (given_up or failed) and self._mean(mine) < 0
+            won = not (given_up or failed or mine.capped) and self._mean(mine) < 0
             ratio = None
             if not failed:
                 ratio = self.ratio_of(costs) if won else self._estimate(self._logs(mine))
@@ -131,15 +135,16 @@ class Race:
         # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
         unknown = [place for place in range(len(self.instances)) if self.best[place] is None]
         for rest in (sorted(mine.capped), [place for place in unknown if place not in self.aside]):
-            if self._mean(mine) >= 0:
+            if self._mean(mine, PENALTY) >= 0:
                 break
             if wrong := self._solve(method, rest, [self.solving.config.time_limit_s] * len(rest), mine):
                 return outcome(failed=wrong)
         return outcome()
 
-    def _mean(self, mine: _Mine) -> float:
+    def _mean(self, mine: _Mine, penalty: float = 1.0) -> float:
         logs = self._logs(mine)
-        return math.fsum(logs.values()) / max(len(logs), 1)
+        penalties = math.log(penalty) * sum(place in logs for place in mine.capped)
+        return (math.fsum(logs.values()) + penalties) / max(len(logs), 1)
 
     def _solve(
         self, method: Method, places: Sequence[int], limits_s: Sequence[float], mine: _Mine
@@ -166,7 +171,7 @@ class Race:
         config, best = self.solving.config, self.best[place]
         if config.cost != "time" or best is None:
             return config.time_limit_s
-        return min(config.time_limit_s, max(CAP * best, LEAST_CAP_S))
+        return min(config.time_limit_s, best + MOST_BEYOND_S, max(CAP * best, LEAST_CAP_S))
 
     def _logs(self, mine: _Mine) -> dict[int, float]:
         """Return logarithms of the ratios to the best by place; of a solve cut short what it had cost by then."""

@@ -136,6 +136,18 @@ def said(choices: Mapping[str, str]) -> str:
     )
 
 
+def changed(choices: Choices, before: Choices) -> Choices:
+    """Return what choices have other than others, rows at their first choice as SCIP's default.
+
+    Examples
+    --------
+    >>> changed({"lp/pricing": "d"}, {"separating": "off"})
+    {'lp/pricing': 'd', 'separating': 'SCIP default'}
+    """
+    gone = {name: "SCIP default" for name in before if name not in choices}
+    return {name: value for name, value in choices.items() if before.get(name) != value} | gone
+
+
 def _condition(text: str) -> Iterable[tuple[str, bool, tuple[str, ...]]]:
     for part in filter(None, text.split(", ")):
         name, sign, *values = part.split()

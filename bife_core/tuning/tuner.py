@@ -18,7 +18,7 @@ from bife_core.methods.configuration import Configuration
 from bife_core.scip.cost import Cost
 from bife_core.tuning.proposing import Proposer, Tpe
 from bife_core.tuning.racing import Race, Raced
-from bife_core.tuning.space import BRANCHING, Choices, Space, said
+from bife_core.tuning.space import BRANCHING, Choices, Space, changed, said
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -49,11 +49,11 @@ class Trial(Value):
         fields = self.raced.model_dump(mode="json", exclude={"costs"})
         return {"settings": said(self.choices)} | fields
 
-    def line(self, number: int) -> str:
-        """One line: number, instances seen, ratio to SCIP's default settings, what was chosen, ``*`` where it led."""
+    def line(self, number: int, before: Choices) -> str:
+        """One line: number, instances seen, ratio to SCIP's default settings, ``*`` for a lead, what is new."""
         ratio = "failed" if self.raced.ratio is None else f"{self.raced.ratio:.3f}"
         mark = "*" if self.raced.won else " "
-        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(self.choices)}"
+        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(changed(self.choices, before))}"
 
 
 class Tuning(Value):
@@ -128,10 +128,16 @@ def tune(
     waiting = _first(starts, space)
     proposer.tell({}, 0.0)
     seen: list[Choices] = [{}]
+
+    def hopeless(choices: Choices) -> bool:
+        """Whether the same settings were given up at the first instance when another method branched."""
+        alike = [one.raced for one in found.trials if _settings(one.choices) == _settings(choices)]
+        return bool(_settings(choices)) and any(one.given_up and one.seen == 1 for one in alike)
+
     while found.tuned_s < budget_s and len(found.trials) < trials:
         if waiting:
             best = found.best.choices.get(BRANCHING, RPB)
-            if (choices := space.counting({BRANCHING: best} | waiting.pop(0))) in seen:
+            if (choices := space.counting({BRANCHING: best} | waiting.pop(0))) in seen or hopeless(choices):
                 continue
         else:
             choices = proposer.ask(seen)
@@ -147,6 +153,10 @@ def tune(
         if shown is not None:
             shown(found)
     return found
+
+
+def _settings(choices: Choices) -> Choices:
+    return {name: value for name, value in choices.items() if name != BRANCHING}
 
 
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:

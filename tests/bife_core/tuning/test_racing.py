@@ -19,7 +19,7 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob
 from bife_core.store import Store
-from bife_core.tuning.racing import CAP, USUAL, Race
+from bife_core.tuning.racing import CAP, MOST_BEYOND_S, USUAL, Race
 
 INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") for number in range(9)]
 OTHER = Configuration(name="other", params={"lp/pricing": "d"})
@@ -100,7 +100,7 @@ def test_a_solve_cut_short_is_solved_to_the_end_where_its_configuration_may_win(
     assert found.won
     assert found.costs[5] == pytest.approx(50.05)
     assert [call for call in one.calls if call[:2] == ("other", "i5")] == [
-        ("other", "i5", pytest.approx(CAP * 10.05)),
+        ("other", "i5", pytest.approx(10.05 + MOST_BEYOND_S)),
         ("other", "i5", 100.0),
     ]
 
@@ -139,3 +139,13 @@ def test_failures_are_the_methods_or_set_the_instance_aside(monkeypatch, tmp_pat
     assert some.notes == ["i0 is set aside, because SCIP fails on it: no memory"]
     with pytest.raises(SolverError, match=r"None of 6 design instances can be solved\. i0 is set aside"):
         race(monkeypatch, tmp_path / "c", lambda method, place, _: "no memory")
+
+
+def test_what_was_cut_short_too_often_is_not_solved_to_the_end(monkeypatch, tmp_path) -> None:
+    def seconds(method: Method, place: int, _: int) -> float:
+        return 1.0 + place / 100 if method is not OTHER else 0.25 if place < 3 else 90.0
+
+    one = race(monkeypatch, tmp_path, seconds)
+    found = one.run(OTHER)
+    assert not found.won
+    assert max(limit_s for name, _, limit_s in one.calls if name == "other") < 4.0
