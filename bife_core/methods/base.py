@@ -55,8 +55,13 @@ class Method(Value):
 
     @property
     def text(self) -> str:
-        """What a reader is shown, what is kept in files, and what `method_of` takes back: by default the JSON."""
+        """What is kept in files, and what `method_of` takes back: by default the JSON."""
         return self.model_dump_json(indent=1)
+
+    @property
+    def shown(self) -> str:
+        """What a reader is shown: by default its `text`."""
+        return self.text
 
     @property
     def file_name(self) -> str:

@@ -92,6 +92,15 @@ class Configuration(Method):
         return self.settings if self._in_charge else super().text
 
     @property
+    def shown(self) -> str:
+        """The settings file, and after it what branches."""
+        return (
+            self.settings
+            if self._in_charge
+            else f"{self.settings}\n# {self.branching.name}\n{self.branching.shown}"
+        )
+
+    @property
     def file_name(self) -> str:
         """A settings file of SCIP, or a file of JSON."""
         return FILE_NAME if self._in_charge else super().file_name

@@ -149,6 +149,11 @@ class RuleMethod(Scorer):
         return self.source if self.budget is None else super().text
 
     @property
+    def shown(self) -> str:
+        """The source."""
+        return self.source
+
+    @property
     def file_name(self) -> str:
         """A Python file where there is no budget."""
         return "rule.py" if self.budget is None else super().file_name

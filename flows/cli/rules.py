@@ -37,24 +37,23 @@ def list_rules() -> None:
 
 @app.command("show")
 def show(reference: Annotated[str, _RULE]) -> None:
-    """Show a rule: source, features it reads, size, origin and hash; of a configuration its text."""
+    """Show a rule: source, features it reads, size, origin and hash; before it the settings of a configuration."""
     from bife_core.features import FEATURES
+    from bife_core.methods.configuration import Configuration
     from bife_core.methods.loading import load_method, rule_method
+    from bife_core.methods.scorer import RuleMethod
     from bife_core.rules import REFERENCE_RULES, complexity
 
-    if (method := load_method(reference)).kind == "configuration":
-        show_code(method.text)
-        return
-    rule = rule_method(method)
-    show_code(rule.source)
+    method = load_method(reference)
+    rule = method.branching if isinstance(method, Configuration) else rule_method(method)
+    show_code(method.shown)
     say()
-    size = complexity(rule.source)._asdict()
-    facts = [
-        ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
-        ("hash", rule.identity),
-    ]
-    if rule.budget is not None:
-        facts.append(("budget", f"{rule.budget} of all LP iterations for RPB's strong branching"))
+    facts = [("hash", method.identity)]
+    if isinstance(rule, RuleMethod):
+        size = complexity(rule.source)._asdict()
+        facts.append(("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())))
+        if rule.budget is not None:
+            facts.append(("budget", f"{rule.budget} of all LP iterations for RPB's strong branching"))
     if reference in REFERENCE_RULES:
         facts.append(("origin", REFERENCE_RULES[reference].origin))
     if reference.startswith("models:"):
@@ -64,9 +63,10 @@ def show(reference: Annotated[str, _RULE]) -> None:
         facts.append(("version", " ".join((str(version.version), *version.aliases))))
         facts += [(name.replace("_", " "), _short(version.tags, name)) for name in sorted(version.tags)]
     show_facts(facts)
-    show_heading("Features it reads")
-    read = [FEATURES[index] for index in sorted(rule.features)]
-    show_facts([(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
+    if isinstance(rule, RuleMethod):
+        show_heading("Features it reads")
+        read = [FEATURES[index] for index in sorted(rule.features)]
+        show_facts([(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
 
 
 @app.command("rollback")
@@ -89,13 +89,26 @@ def export(
     rule: Annotated[str, _RULE],
     output: Annotated[Path, typer.Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
 ) -> None:
-    """Write a rule as a branching-rule plugin of SCIP: one C file, for C++, Julia or the command line."""
+    """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
     from bife_core.export import INCLUDE_FUNCTION, export_c
+    from bife_core.methods.configuration import Configuration
+    from bife_core.methods.loading import load_method
 
     if output.suffix != ".c":
         raise typer.BadParameter(f"{output.name} is not what a C file is called.")
-    output.write_text(export_c(rule), encoding="utf-8")
-    say(f"Wrote {output}. Call {INCLUDE_FUNCTION}(scip) before the solve (docs/rules.md).")
+    method, settings = load_method(rule), output.with_suffix(".set")
+    if not isinstance(method, Configuration):
+        written = {output: export_c(rule)}
+    elif Path(rule).resolve() == settings.resolve():
+        raise typer.BadParameter(f"{settings.name} would be written over; give another name.")
+    else:
+        written = {settings: method.settings}
+        if not method.by_scip:
+            written[output] = export_c(method.branching)
+    for path, text in written.items():
+        path.write_text(text, encoding="utf-8")
+        use = f"Call {INCLUDE_FUNCTION}(scip)" if path == output else "Have SCIP read it"
+        say(f"Wrote {path}. {use} before the solve (docs/rules.md).")
 
 
 def _short(tags: dict[str, str], name: str) -> str:

@@ -187,3 +187,12 @@ def test_a_budget_is_that_of_what_branches() -> None:
     assert found.branching == with_budget(WITH_RULE.branching, 0.5)
     assert [one.identity for one in budgeted(WITH_RULE, [0.5])] == [found.identity]
     assert budgeted(TUNED, [0.5]) == []
+
+
+def test_a_reader_is_shown_settings_and_the_source_of_what_branches() -> None:
+    assert TUNED.shown == TUNED.settings
+    rule = load_method("pseudocost_product")
+    assert (
+        with_budget(WITH_RULE, 0.5).shown
+        == f"{WITH_RULE.settings}\n# pseudocost_product,budget=0.5\n{rule.text}"
+    )

@@ -7,10 +7,12 @@ from decimal import Decimal
 from html.parser import HTMLParser
 
 import pytest
+from markupsafe import escape
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
 from bife_core.report import Report, SearchRecord, Story, render_page, report_figures
 from bife_core.report.tables import design_table
@@ -119,6 +121,16 @@ def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(
         "<td>Solves ran under SCIP default settings.</td>",
     ):
         assert text in page
+
+
+def test_a_configuration_stands_there_as_settings_and_source(
+    summary: EvaluationSummary, story: Story
+) -> None:
+    rule = load_method("pseudocost_product")
+    methods = summary.methods | {rule.name: Configuration(params={"lp/pricing": "d"}, branching=rule)}
+    whole = summary.model_copy(update={"methods": methods})
+    page = render_page(Report(evaluations=(whole,), stories=(story,)), ())
+    assert f"<pre>lp/pricing = d\n\n# {rule.name}\n{escape(rule.text)}" in page
 
 
 def test_the_design_of_methods_is_a_table_of_what_is_known(summary: EvaluationSummary, story: Story) -> None:

@@ -2,6 +2,8 @@ import uuid
 
 import pytest
 
+from bife_core.methods.configuration import Configuration
+from bife_core.methods.loading import load_method
 from bife_core.rules import REFERENCE_RULES
 from tests.flows.cli.conftest import sentence
 from tests.support.challenging import made_champion
@@ -63,13 +65,29 @@ def test_a_rule_is_written_as_a_c_file(bife, tmp_path):
     assert "SCIPincludeBranchruleBife(" in source.read_text()
 
 
-def test_settings_of_rpb_are_shown_and_need_no_c(bife, tmp_path):
+def test_a_configuration_is_shown_and_written_as_settings_and_its_rule(bife, tmp_path):
+    whole = Configuration(params={"branching/scorefunc": "q"}, branching=load_method("paper_ca"))
+    (file := tmp_path / "ours.json").write_text(whole.text)
+    shown = bife("rules", "show", file).stdout
+    assert shown.index("branching/scorefunc = q") < shown.index("  def candidate_variable_score")
+    assert whole.identity in shown
+    assert "Features it reads" in shown
+    done = bife("export", file, "--output", tmp_path / "ours.c")
+    assert [line.split()[1] for line in done.output.splitlines() if "Wrote" in line] == [
+        f"{tmp_path / name}." for name in ("ours.set", "ours.c")
+    ]
+    assert (tmp_path / "ours.set").read_text() == "branching/scorefunc = q\n"
+    assert "SCIPincludeBranchruleBife(" in (tmp_path / "ours.c").read_text()
+
+
+def test_settings_alone_need_no_c_and_are_not_written_over(bife, tmp_path):
     (settings := tmp_path / "ours.set").write_text("branching/scorefunc = q\n")
     assert "branching/scorefunc = q" in bife("rules", "show", settings).stdout
-    refused = bife("export", settings, "--output", tmp_path / "rule.c")
-    assert "ours is no rule but a method of the kind 'configuration', without source" in sentence(
-        refused.stderr
-    )
+    assert bife("export", settings, "--output", tmp_path / "ours.c").exit_code == 2
+    assert bife("export", settings, "--output", tmp_path / "other.c").exit_code == 0
+    assert not (tmp_path / "other.c").exists()
+    written = load_method(tmp_path / "other.set")
+    assert written.identity == load_method(settings).identity
 
 
 def test_no_rule_is_written_over_and_no_folder_made(bife, tmp_path):
