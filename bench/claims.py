@@ -1,4 +1,4 @@
-"""What README says, rerun on fresh instances: rules of many searches beside RPB, tuned RPB, pscost and reference rules.
+"""What is said of rules alone, rerun on fresh instances: those of many searches beside RPB and other methods.
 
     python -m bench.claims --families FAMILY --solvers default --instances-seed S --store DIR > rows.jsonl
     python -m bench.tables rows.jsonl
@@ -7,18 +7,18 @@ Each of `--searches` runs without reference rules, once for each of `--search-se
 family's preset `quick`, and SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other
 settings, such as `bife,low.tune=0`, in which `{seed}` is its seed, and `screened` is `random` with as much F_LF
 screening as `symbolic` has: each of its rules is the one of highest F_LF of as many formulas drawn as `symbolic` breeds
-for a rule. The first of the searches has the preset's budget of samples. All others, and the tuning of RPB, are stopped
-at equal cost instead: when their solves, expert samples included, have taken as many CPU seconds as those of the first
-did in the median over its seeds; a generation that is under way is completed. Of the best that a search found
+for a rule. The first of the searches has the preset's budget of samples. All others, and the tuning of SCIP, are
+stopped at equal cost instead: when their solves, expert samples included, have taken as many CPU seconds as those of
+the first did in the median over its seeds; a generation that is under way is completed. Of the best that a search found
 validation chooses one, as in `bife run`.
 
-All final rules are evaluated in one interleaved run with RPB, tuned RPB, the family's published rule, `--others` (by
-default pscost and `general` without and with its budget), and `--rules` (names or files, `{family}` is the family), on
-`--instances` held-out instances drawn by `--instances-seed` with each of the SCIP seeds `--seeds`, by the preset's
-limit and metric, at its size or at `--size`, under each of `--solvers`. A search that found no rule counts with RPB's
-costs, ratio 1, and its line says so. With `--oracle` SCIP's full strong branching solves too: a method's `share` is the
-fraction of the gap between RPB and strong branching without its own time that it closes, in logarithms, over the solves
-that strong branching finished.
+All final rules are evaluated in one interleaved run with RPB, SCIP tuned without a rule (`tuned_scip`), the family's
+published rule, `--others` (by default pscost and `general` without and with its budget), and `--rules` (names or files,
+`{family}` is the family), on `--instances` held-out instances drawn by `--instances-seed` with each of the SCIP seeds
+`--seeds`, by the preset's limit and metric, at its size or at `--size`, under each of `--solvers`. A search that found
+no rule counts with RPB's costs, ratio 1, and its line says so. With `--oracle` SCIP's full strong branching solves too:
+a method's `share` is the fraction of the gap between RPB and strong branching without its own time that it closes, in
+logarithms, over the solves that strong branching finished.
 
 One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from bench import reference
+from bife_core.tuning.space import table
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -49,6 +51,15 @@ def test_the_index_names_every_page():
     assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} == {
         target for target, _ in _LINK.findall(index) if "/" not in target
     }
+
+
+def test_the_rows_that_are_tuned_are_counted():
+    text = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
+    counts = Counter(row.group for row in table())
+    assert re.findall(r"^\| ([\w ]+) \| (\d+) \|", text, flags=re.MULTILINE) == [
+        (group, str(count)) for group, count in counts.items()
+    ]
+    assert f"{counts.total()} rows of one table" in text
 
 
 def test_the_reference_is_what_the_docstrings_say():
