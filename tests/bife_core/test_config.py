@@ -78,6 +78,7 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
     """Where a default is better by our evidence, the preset still is the paper's."""
     published = {
         "solver": "paper",
+        "tune.seconds": 0,
         "search.threshold_share": None,
         "search.unlike_share": 1,
         "search.elite_cap": None,
