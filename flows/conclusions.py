@@ -44,7 +44,7 @@ def pipeline_conclusion(result: PipelineResult) -> str:
     standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
     where = links(evolved.ranking_url, evolved.run.url)
     where += f" · {link('the comparison in MLflow', evaluated.run.url)}"
-    rule = f"\n\n{abstract(result.rule)}" if result.rule is not None else ""
+    rule = f"\n\n{abstract(result.final)}" if result.final is not None else ""
     head = f"# {as_markdown(statement(evaluated.summary.lead))}\n\n{standing}"
     return f"{head}\n\n{_table(evaluated)}\n\n{where}{rule}\n{_notes(result.notes)}"
 

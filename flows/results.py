@@ -80,7 +80,8 @@ class EvaluationResult(Value):
 class PipelineResult(Value):
     """One run from instances to a registered rule; None stands for what was not reached, or not needed.
 
-    `final` is the rule that was registered, `no_champion` says why it is not champion, unless a person is to decide.
+    `final` is the rule of the search in what was registered, `tuned` the settings it was searched for under.
+    `no_champion` says why it is not champion, unless a person is to decide.
     """
 
     collection: CollectionResult | None
@@ -92,8 +93,3 @@ class PipelineResult(Value):
     registered: RegisteredRule | None = None
     no_champion: str = ""
     notes: tuple[str, ...] = ()
-
-    @property
-    def rule(self) -> Sample | None:
-        """The final rule: source, thought, F_LF and F_HF; the search's best where nothing else was chosen."""
-        return self.final or self.evolution.best

@@ -148,6 +148,8 @@ def tune(
             race.best = list(raced.costs)
             found = found.model_copy(update={"configuration": configuration})
         proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
+        if raced.failed:
+            race.notes.append(f"With {said(choices)} a solve failed or was wrong: {raced.failed}")
         trial = Trial(choices=choices, raced=raced)
         found = found.model_copy(update={"trials": (*found.trials, trial), "notes": tuple(race.notes)})
         if shown is not None:

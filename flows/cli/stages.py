@@ -141,11 +141,17 @@ def demo(*, config: PipelineConfig) -> None:
 
 def discover(config: PipelineConfig) -> PipelineResult:
     """Run the pipeline and print all that it found; raise `CommandEnd` if there is no rule."""
+    from bife_core.methods.loading import branching_of
+
     result: PipelineResult = run_flow("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
     required(result.evolution)
-    if result.rule is None or result.evaluation is None:
+    if result.evaluation is None:
         return result
-    show_rule(result.rule, config, result.evolution.decisions)
+    if result.final is not None:
+        show_rule(result.final, config, result.evolution.decisions)
+    else:
+        lead = branching_of(result.evaluation.summary.methods[result.evaluation.summary.rule])
+        say(f"Under the tuned settings {full_name(lead.name)} branches; no rule found is chosen before it.")
     if result.choice is not None:
         say(result.choice.sentence)
     show_comparison(result.evaluation)

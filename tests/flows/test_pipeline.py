@@ -58,9 +58,9 @@ def test_a_rule_is_found_compared_and_registered(smoke):
         for sample in children(result.evolution.run.run_id)
         if "f_hf" in sample.data.metrics
     )
-    assert 0 <= result.rule.f_lf <= 1
+    assert 0 <= result.final.f_lf <= 1
     assert result.choice.scores[result.choice.chosen] == max(result.choice.scores.values())
-    assert result.rule.id in result.choice.sentence
+    assert result.final.id in result.choice.sentence
     assert {row["method"] for row in result.choice.solves} == set(result.choice.scores)
     assert {"validation.json", "validation_table.json"} <= artifacts(result.evaluation.run.run_id)
     assert result.evaluation.summary.lead.ratio > 0
@@ -72,9 +72,9 @@ def test_the_budget_of_the_final_rule_travels_with_it(smoke):
     """On the validation instance RPB with a budget needs fewer nodes than any rule alone."""
     result, method = smoke.result, load_method(smoke.result.registered.reference)
     assert method.name == result.choice.chosen == result.evaluation.summary.rule
-    assert (method.name, method.source) == (f"{result.rule.id},budget=0.9", result.rule.source)
+    assert (method.name, method.source) == (f"{result.final.id},budget=0.9", result.final.source)
     assert method.identity == result.evaluation.sha == result.registered.sha
-    assert load_method(result.evolution.folder / "rules" / f"{result.rule.id}-budget-0.9.json") == method
+    assert load_method(result.evolution.folder / "rules" / f"{result.final.id}-budget-0.9.json") == method
     assert "method.json" in artifacts(result.evaluation.run.run_id)
     assert f"Under {method.name}, RPB branched at " in result.evaluation.summary.conclusion
     assert "data->budget, FALSE, 0.9," in export_c(method)
@@ -83,7 +83,7 @@ def test_the_budget_of_the_final_rule_travels_with_it(smoke):
     assert found.summary.methods[method.name] == method
     for directory in (result.evaluation.directory, found.directory):
         report, _ = load_report([str(directory)])
-        assert [search.best for search in report.searches] == [result.rule.id]
+        assert [search.best for search in report.searches] == [result.final.id]
         assert report.statements[1].startswith(f"Under {method.name}")
 
 

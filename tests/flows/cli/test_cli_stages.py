@@ -46,7 +46,7 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     assert smoke.result.evolution.run.run_id in evolved.stdout
     best = smoke.result.evolution.best
     assert f"The rule ({best.id} by {best.operator}" in evolved.stdout
-    final = smoke.result.evolution.folder / "rules" / f"{smoke.result.rule.id}-budget-0.9.json"
+    final = smoke.result.evolution.folder / "rules" / f"{smoke.result.final.id}-budget-0.9.json"
     # MLflow holds the seed of the instances that an evaluation drew for itself.
     run = store.client().get_run(smoke.result.evaluation.run.run_id)
     seed = f"instances.seed={run.data.params['instances.seed']}"

@@ -68,7 +68,7 @@ def test_the_conclusion_holds_rule_ratio_and_links(smoke):
     texts = [artifact.data for artifact in artifacts("pipeline-combinatorial-auction")]
     text = next((text for text in texts if smoke.result.evolution.ranking_url in text), "")
     assert smoke.result.evolution.ranking_url in text
-    assert smoke.result.rule.source.rstrip() in text
+    assert smoke.result.final.source.rstrip() in text
     assert f"{smoke.result.evaluation.summary.lead.ratio:.3f}" in text
 
 
