@@ -105,15 +105,15 @@ class Race:
         known = [(cost, place) for place, cost in enumerate(self.best) if cost is not None]
         return [place for _, place in sorted(known)]
 
-    def run(self, method: Method) -> Raced:
-        """Race a configuration; solves done before are reused. Raises what `run_solves` does, and `RuleError`."""
+    def run(self, method: Method, *, to_the_end: bool = True) -> Raced:
+        """Race a configuration, which wins only `to_the_end`, beyond caps. Raises as `run_solves`, and `RuleError`."""
         mine = _Mine()
 
         def outcome(given_up: str | None = None, failed: str | None = None) -> Raced:
             whole = {place: one for place, one in mine.results.items() if place not in mine.capped}
             known = {place: cost_of(one, self.solving.config) for place, one in whole.items()}
             costs = tuple(known.get(place) for place in range(len(self.instances)))
-            won = not (given_up or failed or mine.capped) and self._mean(mine) < 0
+            won = to_the_end and not (given_up or failed or mine.capped) and self._mean(mine) < 0
             ratio = None
             if not failed:
                 ratio = self.ratio_of(costs) if won else self._estimate(self._logs(mine))
@@ -135,7 +135,7 @@ class Race:
         # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
         unknown = [place for place in range(len(self.instances)) if self.best[place] is None]
         for rest in (sorted(mine.capped), [place for place in unknown if place not in self.aside]):
-            if self._mean(mine, PENALTY) >= 0:
+            if not to_the_end or self._mean(mine, PENALTY) >= 0:
                 break
             if wrong := self._solve(method, rest, [self.solving.config.time_limit_s] * len(rest), mine):
                 return outcome(failed=wrong)

@@ -1,0 +1,107 @@
+"""What brought a configuration: the path from SCIP's default settings to it, one group of settings at a time.
+
+On it each step is to be the change that matters most (Fawcett and Hoos, 2016); here all are left out alone once for it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+from bife_core.benchmarks.base import Instance
+from bife_core.evaluation.metrics import METRICS
+from bife_core.fidelity.solving import Solving
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.configuration import Configuration
+from bife_core.scip.cost import Cost
+from bife_core.tuning.racing import USUAL, Race
+from bife_core.tuning.space import BRANCHING, Choices, Space, said
+from bife_core.values import Value
+from bife_core.wording import counted
+
+
+class Step(Value):
+    """What one group of settings brings, beside those of the steps before it.
+
+    `alone` is the cost without the group over that of the whole configuration, as far as solves were not cut short;
+    `factor` the cost with it over that of the step before; `ratio` that over the cost of SCIP's default settings. What
+    was not measured is None, and `note` says why: the next factor has its part.
+    """
+
+    group: str
+    settings: str
+    alone: float | None
+    factor: float | None
+    ratio: float | None
+    note: str
+
+
+class Ablation(Value):
+    """The steps, that which matters most first; factors, of geometric means over `instances`, multiply to the ratio."""
+
+    steps: tuple[Step, ...]
+    instances: int
+    cost: Cost
+
+    @property
+    def sentence(self) -> str:
+        """What each step brought."""
+        steps = [
+            f"{one.settings}: {f'x{one.factor:.3g}' if one.factor else 'not measured,'} {one.note}".rstrip()
+            for one in self.steps
+        ]
+        where = f"{METRICS[self.cost].words} on {counted(self.instances, 'design instance')}"
+        return f"From SCIP's default settings to what was found, by {where}: {'; '.join(steps)}."
+
+
+def ablate(
+    winner: Method,
+    choices: Mapping[str, str],
+    instances: Sequence[Instance],
+    solving: Solving,
+    budget_s: float,
+    fixed: Collection[str] = (),
+) -> Ablation:
+    """Measure what each group of a configuration's settings brings on the first `USUAL` design instances.
+
+    `choices` are the configuration's in the table of settings; what branches is the winner's own. Parameters that are
+    `fixed` stay as the solver has them. No measurement begins once solves took `budget_s` CPU seconds, those of SCIP's
+    default settings left out. Raises what `run_solves` does, and a `SolverError` if no instance can be solved.
+    """
+    branching = winner.branching if isinstance(winner, Configuration) else winner
+    label = RPB if branching.identity == RPB else f"{branching.name} instead of RPB"
+    space = Space({label: branching}, fixed=fixed)
+    chosen = space.counting({**choices, BRANCHING: label})
+    parts: dict[str, Choices] = defaultdict(dict)
+    for row in space.rows:
+        if row.name in chosen:
+            parts[row.group][row.name] = chosen[row.name]
+    race = Race(instances[:USUAL], solving)
+    race.begin()
+    whole = race.run(winner)
+    spent_s = whole.cpu_s
+
+    def measured(groups: Collection[str], most_s: float) -> tuple[float | None, str]:
+        nonlocal spent_s
+        if spent_s >= most_s:
+            return None, "the budget was spent"
+        given = {name: choice for group in groups for name, choice in parts[group].items()}
+        raced = race.run(space.configuration(given), to_the_end=False)
+        spent_s += raced.cpu_s
+        cut = any(raced.costs[place] is None for place in race.places)
+        return raced.ratio, raced.failed or ("at least, as solves were cut short" if cut else "")
+
+    race.best, alone = list(whole.costs), dict[str, float | None]()
+    for group in parts if len(parts) > 1 else ():
+        ratio, _ = measured(parts.keys() - {group}, budget_s / 2)
+        alone[group] = ratio and ratio / race.ratio_of(race.best)
+    # The path is measured from SCIP's default settings on: what matters least is left when the budget is spent.
+    race.best, before, steps = list(race.costs), 1.0, list[Step]()
+    order = sorted(parts, key=lambda group: -(alone.get(group) or 1.0))
+    path = [measured(order[:count], budget_s) for count in range(1, len(order))]
+    path.append((whole.ratio, whole.failed or whole.given_up or ""))
+    for group, (ratio, note) in zip(order, path, strict=True):
+        found = {"factor": ratio and ratio / before, "ratio": ratio, "alone": alone.get(group), "note": note}
+        steps.append(Step(group=group, settings=said(parts[group]), **found))
+        before = ratio or before
+    return Ablation(steps=tuple(steps), instances=len(race.places), cost=solving.config.cost)
