@@ -14,6 +14,7 @@ from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import BUDGET, load_method, with_budget
 from bife_core.report import Story
 from bife_core.settings import Settings
+from bife_core.tuning.ablation import Ablation
 from bife_core.wording import counted
 from flows.conclusions import evaluation_conclusion
 from flows.registration import present_champion, register_rule
@@ -51,6 +52,7 @@ def evaluation(
     # Left out of the form on Prefect's page: only another flow has one.
     choice: SkipJsonSchema[Choice | None] = None,
     promoting: bool = False,
+    ablation: SkipJsonSchema[Ablation | None] = None,
 ) -> EvaluationResult:
     """Compare a rule and other methods with the baseline; an evaluation that was interrupted goes on.
 
@@ -69,6 +71,8 @@ def evaluation(
         How the rule was chosen, for the report.
     promoting : bool
         Whether the caller may promote the rule by it, as a pipeline does; so it is with `as_challenger`.
+    ablation : Ablation, optional
+        What brought the leading method, for the report.
     """
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config) if as_challenger else ()))
@@ -99,7 +103,7 @@ def evaluation(
     hopeless = noted(no_champion_by(held_out, config)) if promoting else ()
     beat = [rule_of.sha for _, rule_of in known if CHAMPION in rule_of.aliases] if promoting else None
     summary = evaluate(methods, held_out, config, beat)
-    story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere))
+    story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere), ablation=ablation)
     run_id = track_evaluation(config, methods, held_out, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()

@@ -28,7 +28,7 @@ from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import NO_RULE, announce, stage, tried_again
 from flows.resolving import resolved
 from flows.results import EvolutionResult, PipelineResult, TuningResult
-from flows.tuning import AT_HAND, tuning
+from flows.tuning import AT_HAND, tuning, what_brought
 from tasks.collection import precheck, prepare_instances
 from tasks.evaluation import no_champion_by, unseen_instances
 from tasks.evolution import finalists, require_generator, validate
@@ -70,6 +70,8 @@ def pipeline(config: Settings) -> PipelineResult:
         methods, again = _with_settings(config, methods, tuned)
         notes = (*notes, *again.notes)
     method, choice = _chosen(config, [one for one, _ in methods])
+    steps = what_brought(config, method, tuned, again) if tuned is not None else None
+    notes += noted([steps.sentence] if steps is not None else ())
     final = next((sample for one, sample in methods if one.identity == method.identity), None)
     others = list(present_champion(config))
     if tuned is not None:
@@ -80,7 +82,9 @@ def pipeline(config: Settings) -> PipelineResult:
         others, notes = [str(without.path), *others], (*notes, *without.notes)
     # Reports call a plain rule by the name of its file, which others say themselves.
     path = keep_rule(evolved.folder, method)
-    evaluated = evaluation(config, str(path), others=tuple(others), choice=choice, promoting=True)
+    evaluated = evaluation(
+        config, str(path), others=tuple(others), choice=choice, promoting=True, ablation=steps
+    )
     origin = Origin() if final is None else _origin(config, evolved, final)
     registered, further = register_rule(config, evaluated, origin)
     outcome = statement(evaluated.summary.lead)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pydantic.json_schema import SkipJsonSchema
 
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
 from bife_core.settings import Settings
+from bife_core.tuning.ablation import Ablation
 from bife_core.tuning.space import Choices
 from flows.reporting.conduct import stage
 from flows.results import TrackedRun, TuningResult
@@ -14,7 +15,7 @@ from tasks.collection import prepare_instances
 from tasks.states import with_message
 from tasks.stores import noted, observer
 from tasks.tracking.store import TUNING
-from tasks.tuning import track_tuning, tune
+from tasks.tuning import ablate, track_tuning, tune
 
 AT_HAND = ("general", "pscost")
 """What may branch beside RPB where no rule was found yet."""
@@ -57,3 +58,15 @@ def tuning(
     run = TrackedRun.of(TUNING, run_id)
     result = TuningResult(tuning=tuned, path=path, run=run, notes=notes)
     return with_message(result, tuned.sentence)
+
+
+def what_brought(
+    config: Settings, winner: Method, tuned: TuningResult, again: TuningResult
+) -> Ablation | None:
+    """Return what brought a configuration that one tuning made, or a later one; None where that is left out."""
+    if not config.tune.ablation or winner.identity == RPB:
+        return None
+    made = again if again.tuning.configuration.identity == winner.identity else tuned
+    observer().stage("ablation", "what each group of settings brought")
+    design = prepare_instances(config.instances, "design", config.tune.instances)
+    return ablate.submit(config, design, winner, made.tuning.best.choices).result()

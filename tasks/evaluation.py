@@ -212,6 +212,9 @@ def track_evaluation(
         "solves_table.json": summary.rows,
         "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
     }
+    steps = story.ablation.steps if story.ablation is not None else ()
+    tables |= {"validation_table.json": choice.solves} if choice is not None else {}
+    tables |= {"ablation_table.json": tuple(map(dict, steps))} if steps else {}
     settings = config.model_dump(mode="json", include={"instances", "solver", "evaluation"})
     record = Record(
         experiment=store.EVALUATION,
@@ -235,7 +238,7 @@ def track_evaluation(
             "conclusion": compared.finding,
             "mlflow.note.content": f"{about}\nThe whole report: {evaluation_files.PAGE}",
         },
-        tables=tables if choice is None else tables | {"validation_table.json": choice.solves},
+        tables=tables,
         files=tuple(sorted(path.name for path in folder.iterdir())),
     )
     return track_record(folder, record)

@@ -10,6 +10,7 @@ from prefect import task
 from bife_core.config import PipelineConfig
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
+from bife_core.tuning.ablation import Ablation, ablate as _ablate
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.values import digest_of, flat
@@ -49,6 +50,15 @@ def tune(
             seed=config.search.seed or 0,
             shown=show,
         )
+    return with_message(found, found.sentence)
+
+
+@task(name="ablate", task_run_name="measure what brought {winner.name}", **TRIED_AGAIN)
+def ablate(config: PipelineConfig, design: InstanceSet, winner: Method, choices: Choices) -> Ablation:
+    """Measure what each group of a configuration's settings brings; solves done before are reused."""
+    own, fixed = config.tune, (*config.tune.fixed, *config.solver.effective)
+    with alone_at(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
+        found = _ablate(winner, choices, design.instances, solving(config), own.ablation * own.seconds, fixed)
     return with_message(found, found.sentence)
 
 

@@ -4,7 +4,7 @@ Nothing is shown, saved or kept in global state. `save` writes a figure as PNG, 
 into a page.
 """
 
-from bife_core.plots.evaluation import instance_costs as instance_costs, ratios as ratios
+from bife_core.plots.evaluation import instance_costs as instance_costs, ratios as ratios, steps as steps
 from bife_core.plots.search import (
     anytime_curves as anytime_curves,
     fidelity_scatter as fidelity_scatter,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -33,6 +34,19 @@ def ratios(intervals: Sequence[tuple[str, float, float | None, float | None]], l
     axes.invert_yaxis()
     axes.set_xlabel(label, parse_math=False)
     tidy(axes, grid="x")
+    return figure
+
+
+def steps(given: Sequence[tuple[str, float | None]], label: str) -> Figure:
+    """Draw how a ratio goes on from 1, by names of steps and what it is after each, None where that is unknown."""
+    ends = [1.0]
+    for _, ratio in given:
+        ends.append(ratio or ends[-1])
+    names = [name if ratio else f"not measured: {name}" for name, ratio in given]
+    figure = ratios([(name, end, None, None) for name, end in zip(names, ends[1:], strict=True)], label)
+    for row, (before, after) in enumerate(pairwise(ends)):
+        colour = GREEN if after < before else ORANGE
+        figure.axes[0].plot([before, after], [row, row], color=colour, linewidth=9.0, solid_capstyle="butt")
     return figure
 
 

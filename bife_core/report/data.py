@@ -13,6 +13,7 @@ from bife_core.scip.branching import FALLBACKS
 from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.stats import CONFIDENCE
+from bife_core.tuning.ablation import Ablation
 from bife_core.values import Value
 from bife_core.wording import counted, level_text
 
@@ -50,10 +51,11 @@ class SearchRecord(Value):
 
 
 class Story(Value):
-    """What solves do not show: the searches behind an evaluation's rules, and notes on its reach."""
+    """What solves do not show: the searches behind an evaluation's rules, what brought it, and notes on its reach."""
 
     searches: tuple[SearchRecord, ...] = ()
     notes: tuple[str, ...] = ()
+    ablation: Ablation | None = None
 
 
 class Report(Value):

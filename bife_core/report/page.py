@@ -21,7 +21,7 @@ from bife_core.wording import interval_text, level_text
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure on a page: its file name without suffix, and the section (``results`` or ``search``) it stands in."""
+    """A figure on a page: its file name without suffix, and its section (``results``, ``ablation`` or ``search``)."""
 
     name: str
     section: str
@@ -54,6 +54,14 @@ def _results(report: Report) -> Iterator[ReportFigure]:
                 "The greatest saving stands on top; a long grey line is an instance the rule lost.",
                 _instance_costs(evaluation),
             )
+    for number, found in enumerate(story.ablation for story in report.stories if story.ablation):
+        yield ReportFigure(
+            _numbered("ablation", number),
+            "ablation",
+            "Step by step",
+            f"Ratio to SCIP default settings by {METRICS[found.cost].words}, as groups of settings are added.",
+            plots.steps([(step.group, step.ratio) for step in found.steps], "ratio so far"),
+        )
 
 
 def _instance_costs(evaluation: EvaluationSummary) -> Figure:

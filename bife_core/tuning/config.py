@@ -33,3 +33,6 @@ class TuneConfig(Value):
         description="How long SCIP is tuned without any rule, to compare what was found with: a share of `seconds`; 0 "
         "leaves it out.",
     )
+    ablation: float = Field(
+        0.2, ge=0, allow_inf_nan=False, description="Share of `seconds` to measure what each group brought."
+    )

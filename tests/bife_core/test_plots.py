@@ -154,3 +154,16 @@ def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path: Path) ->
     assert [path.suffix for path in files] == [".png", ".svg", ".pdf"]
     before = [path.read_bytes() for path in files]
     assert [path.read_bytes() for path in plots.save(figure, tmp_path / "new", "one")] == before
+
+
+def test_steps_of_a_ratio_go_on_from_each_other() -> None:
+    figure = plots.steps([("separating off", 0.4), ("LP", None), ("heuristics off", 0.5)], "ratio so far")
+    (axes,) = figure.axes
+    bars = [list(map(float, line.get_xdata())) for line in axes.lines[-3:]]  # type: ignore[arg-type]
+    assert bars == [[1.0, 0.4], [0.4, 0.4], [0.4, 0.5]]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "separating off",
+        "not measured: LP",
+        "heuristics off",
+    ]
+    assert is_png(figure)

@@ -1,11 +1,14 @@
 """Settings and rule take turns in a run: tuned, searched for under these settings, tuned again, chosen, compared."""
 
+import math
+
 import pytest
 
 from bife_core.methods.base import RPB
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import branching_of, load_method
 from bife_core.presets import with_overrides
+from bife_core.report import Story
 from bife_core.study.files import read_samples
 from flows.evaluation import evaluation
 from flows.operate.running import run
@@ -51,6 +54,18 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     assert result.choice.chosen in result.choice.scores
     searched = tracked(result.evolution.run.run_id).data.params
     assert searched["solver.name"] == "tuned"
+
+
+def test_the_report_and_mlflow_say_what_brought_it(turns):
+    _, result = turns
+    directory = result.evaluation.directory
+    ablation = Story.model_validate_json((directory / "story.json").read_bytes()).ablation
+    assert math.prod(step.factor or 1.0 for step in ablation.steps) == pytest.approx(ablation.steps[-1].ratio)
+    lead = result.evaluation.summary.methods[result.evaluation.summary.rule]
+    assert ("branching" in {step.group for step in ablation.steps}) == (lead.branching.identity != RPB)
+    assert ablation.sentence in result.notes
+    assert "<h2>What brought it</h2>" in (directory / "report.html").read_text()
+    assert "ablation_table.json" in artifacts(result.evaluation.run.run_id)
 
 
 def test_what_was_tuned_is_a_run_and_a_file_that_branches(turns):

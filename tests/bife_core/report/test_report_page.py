@@ -20,6 +20,7 @@ from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.stats import confidence_of
 from bife_core.store import Store
+from bife_core.tuning.ablation import Ablation, Step
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -82,7 +83,14 @@ def story() -> Story:
     search = SearchRecord(
         name="bife", best="g01-c00", samples=(*samples, child), cost=cost, chosen="By lot.", origin="fitted"
     )
-    return Story(searches=(search,), notes=("From <script>alert(1)</script>.",))
+    brought = [
+        Step(group="separating", settings="separating off", alone=3.0, factor=0.4, ratio=0.4, note=""),
+        Step(group="LP", settings="lp/pricing = d", alone=None, factor=None, ratio=None, note="no budget"),
+        Step(group="heuristics", settings="heuristics off", alone=1.4, factor=0.7, ratio=0.28, note=""),
+    ]
+    ablation = Ablation(steps=tuple(brought), instances=6, cost="time")
+    notes = ("From <script>alert(1)</script>.",)
+    return Story(searches=(search,), notes=notes, ablation=ablation)
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +141,18 @@ def test_a_configuration_stands_there_as_settings_and_source(
     assert f"<pre>lp/pricing = d\n\n# {rule.name}\n{escape(rule.text)}" in page
 
 
+def test_what_brought_it_is_a_table_and_a_figure_where_it_was_measured(
+    page: str, summary: EvaluationSummary
+) -> None:
+    assert "separating off: x0.4; lp/pricing = d: not measured, no budget; heuristics off: x0.7." in page
+    assert (
+        '<tr><th>LP</th><td class="words">lp/pricing = d</td><td>-</td><td>-</td><td>-</td><td>no budget</td></tr>'
+        in page
+    )
+    assert "Ratio to SCIP default settings by CPU time, as groups of settings are added." in page
+    assert "What brought it" not in render_page(Report(evaluations=(summary,)))
+
+
 def test_the_design_of_methods_is_a_table_of_what_is_known(summary: EvaluationSummary, story: Story) -> None:
     heads, (row,) = design_table(Report(evaluations=(summary,), stories=(story,)))
     assert heads == ("Instances", "Method", "design s", "solver s")
@@ -151,6 +171,7 @@ def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None
     assert names == [
         "ratios",
         "instances",
+        "ablation",
         "anytime",
         "fidelities",
         "lineage",
