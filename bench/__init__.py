@@ -24,6 +24,9 @@ from bife_core.scip.solver import SolverConfig
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
 """The families every published rule is about."""
 
+GENERAL = "general,budget=0.6,once"
+"""The rule that an instance can have without a search, after a budget for RPB."""
+
 
 def parser_of(about: str | None) -> argparse.ArgumentParser:
     """Return a parser of options that shows a script's docstring as it is written."""

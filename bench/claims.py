@@ -44,7 +44,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.stats import permutation_test
 
-from bench import emit, home_of, parse
+from bench import GENERAL, emit, home_of, parse
 from bench.search_cost import beside_rpb, once, row_of, searched, side_by_side
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import PipelineConfig
@@ -74,7 +74,6 @@ from bife_core.store import Store
 from bife_core.symbolic.fitting import Columns
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
-from tasks.collection import GENERAL
 
 OTHERS: Final = ["general", GENERAL, "pscost"]
 ORACLE: Final = "vanillafullstrong"

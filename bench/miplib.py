@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from bench import emit, home_of, parser_of
+from bench import GENERAL, emit, home_of, parser_of
 from bife_core.benchmarks.folder import open_folder
 from bife_core.evaluation.comparing import branched
 from bife_core.evaluation.config import EvaluationConfig
@@ -36,7 +36,6 @@ from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.stats import geometric_mean, ratio_interval
 from bife_core.store import Store
-from tasks.collection import GENERAL
 
 SHIFTS: Final = {"cpu_s": 1.0, "nodes": 100.0}
 LONG_S: Final = 1.0

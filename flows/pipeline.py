@@ -51,11 +51,12 @@ def pipeline(config: Settings) -> PipelineResult:
     """
     config = resolved(config)
     require_generator(config)
-    notes: tuple[str, ...] = ()
-    if config.instances.folder is not None:
-        observer().stage("precheck", "what branching costs RPB")
-        hopeless = no_champion_by(unseen_instances(config), config)
-        notes = noted((*hopeless, precheck.submit(config).result().sentence))
+    observer().stage("precheck", "what SCIP takes on a few instances")
+    hopeless = no_champion_by(unseen_instances(config), config) if config.instances.folder is not None else ()
+    goes, expected = precheck.submit(config).result()
+    notes = noted((*hopeless, goes))
+    if expected is not None:
+        observer().expect(expected)
     tuned = tuning(config, config.tune.seconds / 2) if config.tune.seconds else None
     under = config if tuned is None else _under(config, tuned)
     collected = collection(under) if open_search(config.search).low_fidelity else None

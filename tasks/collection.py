@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from statistics import fmean
 from typing import Final
 
 from prefect import task
@@ -10,15 +10,10 @@ from prefect import task
 from bife_core.benchmarks.base import Instance, Split
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
-from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import interleaved, labelled
-from bife_core.evaluation.precheck import Precheck, gain
+from bife_core.estimate import Estimate, estimate
+from bife_core.evaluation.precheck import time_sentence
 from bife_core.fidelity.solving import Solving, measure_reference
-from bife_core.methods.base import RPB
-from bife_core.methods.loading import load_method
-from bife_core.scip.solver import SolverConfig
 from bife_core.search.config import SEARCHES
-from bife_core.solves import run_solves
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of, flat
 from tasks.home import project_home
@@ -29,14 +24,9 @@ from tasks.tracking import store
 from tasks.tracking.subscriber import Record, track_record
 from tasks.workers import worker_pool
 
-GENERAL: Final = "general,budget=0.6,once"
-"""The rule that an instance can have without a search, after a budget for RPB."""
-
 PRECHECKED: Final = 3
 """Instances that the pre-check solves."""
 _MEASURED: Final = {"decisions", "candidates", "tie_share", "pruned_share", "tightenable_share"}
-_LOOK_S: Final = 15.0
-"""CPU seconds of a solve of the first look, which is to end within two minutes."""
 
 
 class InstanceSet(Value):
@@ -110,30 +100,22 @@ def solving(config: PipelineConfig) -> Solving:
     return Solving(config.high, config.solver, worker_pool(config.runner), home_store(), observer().note)
 
 
-@task(name="pre-check", task_run_name="measure RPB's share in branching", **TRIED_AGAIN)
-def precheck(config: PipelineConfig) -> Precheck:
-    """Return what a rule can save on the first design instances, by the solves that the search measures rules by."""
-    instances = benchmark(config.instances).instances("design", min(PRECHECKED, config.high.instances))
-    found = Precheck.of(measure_reference(instances, solving(config)).results)
-    return with_message(found, found.sentence)
+@task(name="pre-check", task_run_name="measure where SCIP's time goes", **TRIED_AGAIN)
+def precheck(config: PipelineConfig) -> tuple[str, Estimate | None]:
+    """Do `look`, by solves that tuning and the search make too."""
+    found = look(config)
+    return with_message(found, found[0])
 
 
-def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
-    """Return what a rule can save on some instances, and in a sentence what the general rule saves there already.
-
-    RPB and the general rule are interleaved, under SCIP's default settings and a limit shorter than a search has:
-    another first look reuses these solves, a run does not.
-    """
-    general, protocol = load_method(GENERAL), EvaluationConfig(seeds=(0,), time_limit_s=_LOOK_S)
-    solved = run_solves(
-        interleaved(labelled([load_method(RPB), general]), instances, protocol, SolverConfig()),
-        home_store(),
-        worker_pool(),
-        warm_up_s=protocol.warm_up_s,
-        note=observer().note,
-        machine_may_fail=True,
-    )
-    found = {(one.method, one.job.instance.digest): one.result for one in solved}
-    of_rpb, own = ([found[name, one.digest] for one in instances] for name in (RPB, general.name))
-    names = [one.name for one in instances]
-    return Precheck.of(of_rpb), gain(general.name, list(zip(names, own, of_rpb, strict=True)), _LOOK_S)
+def look(config: PipelineConfig) -> tuple[str, Estimate | None]:
+    """Return where SCIP's time goes on the first design instances, and how long a run takes; None without a solve."""
+    opened = benchmark(config.instances)
+    instances = opened.instances("design", min(PRECHECKED, config.high.instances))
+    results = measure_reference(instances, solving(config)).results
+    known, sentence = [one for one in results if one is not None], time_sentence(results)
+    if not known:
+        return sentence, None
+    parts = {split: len(some) for split, some in getattr(opened.opened, "parts", {}).items()}  # of a folder
+    cut_short, cores = not all(one.finished for one in known), worker_pool(config.runner).workers
+    expected = estimate(config, fmean(one.cpu_s for one in known), cores, parts, cut_short)
+    return f"{sentence} A run takes {expected.sentence}.", expected

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from bife_core.store import Store, StudyRow
 from bife_core.watcher import Watcher
 from tasks.home import project_home
+
+if TYPE_CHECKING:
+    from bife_core.estimate import Estimate
 
 
 class Observer(Watcher):
@@ -18,6 +22,9 @@ class Observer(Watcher):
 
     def stage(self, name: str, about: str) -> None:
         """Note that a stage begins: collection, evolution, evaluation or registration."""
+
+    def expect(self, estimate: Estimate) -> None:
+        """Note how long the stages of a run that begins will take."""
 
     def note(self, text: str) -> None:
         """Note something the user should know."""

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from prefect import task
 
 from bife_core.config import PipelineConfig
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
+from bife_core.methods.loading import load_method
 from bife_core.tuning.ablation import Ablation, ablate as _ablate
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.values import digest_of, flat
-from tasks.collection import InstanceSet, solving
+from tasks.collection import PRECHECKED, InstanceSet, solving
 from tasks.home import project_home
+from tasks.instances import benchmark
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import alone_at, observer
 from tasks.tracking import store
 from tasks.tracking.subscriber import Record, track_record
+
+_TRIED_S: Final = 60.0
+"""CPU seconds of `try_starts`, which is to end within two minutes on two cores, beside those of SCIP as it comes."""
 
 
 @task(name="tune", task_run_name="tune SCIP for {budget_s:.0f} CPU seconds", **TRIED_AGAIN)
@@ -60,6 +66,13 @@ def ablate(config: PipelineConfig, design: InstanceSet, winner: Method, choices:
     with alone_at(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
         found = _ablate(winner, choices, design.instances, solving(config), own.ablation * own.seconds, fixed)
     return with_message(found, found.sentence)
+
+
+def try_starts(config: PipelineConfig, methods: Sequence[str]) -> Tuning:
+    """Return what SCIP and the starting configurations take on the first design instances, with `methods` at hand."""
+    instances = benchmark(config.instances).instances("design", PRECHECKED)
+    space = Space({reference: load_method(reference) for reference in methods}, (), config.solver.effective)
+    return _tune(instances, solving(config), space, _TRIED_S, seed=None)
 
 
 @task(name="track tuning", task_run_name="write the tuning to MLflow", **TRIED_AGAIN)

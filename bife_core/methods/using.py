@@ -119,6 +119,10 @@ def solve(
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
     stats = chosen.attach(model, settings.guard or False)
+
+    def seconds(*clocks: str) -> float:
+        return sum(total(model, clock, ctypes.c_double, besides=PLUGIN_NAME) for clock in clocks)
+
     with RootClock.over(model) as root:
         cpu, wall = time.thread_time(), time.perf_counter()
         optimize(model, f"solving {path.name} under {chosen.name}")
@@ -126,7 +130,7 @@ def solve(
 
         status, nodes = model.getStatus(), model.getNTotalNodes()
         iterations, strong = lp_iterations(model)
-        others_s = total(model, "SCIPbranchruleGetTime", ctypes.c_double, besides=PLUGIN_NAME)
+        others_s = seconds("SCIPbranchruleGetTime")
         primal, dual = (
             None if model.isInfinity(abs(bound)) else float(bound)
             for bound in (model.getPrimalbound(), model.getDualbound())
@@ -149,6 +153,10 @@ def solve(
             primal_dual_integral=model.getPrimalDualIntegral(),
             fair_nodes=nodes + saved_nodes(model),
             branching_s=others_s + (0.0 if stats is None else stats.callback_s),
+            presolving_s=model.getPresolvingTime(),
+            separation_s=seconds("SCIPsepaGetTime", "SCIPconshdlrGetSepaTime"),
+            heuristics_s=seconds("SCIPheurGetTime"),
+            propagation_s=seconds("SCIPpropGetTime", "SCIPconshdlrGetPropTime"),
             **({} if stats is None else stats.counts()),
             versions=versions(),
         )

@@ -95,13 +95,17 @@ def saved_nodes(model: pyscipopt.Model) -> int:
 
 
 def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
-    """Return the sum of a counter of SCIP's over all branching rules but that of a name."""
-    scip = ctypes.c_void_p(scip_address(model))
-    rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
-    count, counter = int(_function("SCIPgetNBranchrules")(scip)), _function(name, kind)
-    called = _function("SCIPbranchruleGetName", ctypes.c_char_p)
-    every = (ctypes.c_void_p(rules[k]) for k in range(count))
-    return float(sum(counter(rule) for rule in every if called(rule) != besides.encode()))
+    """Return the sum of a counter of SCIP's, such as ``SCIPheurGetTime``, over all plugins of its kind.
+
+    The plugin of the name `besides` is left out.
+    """
+    scip, plugin = ctypes.c_void_p(scip_address(model)), name.removeprefix("SCIP").partition("Get")[0]
+    several = f"{plugin.capitalize()}s"
+    plugins = _function(f"SCIPget{several}", ctypes.POINTER(ctypes.c_void_p))(scip)
+    count, counter = int(_function(f"SCIPgetN{several}")(scip)), _function(name, kind)
+    called = _function(f"SCIP{plugin}GetName", ctypes.c_char_p)
+    every = (ctypes.c_void_p(plugins[k]) for k in range(count))
+    return float(sum(counter(one) for one in every if called(one) != besides.encode()))
 
 
 def lp_solver() -> str:

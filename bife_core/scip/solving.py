@@ -104,6 +104,8 @@ class SolveResult(Value):
         Nodes plus those that side effects of branching saved (Gamrath and Schubert).
     branching_s : float or None
         Seconds spent in branching: the callback's CPU seconds of a rule, SCIP's own clock for SCIP's branching rules.
+    presolving_s, separation_s, heuristics_s, propagation_s : float or None
+        Seconds on SCIP's own clocks: of heuristics with their LPs and sub-MIPs, of propagation at nodes alone.
     calls, candidates, feature_s, rule_s, callback_s, undecided, rule_errors, overtime, featureless, within_budget
         As in `BranchingStats`; 0 for a built-in of SCIP.
     machine : str
@@ -128,6 +130,10 @@ class SolveResult(Value):
     primal_dual_integral: float
     fair_nodes: int | None = None
     branching_s: float | None = None
+    presolving_s: float | None = None
+    separation_s: float | None = None
+    heuristics_s: float | None = None
+    propagation_s: float | None = None
     calls: int = 0
     candidates: int = 0
     feature_s: float = 0.0

@@ -100,7 +100,7 @@ def tune(
     budget_s: float,
     *,
     starts: Sequence[Choices] = (),
-    seed: int = 0,
+    seed: int | None = 0,
     trials: int = 1000,
     proposer: Proposer | None = None,
     shown: Callable[[Tuning], None] | None = None,
@@ -111,7 +111,7 @@ def tune(
 
     SCIP as it comes is the first trial, so that what is returned is never worse on these instances; `starts` and
     `STARTS` follow, and then what the `proposer` proposes, by default Optuna's TPE with that
-    `seed`. `shown` is called after each trial. Raises what `run_solves` does, a
+    `seed`; without a seed nothing more is tried. `shown` is called after each trial. Raises what `run_solves` does, a
     `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.
     """
     race = Race(instances, solving)
@@ -124,9 +124,11 @@ def tune(
         configuration=space.configuration({}),
         notes=tuple(race.notes),
     )
-    proposer = proposer or Tpe(space, seed)
+    if proposer is None and seed is not None:
+        proposer = Tpe(space, seed)
     waiting = _first(starts, space)
-    proposer.tell({}, 0.0)
+    if proposer is not None:
+        proposer.tell({}, 0.0)
     seen: list[Choices] = [{}]
 
     def hopeless(choices: Choices) -> bool:
@@ -139,6 +141,8 @@ def tune(
             best = found.best.choices.get(BRANCHING, RPB)
             if (choices := space.counting({BRANCHING: best} | waiting.pop(0))) in seen or hopeless(choices):
                 continue
+        elif proposer is None:
+            break
         else:
             choices = proposer.ask(seen)
         seen.append(choices)
@@ -147,7 +151,8 @@ def tune(
         if raced.won:
             race.best = list(raced.costs)
             found = found.model_copy(update={"configuration": configuration})
-        proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
+        if proposer is not None:
+            proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
         if raced.failed:
             race.notes.append(f"With {said(choices)} a solve failed or was wrong: {raced.failed}")
         trial = Trial(choices=choices, raced=raced)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 from rich.text import Text
@@ -21,6 +21,9 @@ from flows.cli.consoles import say, show_table, standard_output
 from flows.cli.options import Groups
 from flows.cli.outcome import CommandEnd
 from tasks.home import project_home
+
+if TYPE_CHECKING:
+    from bife_core.tuning.tuner import Tuning
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -40,21 +43,23 @@ def doctor(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of your own instances, to be checked too: what can be used, whether there are enough for a "
-            "champion, the share of RPB's CPU time spent in branching, which bounds what a rule can save, and what the "
-            "general rule saves without a search. Solves up to 3 instances twice, 15 CPU seconds each.",
+            help="Folder of your own instances, to be checked too, in two minutes: what can be used, whether there are "
+            "enough for a champion, where SCIP's time goes, what some settings of SCIP take, and how long a run will.",
         ),
     ] = None,
     groups: Groups = None,
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="File for SCIP that the best settings are written to.")
+    ] = Path("doctor.set"),
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     if instances is not None:
         need = _need(instances, groups)
         if need.state == "warn":  # said before anything is solved
             say(f"note: {need.text}")
-    checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances, groups)}
+    further = {} if instances is None else {"instances": partial(_instances, instances, groups, output)}
     with standard_output().status("Checking ..."):
-        findings = {name: examine(check) for name, check in checks.items()}
+        findings = {name: examine(check) for name, check in (CHECKS | further).items()}
     rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in findings.items()]
     show_table(("check", "state", "finding"), rows, numbers=False)
     failed = [name for name, one in findings.items() if one.state == "fail"]
@@ -185,18 +190,41 @@ def _need(folder: Path, groups: str | None) -> Finding:
     return Finding("warn", f"{need}: {few}")
 
 
-def _instances(folder: Path, groups: str | None = None) -> Finding:
+def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:
     from bife_core.benchmarks.folder import open_folder
-    from bife_core.config import InstancesConfig
-    from tasks.collection import PRECHECKED, first_look
-    from tasks.instances import benchmark
+    from flows.cli.options import resolve
+    from flows.tuning import AT_HAND
+    from tasks.collection import look
+    from tasks.tuning import try_starts
 
     opened, need = open_folder(folder, project_home().instances, groups=groups), _need(folder, groups)
-    config = InstancesConfig(benchmark="folder", folder=folder)
-    found, gained = first_look(benchmark(config).instances("design", PRECHECKED))
-    poor = opened.left_out or found.little or found.share is None or need.state == "warn"
-    can = " ".join([f"{len(opened.usable)} can be used.", *opened.notes])
-    return Finding("warn" if poor else "ok", "\n".join([can, need.text, found.sentence, gained]))
+    # With three instances, two cores and `try_starts`, all ends within two minutes.
+    short = ["high.time_limit_s=15", "high.cost=time"]
+    config = resolve(instances=str(folder), groups=groups, settings=short)
+    (goes, expected), tuning = look(config), try_starts(config, AT_HAND)
+    lines = (
+        " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),
+        need.text,
+        goes,
+        "What settings take, as a ratio to SCIP's defaults (solves end after 15 s):",
+        *(trial.line(number) for number, trial in enumerate(tuning.trials)),
+        _at_once(tuning, output),
+    )
+    poor = opened.left_out or expected is None or need.state == "warn"
+    return Finding("warn" if poor else "ok", "\n".join(lines))
+
+
+def _at_once(tuning: Tuning, output: Path) -> str:
+    """Write the best configuration, and say how it is used."""
+    found = tuning.configuration
+    if not tuning.best.choices:
+        return "None of them is better than SCIP's defaults."
+    output.write_text(found.settings, encoding="utf-8")
+    if found.by_scip:
+        return f"{tuning.sentence} At once: bife solve MODEL --rule {output}, or scip -s {output}."
+    method = output.with_suffix(".json")
+    method.write_text(found.text, encoding="utf-8")
+    return f"{tuning.sentence} At once: bife solve MODEL --rule {method}; {output} is its settings without the rule."
 
 
 def _without_password(address: str) -> str:

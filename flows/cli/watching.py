@@ -7,14 +7,23 @@ from collections.abc import Callable
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import Progress, Task, TextColumn
 from rich.text import Text
 
+from bife_core.estimate import Estimate
 from bife_core.study import EvolutionState
 from tasks.stores import Observer
 
 _PLAIN_EVERY_S = 20.0
 """Seconds between two lines on the progress of one stage."""
+
+
+class _Left(TextColumn):
+    """A column with what is left at the moment it is drawn."""
+
+    def render(self, task: Task) -> Text:
+        """Return what is left."""
+        return Text(task.fields["left"]())
 
 
 class Display(Observer):
@@ -23,11 +32,15 @@ class Display(Observer):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bars = Progress(
+            *Progress.get_default_columns()[:3],  # not the time that a step will take
+            _Left(""),
             console=console,
             refresh_per_second=2.0,  # few: solves are being timed on the same machine
             disable=not console.is_terminal,
         )
-        self._bar = self._bars.add_task("starting", total=None)
+        self._estimate: Estimate | None = None
+        self._began_s = time.monotonic()
+        self._bar = self._bars.add_task("starting", total=None, left=self._left)
         self._stage = self._step = ""
         self._notes: set[str] = set()
         self._spoke_s = time.monotonic()
@@ -49,7 +62,21 @@ class Display(Observer):
         self.before_stage()
         self._stage = name
         self._say(f"{name}: {about}")
+        if self._estimate is not None:
+            self._estimate = self._estimate.at(name)
+        self._began_s = time.monotonic()
         self._begin(name)
+
+    def expect(self, estimate: Estimate) -> None:
+        """Show from now on what is left of the run."""
+        self._estimate = estimate
+
+    def _left(self) -> str:
+        """Return what is left of all stages, empty where that is not known."""
+        if self._estimate is None:
+            return ""
+        left_s = self._estimate.at(self._stage, time.monotonic() - self._began_s).left_s
+        return f"about {left_s / 60:.0f} min left in all"
 
     def activity(self, text: str) -> None:
         """Begin a step of the present stage."""
@@ -63,11 +90,11 @@ class Display(Observer):
         """Show how far the step is, in plain output only if nothing was printed for a while."""
         self._bars.update(self._bar, completed=done, total=total)
         if not self._console.is_terminal and time.monotonic() - self._spoke_s >= _PLAIN_EVERY_S:
-            self._say(f"{self._step}: {done} of {total}")
+            self._say(f"{self._step}: {done} of {total}", self._left())
 
     def generation(self, state: EvolutionState) -> None:
         """Print where the search stands, or stood when an earlier run completed the generation."""
-        self._say(state.sentence)
+        self._say(state.sentence, "" if state.replayed else self._left())
         if state.last_failure is not None and not state.replayed:
             self._say(f"last failure: {' '.join(state.last_failure.split())}")
 
@@ -77,6 +104,6 @@ class Display(Observer):
             self._notes.add(text)
             self._console.print(Text.assemble(("note: ", "yellow"), " ".join(text.split())), soft_wrap=True)
 
-    def _say(self, text: str) -> None:
+    def _say(self, *parts: str) -> None:
         self._spoke_s = time.monotonic()
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(", ".join(filter(None, parts)), markup=False, soft_wrap=True)

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bife_core.config import PipelineConfig
+from bife_core.estimate import Estimate
 from bife_core.presets import preset
 from bife_core.study import EvolutionState
 from flows.operate import running
@@ -27,6 +28,7 @@ class Diary(Observer):
     activities: list[str] = field(default_factory=list)
     states: list[EvolutionState] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    estimates: list[Estimate] = field(default_factory=list)
 
     def stage(self, name: str, about: str) -> None:
         self.stages.append(name)
@@ -43,6 +45,10 @@ class Diary(Observer):
     def generation(self, state: EvolutionState) -> None:
         self.states.append(state)
         self.other.generation(state)
+
+    def expect(self, estimate: Estimate) -> None:
+        self.estimates.append(estimate)
+        self.other.expect(estimate)
 
     def note(self, text: str) -> None:
         self.notes.append(text)

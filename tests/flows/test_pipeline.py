@@ -154,7 +154,11 @@ def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
 
 def test_the_observer_sees_stages_progress_and_generations(smoke):
     diary = smoke.diary
-    assert diary.stages == ["collection", "evolution", "validation", "evaluation", "registration"]
+    stages = ["collection", "evolution", "validation", "evaluation"]
+    assert diary.stages == ["precheck", *stages, "registration"]
+    (expected,) = diary.estimates
+    assert [name for name, _ in expected.stages] == stages
+    assert any(f"A run takes {expected.sentence}." in note for note in smoke.result.notes)
     assert (20, 20) in diary.steps
     assert [state.samples_total for state in diary.states] == [4, 8]
     assert diary.states[-1].best_f_hf == smoke.result.evolution.best.f_hf

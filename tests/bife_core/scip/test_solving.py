@@ -48,6 +48,18 @@ def test_every_brancher_proves_the_same_optimum(
     assert (result.calls > 0) == (method not in BUILTIN_METHODS)
 
 
+def test_the_time_is_divided_by_scips_own_clocks(golden_dir: Path) -> None:
+    result = solve(golden_dir / "cauctions_0.mps.gz", time_limit_s=60)
+    parts = ("presolving", "separation", "heuristics", "propagation", "branching")
+    seconds = [getattr(result, f"{part}_s") for part in parts]
+    assert all(one > 0 for one in seconds[1:])
+    assert sum(seconds) <= 1.2 * result.cpu_s
+    lean = solve(golden_dir / "cauctions_0.mps.gz", time_limit_s=60, params={"heuristics/feaspump/freq": -1})
+    assert result.form() == lean.form()
+    bare = solve(golden_dir / "cauctions_0.mps.gz", settings=None, params={"separating/maxroundsroot": 0})
+    assert bare.separation_s < result.separation_s
+
+
 def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
     result = solve(tiny_auctions[0].path, load_rule("paper_ca"))
     assert SolveResult.model_validate_json(result.model_dump_json()) == result

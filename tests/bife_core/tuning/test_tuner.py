@@ -18,7 +18,7 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.racing import Raced
 from bife_core.tuning.space import Space
-from bife_core.tuning.tuner import Trial, Tuning, tune
+from bife_core.tuning.tuner import STARTS, Trial, Tuning, tune
 from tests.support.stored import counts
 
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
@@ -104,6 +104,16 @@ def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
     )
     assert worse.line(1, {}) == "   1   1   2.000   heuristics off"
     assert worse.line(1, worse.choices).endswith("2.000   SCIP as it comes")
+
+
+def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
+    tiny_auctions: list[Instance], pool: WorkerPool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    found = tuned(tiny_auctions[:2], solving(pool, folder), seed=None)
+    assert len(found.trials) == 12
+    tried = [trial.choices for trial in found.trials]
+    assert all(any(start.items() <= choices.items() for choices in tried) for start in STARTS)
 
 
 def test_without_optuna_it_says_what_to_install(

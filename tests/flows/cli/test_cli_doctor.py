@@ -4,10 +4,12 @@ from contextlib import ExitStack
 import pytest
 
 from bife_core.errors import ConfigError
-from bife_core.evaluation.precheck import Precheck
+from bife_core.methods.configuration import Configuration
+from bife_core.methods.loading import load_method
+from bife_core.tuning.racing import Raced
+from bife_core.tuning.tuner import Trial, Tuning
 from flows.cli import doctor
 from flows.cli.doctor import CHECKS, examine
-from tasks.collection import GENERAL
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi, Said
@@ -56,15 +58,24 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
     monkeypatch.setattr(doctor, "CHECKS", {})
     shutil.copy(FOREIGN / "lseu.mps", tmp_path)
     (tmp_path / "cut.mps").write_bytes((FOREIGN / "lseu.mps").read_bytes()[:3000])
-    result = bife("doctor", "--instances", tmp_path)
+    output = tmp_path / "best.set"
+    result = bife("doctor", "--instances", tmp_path, "--output", output)
     assert result.exit_code == 0, result.output
     found = " ".join(result.stdout.split())
     assert found.startswith("note: A champion needs 22 instances or more"), "said before anything is solved"
     assert "1 can be used. Left out: cut.mps is cut off" in found
     assert "A champion needs 22 instances or more, for 11 of them to be held out: with fewer," in found
-    assert "of its CPU time in branching (1 of 1 instance" in found
-    assert f"Without a search, {GENERAL} takes " in found
-    assert "of RPB's CPU time (lseu.mps: " in found
+    assert "SCIP's CPU time goes into presolving " in found
+    assert "(1 of 1 instance, RPB branches). A run takes about " in found
+    assert "0 1 1.000 * SCIP as it comes 1 1 " in found
+    assert "separating/maxrounds = 0" in found
+    written = [output.with_suffix(".json"), output]
+    method = next((path for path in written if path.is_file()), None)
+    assert ("None of them is better" in found) == (method is None)
+    if method is not None:
+        assert f"At once: bife solve MODEL --rule {method}" in found
+        assert output.is_file()
+        assert bife("solve", FOREIGN / "lseu.mps", "--rule", method, "-q").exit_code == 0
     assert bife("doctor", "--instances", tmp_path / "nowhere").exit_code == 1
 
 
@@ -129,21 +140,40 @@ def test_a_home_that_is_a_file_fails(monkeypatch, tmp_path):
     assert "BIFE_HOME" in finding.text
 
 
+def usual_trial(**choices):
+    return Trial(choices=choices, raced=Raced(costs=(1.0,), ratio=1.0, seen=1, cpu_s=1.0, won=True))
+
+
+@pytest.mark.parametrize("rule", ["pscost", "general"])
+def test_the_best_settings_are_written_to_be_used_at_once(tmp_path, rule):
+    best = Configuration(params={"separating/maxrounds": 0}, branching=load_method(rule))
+    trials = (usual_trial(), usual_trial(separating="off"))
+    found = Tuning(trials=trials, instances=1, cost="time", configuration=best)
+    text = doctor._at_once(found, tmp_path / "best.set")
+    settings = load_method(tmp_path / "best.set")
+    assert settings.params == best.params
+    method = tmp_path / ("best.set" if rule == "pscost" else "best.json")
+    assert f"bife solve MODEL --rule {method}" in text
+    assert load_method(method).identity == best.identity
+    assert ("scip -s" in text) == (rule == "pscost")
+
+
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
-    looked_at = []
-    monkeypatch.setattr(
-        "tasks.collection.first_look",
-        lambda some: looked_at.append(len(some)) or (Precheck(asked=3, solved=3, share=0.5), "G."),
-    )
+    monkeypatch.setattr("tasks.collection.look", lambda config: ("Shares.", object()))
+    none = Tuning(trials=(usual_trial(),), instances=1, cost="time", configuration=Configuration())
+    monkeypatch.setattr("tasks.tuning.try_starts", lambda config, methods: none)
     for number in range(22):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
         (tmp_path / f"m{number}.lp").write_text(text)
         if number == 3:
             assert doctor._instances(tmp_path).state == "warn"
-            assert looked_at == [1]
     finding = doctor._instances(tmp_path)
     lines = finding.text.split("\n")
-    assert (finding.state, len(lines), lines[3]) == ("ok", 4, "G.")
+    assert (finding.state, lines[2], lines[-1]) == (
+        "ok",
+        "Shares.",
+        "None of them is better than SCIP's defaults.",
+    )
     assert lines[1] == "A champion needs 22 instances or more, for 11 of them to be held out."
     paired = doctor._instances(tmp_path, r"^m\d")
     assert (paired.state, paired.text.startswith("22 can be used. 22 usable instances in 10 groups.")) == (

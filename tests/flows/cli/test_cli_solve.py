@@ -15,7 +15,6 @@ from bife_core.methods.scorer import Scorer
 from bife_core.scip.solver import SolverConfig
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
-from tasks.collection import GENERAL
 from tasks.watch import ChampionWatch
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.challenging import made_champion, under
@@ -245,7 +244,7 @@ def test_without_a_rule_the_registry_is_asked_for_one(bife):
 
 
 def test_a_budget_has_a_row_of_its_own(bife):
-    result = bife("solve", LSEU, "-q", "--rule", GENERAL, "--versus", "relpscost")
+    result = bife("solve", LSEU, "-q", "--rule", "general,budget=0.6,once", "--versus", "relpscost")
     assert row(result.stdout, "objective") == ["1120", "1120"]
     within, other = row(result.stdout, "within budget")
     assert (int(within) > 0, other) == (True, "-")

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 from rich.console import Console
 
+from bife_core.estimate import Estimate
 from bife_core.generators import Spending
 from bife_core.study import EvolutionState
 from flows.cli import watching as module
@@ -85,9 +86,32 @@ def test_plain_output_breaks_a_long_silence(monkeypatch):
     ]
 
 
+def test_what_is_left_is_that_of_all_stages(monkeypatch):
+    console = Console(file=io.StringIO())
+    display = Display(console)
+    stages = (("collection", 120.0), ("evolution", 600.0), ("evaluation", 300.0))
+    display.expect(Estimate(stages=stages, cores=1))
+    display.stage("evolution", "100 samples")
+    now = time.monotonic()
+    monkeypatch.setattr(module.time, "monotonic", lambda: now + 240.0)
+    display.progress(1, 4)
+    display.generation(state(3))
+    display.generation(state(3, replayed=True))
+    display.stage("evaluation", "20 instances")
+    monkeypatch.setattr(module.time, "monotonic", lambda: now + 900.0)
+    display.progress(1, 4)
+    lines = console.file.getvalue().splitlines()
+    assert [line.rpartition(", ")[2] for line in lines if "left in all" in line] == [
+        "about 11 min left in all",
+        "about 11 min left in all",
+        "about 0 min left in all",
+    ]
+
+
 def test_a_terminal_gets_a_bar_below_the_lines_and_its_cursor_back():
     console = Console(file=io.StringIO(), force_terminal=True, width=110, highlight=False)
     with Display(console) as display:
+        display.expect(Estimate(stages=(("evolution", 600.0),), cores=1))
         display.stage("evolution", "100 samples by openai")
         display.activity("solving 6 instances")
         display.progress(1, 3)
@@ -95,6 +119,7 @@ def test_a_terminal_gets_a_bar_below_the_lines_and_its_cursor_back():
     written = console.file.getvalue()
     assert "solving 6 instances" in written
     assert "33%" in written
+    assert "about 10 min left in all" in written
     assert "generation 0: " in written
     assert written.endswith("\x1b[?25h")
 
