@@ -13,9 +13,9 @@ class EvolutionState(GenerationSummary):
     """Where an evolution stands after a generation.
 
     Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
-    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent, and `budget_used` says which
-    share of each limit of the budget is used. All is as it was when the generation ended; an earlier run had completed
-    one that is `replayed`.
+    none; `remaining_s` is a guess. `references` are the F_HF of what rules are to beat, by name. `curve` is the best
+    F_HF against what had been spent, and `budget_used` says which share of each limit of the budget is used. All is as
+    it was when the generation ended; an earlier run had completed one that is `replayed`.
     """
 
     budget: int
@@ -27,6 +27,7 @@ class EvolutionState(GenerationSummary):
     remaining_s: float
     rules: tuple[Sample, ...] = ()
     curve: tuple[CostPoint, ...] = ()
+    references: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
     budget_used: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
 
     @property
@@ -38,6 +39,7 @@ class EvolutionState(GenerationSummary):
             "samples": f"{self.samples_total}/{self.budget}",
             "best F_LF": None if self.best_f_lf is None else f"{self.best_f_lf:.3g}",
             "best F_HF": None if self.best_f_hf is None else f"{self.best_f_hf:.4g}",
+            **{f"F_HF of {name}": f"{value:.4g}" for name, value in self.references.items()},
             "elites": self.n_elites,
             "tau": None if self.tau is None else f"{self.tau:.3g}",
             "eliminated": self.eliminated or None,

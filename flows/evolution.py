@@ -46,6 +46,7 @@ def evolution(
     config: Settings,
     # Left out of the form on Prefect's page: only another flow has one to hand over.
     decisions: SkipJsonSchema[CollectionSummary | None] = None,
+    beside: SkipJsonSchema[dict[str, float] | None] = None,
 ) -> EvolutionResult:
     """Search for a rule; run it again with the same settings to go on where it stopped.
 
@@ -55,6 +56,8 @@ def evolution(
         All but its `evaluation` is read.
     decisions : CollectionSummary, optional
         What F_LF is measured on; collected first if it is not given and the search goes by F_LF.
+    beside : dict, optional
+        F_HF of others, to be shown beside that of rules, by name.
     """
     config = resolved(config)
     require_generator(config)
@@ -80,6 +83,7 @@ def evolution(
         params=flat({"instances": config.instances.model_dump(mode="json")}),
         provenance=provenance(),
     )
+    study.beside = beside or {}
     with holding_key(model_key(config.generator)), study.claim():
         result = _run(study, decisions, (*design.notes, *notes))
     show_conclusion(config.instances.label, "evolution", evolution_conclusion(result))

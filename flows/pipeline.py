@@ -7,18 +7,21 @@ rule alone, and SCIP tuned as long without any rule.
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import Final
 
 from bife_core.config import PipelineConfig
+from bife_core.evaluation.advice import next_step
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import statement
 from bife_core.methods.base import Method
-from bife_core.methods.loading import budgeted, method_of
+from bife_core.methods.loading import budgeted, load_method, method_of
 from bife_core.search import Sample, open_search
 from bife_core.settings import Settings
 from bife_core.study.archive import descent
 from bife_core.study.files import keep_rule
 from bife_core.tuning.space import BRANCHING
+from bife_core.wording import counted
 from flows.collection import collection
 from flows.conclusions import pipeline_conclusion
 from flows.evaluation import evaluation
@@ -60,7 +63,8 @@ def pipeline(config: Settings) -> PipelineResult:
     tuned = tuning(config, config.tune.seconds / 2) if config.tune.seconds else None
     under = config if tuned is None else _under(config, tuned)
     collected = collection(under) if open_search(config.search).low_fidelity else None
-    evolved = evolution(under, collected.summary if collected is not None else None)
+    beside = None if tuned is None else _beside(config, tuned)
+    evolved = evolution(under, collected.summary if collected is not None else None, beside)
     told = [one.notes for one in (tuned, collected, evolved) if one is not None]
     notes = (*notes, *(note for one in told for note in one))
     if evolved.best is None:
@@ -90,6 +94,8 @@ def pipeline(config: Settings) -> PipelineResult:
     registered, further = register_rule(config, evaluated, origin)
     outcome = statement(evaluated.summary.lead)
     standing = no_champion(registered) if registered is not None else ""
+    advice = next_step(evaluated.summary, {load_method(one).identity: one for one in others})
+    further = (*further, *filter(None, [advice]))
     result = PipelineResult(
         collection=collected,
         evolution=evolved,
@@ -99,6 +105,7 @@ def pipeline(config: Settings) -> PipelineResult:
         evaluation=evaluated,
         registered=registered,
         no_champion=standing,
+        advice=advice,
         notes=tuple(dict.fromkeys((*notes, *evaluated.notes, *further))),  # stages share instances
     )
     show_conclusion(config.instances.label, "pipeline", pipeline_conclusion(result))
@@ -115,6 +122,14 @@ def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
     """Return the configuration of a search under tuned settings."""
     params = tuned.tuning.configuration.params
     return config.model_copy(update={"solver": config.solver.with_parameters(params)})
+
+
+def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
+    """Return the F_HF of SCIP's default settings on the design instances on which they were measured."""
+    first = tuned.tuning.trials[0].raced.costs[: config.high.instances]
+    costs = [cost for cost in first if cost is not None]
+    where = "" if len(costs) == config.high.instances else f" on {counted(len(costs), 'instance')}"
+    return {f"SCIP default settings{where}": -fmean(costs)} if costs else {}
 
 
 def _finalists(config: PipelineConfig, evolved: EvolutionResult, best: Sample) -> list[Finalist]:

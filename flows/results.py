@@ -82,6 +82,7 @@ class PipelineResult(Value):
 
     `final` is the rule of the search in what was registered, `tuned` the settings it was searched for under.
     `no_champion` says why it is not champion, unless a person is to decide.
+    `advice` says what to do next where nothing significant was found.
     """
 
     collection: CollectionResult | None
@@ -92,4 +93,5 @@ class PipelineResult(Value):
     evaluation: EvaluationResult | None = None
     registered: RegisteredRule | None = None
     no_champion: str = ""
+    advice: str = ""
     notes: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bife_core.errors import BifeError
+from bife_core.fidelity.high import high_fidelity
 from bife_core.generators import Spending
 from bife_core.generators.account import used_shares
 from bife_core.methods.loading import method_of
@@ -28,7 +29,7 @@ from bife_core.search.config import SearchConfig
 from bife_core.study import files
 from bife_core.study.answering import Answering
 from bife_core.study.evaluator import Evaluator
-from bife_core.study.journal import Completed, Ended, Finalised, Journal
+from bife_core.study.journal import Completed, Ended, Finalised, Journal, Referred
 from bife_core.values import Value
 from bife_core.watcher import EvolutionState, Watcher
 
@@ -57,6 +58,8 @@ class Evolution(Value):
         All rules sampled, and the summaries of completed generations, in order.
     best_solves : tuple of SolveResult
         The best rule's solves of the design instances.
+    references : dict
+        F_HF of RPB, and of others that are shown beside it, by name.
     spending, cost : Spending, SearchCost
         What calls to a model API cost, and rule-design time by what it went on, earlier runs included.
     ended_by : str or None
@@ -72,6 +75,7 @@ class Evolution(Value):
     samples: tuple[Sample, ...]
     generations: tuple[GenerationSummary, ...]
     best_solves: tuple[SolveResult, ...]
+    references: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
     spending: Spending
     cost: SearchCost
     ended_by: str | None = None
@@ -218,6 +222,7 @@ class Engine:
             budget=self._budget,
             eliminated=sum(sample.eliminated is not None for sample in samples),
             last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
+            references=self._references(),
             spending=entry.spending,
             elapsed_s=entry.elapsed_s,
             remaining_s=entry.elapsed_s * max(self._budget - sampled, 0) / max(sampled, 1),
@@ -225,6 +230,12 @@ class Engine:
             curve=self._answering.cost.curve,
             budget_used=entry.budget_used,
         )
+
+    def _references(self) -> dict[str, float]:
+        entry = self._journal.find(Referred)
+        results = [] if entry is None else [one for one in entry.reference.results if one is not None]
+        rpb = {"RPB": high_fidelity(results, self._evaluator.config.high)} if results else {}
+        return rpb | dict(self._evaluator.beside)
 
     def _outcome(self) -> Evolution:
         """Return what the search found; unless it only pauses, write that down."""
@@ -259,6 +270,7 @@ class Engine:
             samples=samples,
             generations=tuple(summaries),
             best_solves=solves[best.id].results if best and best.id in solves else (),
+            references=self._references(),
             spending=spending,
             cost=cost,
             ended_by=answering.ended_by,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -46,8 +46,9 @@ class Evaluator:
     """Does the pieces of work of one search; threads may share it.
 
     `account` has the calls to a model API and what they may cost, `design` is what F_HF is measured on, `training` what
-    trials solve, `decisions` is None where the search goes without F_LF, and `folder` is the study's. Solves raise
-    `OutOfTimeError` if some are left when the time of the budget is up. Once `stopped`, no further piece is begun.
+    trials solve, `decisions` is None where the search goes without F_LF, `folder` is the study's, and `beside` are F_HF
+    that are shown beside that of rules, by name. Solves raise `OutOfTimeError` if some are left when the time of the
+    budget is up. Once `stopped`, no further piece is begun.
     """
 
     config: PipelineConfig
@@ -59,6 +60,7 @@ class Evaluator:
     folder: Path
     design: Sequence[Instance]
     training: Sequence[Instance] = ()
+    beside: Mapping[str, float] = field(default_factory=dict)
     stopped: Event = field(default_factory=Event)
 
     def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:

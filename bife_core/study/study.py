@@ -65,6 +65,8 @@ class Study:
         Recorded decisions that F_LF is measured on.
     journal : Journal
         Its events, in the order they happened; `journal.key` is the key of the study in the store.
+    beside : dict
+        F_HF to be shown beside that of rules and RPB, by name.
     """
 
     config: PipelineConfig
@@ -79,6 +81,7 @@ class Study:
     watcher: Watcher | None = None
     note: Note | None = None
     collection_s: float = 0.0
+    beside: dict[str, float] = field(default_factory=dict)
     _engine: Engine | None = field(default=None, init=False)
     _last: Evolution | None = field(default=None, init=False)
     _alone: Lock = field(default_factory=Lock, init=False)
@@ -239,6 +242,7 @@ class Study:
             folder=journal.folder,
             design=self.instances,
             training=self.training,
+            beside=self.beside,
             stopped=stopped,
         )
 

@@ -17,7 +17,6 @@ from flows.cli.running import run_flow
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
-    from bife_core.decisions.collecting import CollectionSummary
     from bife_core.search import Sample
     from flows.results import EvaluationResult, EvolutionResult, PipelineResult, TrackedRun, TuningResult
 
@@ -40,7 +39,7 @@ def collect(*, config: PipelineConfig) -> None:
 def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
     result: EvolutionResult = run_flow("evolution", config, rules=True)
-    show_rule(required(result), config, result.decisions)
+    show_rule(required(result), config, result)
     spent = result.spending
     facts = [
         ("samples", f"{len(result.samples)}, of which {result.failures} gave no valid rule"),
@@ -119,8 +118,8 @@ def run(*, config: PipelineConfig) -> None:
     """Discover a rule from instances to registry: collect, evolve, evaluate, register."""
     result = discover(config)
     finish(config, result.evaluation, result.evolution)
-    if result.no_champion:
-        say(result.no_champion)
+    for sentence in filter(None, (result.no_champion, result.advice)):
+        say(sentence)
 
 
 @with_configuration
@@ -148,7 +147,7 @@ def discover(config: PipelineConfig) -> PipelineResult:
     if result.evaluation is None:
         return result
     if result.final is not None:
-        show_rule(result.final, config, result.evolution.decisions)
+        show_rule(result.final, config, result.evolution)
     else:
         lead = branching_of(result.evaluation.summary.methods[result.evaluation.summary.rule])
         say(f"Under the tuned settings {full_name(lead.name)} branches; no rule found is chosen before it.")
@@ -202,8 +201,8 @@ def finish(
         )
 
 
-def show_rule(best: Sample, config: PipelineConfig, decisions: CollectionSummary | None) -> None:
-    """Print a rule with its fidelities, in words."""
+def show_rule(best: Sample, config: PipelineConfig, search: EvolutionResult) -> None:
+    """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
     from bife_core.evaluation.metrics import METRICS
 
     show_heading(f"The rule ({best.lineage})")
@@ -212,13 +211,15 @@ def show_rule(best: Sample, config: PipelineConfig, decisions: CollectionSummary
     show_code(best.source or "")
     say()
     facts = []
-    if best.f_lf is not None and decisions is not None:
-        facts.append(
-            ("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {decisions.decisions} expert samples")
-        )
+    if best.f_lf is not None and search.decisions is not None:
+        count = search.decisions.decisions
+        facts.append(("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {count} expert samples"))
     if best.f_hf is not None:
         cost = METRICS[config.high.cost].words
-        facts.append(("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances"))
+        others = "".join(f"; of {name} {number(value)}" for name, value in search.references.items())
+        facts.append(
+            ("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances{others}")
+        )
     show_facts(facts)
 
 

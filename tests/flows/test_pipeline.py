@@ -163,6 +163,9 @@ def test_the_observer_sees_stages_progress_and_generations(smoke):
     assert [state.samples_total for state in diary.states] == [4, 8]
     assert diary.states[-1].best_f_hf == smoke.result.evolution.best.f_hf
     assert diary.states[-1].remaining_s == 0
+    assert diary.states[-1].references == smoke.result.evolution.references
+    assert list(smoke.result.evolution.references) == ["RPB"]
+    assert "F_HF of RPB" in smoke.printed.stdout
 
 
 def test_running_again_redoes_and_doubles_nothing(smoke, home):

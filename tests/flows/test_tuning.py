@@ -52,6 +52,9 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     assert alone.identity in {sample.sha for sample in read_samples(result.evolution.folder)}
     assert (result.evaluation.directory / "configuration.set").read_text() == lead.settings
     assert result.choice.chosen in result.choice.scores
+    assert list(result.evolution.references) == ["RPB", "SCIP default settings"]
+    assert (result.advice == "") == (summary.judged.finding == "better")
+    assert not result.advice or result.advice in result.notes
     searched = tracked(result.evolution.run.run_id).data.params
     assert searched["solver.name"] == "tuned"
 

@@ -64,6 +64,12 @@ def test_a_generation_of_an_earlier_run_is_marked_and_says_nothing_of_what_is_le
     assert line.endswith("time 0:01:15")
 
 
+def test_what_rules_are_to_beat_stands_beside_the_best():
+    others = {"RPB": -2.5, "SCIP default settings": -9.81234}
+    text = state(references=others).sentence
+    assert "best F_HF -1.357, F_HF of RPB -2.5, F_HF of SCIP default settings -9.812, elites 4" in text
+
+
 def test_what_is_unknown_is_left_out():
     unknown = dict.fromkeys(("best_f_lf", "best_f_hf", "tau"))
     text = state(eliminated=0, spending=Spending(), remaining_s=0.0, **unknown).sentence
