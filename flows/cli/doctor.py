@@ -207,7 +207,7 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
         need.text,
         goes,
         "What settings take, as a ratio to SCIP's defaults (solves end after 15 s):",
-        *(trial.line(number) for number, trial in enumerate(tuning.trials)),
+        *(trial.line(number, {}) for number, trial in enumerate(tuning.trials)),
         _at_once(tuning, output),
     )
     poor = opened.left_out or expected is None or need.state == "warn"
