@@ -111,7 +111,7 @@ def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     found = tuned(tiny_auctions[:2], solving(pool, folder), seed=None)
-    assert len(found.trials) == 12
+    assert len(STARTS) <= len(found.trials) <= 12
     tried = [trial.choices for trial in found.trials]
     assert all(any(start.items() <= choices.items() for choices in tried) for start in STARTS)
 
