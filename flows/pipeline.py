@@ -14,7 +14,7 @@ from bife_core.config import PipelineConfig
 from bife_core.evaluation.advice import next_step
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import statement
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import budgeted, load_method, method_of
 from bife_core.search import Sample, open_search
 from bife_core.settings import Settings
@@ -67,20 +67,21 @@ def pipeline(config: Settings) -> PipelineResult:
     evolved = evolution(under, collected.summary if collected is not None else None, beside)
     told = [one.notes for one in (tuned, collected, evolved) if one is not None]
     notes = (*notes, *(note for one in told for note in one))
-    if evolved.best is None:
+    if evolved.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
         result = PipelineResult(collection=collected, tuned=tuned, evolution=evolved, notes=notes)
         return with_message(result, evolved.sentence)
-    methods = _finalists(config, evolved, evolved.best)
-    if tuned is not None:
-        methods, again = _with_settings(config, methods, tuned)
-        notes = (*notes, *again.notes)
+    methods, again = _finalists(config, evolved), tuned
+    if tuned is not None and again is not None:
+        if methods:
+            again = _tuned_again(config, methods[0][0], tuned)
+            notes = (*notes, *again.notes)
+        methods = _with_settings(methods, tuned, again)
     method, choice = _chosen(config, [one for one, _ in methods])
-    steps = what_brought(config, method, tuned, again) if tuned is not None else None
+    steps = what_brought(config, method, tuned, again) if tuned is not None and again is not None else None
     notes += noted([steps.sentence] if steps is not None else ())
     final = next((sample for one, sample in methods if one.identity == method.identity), None)
     others = list(present_champion(config))
-    if tuned is not None:
-        alone = next(sample for _, sample in methods if sample is not None)
+    if tuned is not None and (alone := evolved.best) is not None:
         others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
     if tuned is not None and (share := config.tune.without_rule):
         without = tuning(config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip")
@@ -132,11 +133,13 @@ def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
     return {f"SCIP default settings{where}": -fmean(costs)} if costs else {}
 
 
-def _finalists(config: PipelineConfig, evolved: EvolutionResult, best: Sample) -> list[Finalist]:
+def _finalists(config: PipelineConfig, evolved: EvolutionResult) -> list[Finalist]:
     """Return the best rules of a search, the best first, and that one with budgets.
 
     A search that measured no F_HF has nothing to choose among: its best rule is the only one.
     """
+    if (best := evolved.best) is None:
+        return []
     few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
     found: list[Finalist] = [(method_of(sample.source or "", sample.id), sample) for sample in few]
     if best.f_hf is not None:
@@ -145,22 +148,27 @@ def _finalists(config: PipelineConfig, evolved: EvolutionResult, best: Sample) -
     return found
 
 
-def _with_settings(
-    config: PipelineConfig, rules: list[Finalist], tuned: TuningResult
-) -> tuple[list[Finalist], TuningResult]:
-    """Return rules under the tuned settings, after what tuning them again around the best rule gave."""
-    first = tuned.tuning
-    (best, sample), *_ = rules
-    starts = (dict(first.best.choices), first.best.choices | {BRANCHING: "found"})
-    again = tuning(config, config.tune.seconds / 2, AT_HAND, "tuned_again", best, starts)
-    found = again.tuning.configuration
-    branches = sample if found.branching.identity == best.identity else None
-    methods: list[Finalist] = [(found.model_copy(update={"name": "tuned again"}), branches)]
+def _tuned_again(config: PipelineConfig, best: Method, tuned: TuningResult) -> TuningResult:
+    """Return the settings tuned around the best rule, from those that it was searched for under."""
+    first = tuned.tuning.best.choices
+    starts = (dict(first), first | {BRANCHING: "found"})
+    return tuning(config, config.tune.seconds / 2, AT_HAND, "tuned_again", best, starts)
+
+
+def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:
+    """Return what tuning ended with, rules under the settings they were searched for under, and what tuning began with.
+
+    SCIP as it comes is left out: all are compared with it.
+    """
+    first, last = tuned.tuning.configuration, again.tuning.configuration
+    branches = next((sample for rule, sample in rules if rule.identity == last.branching.identity), None)
+    methods: list[Finalist] = [(last.model_copy(update={"name": "tuned again"}), branches)]
     methods += [
-        (first.configuration.model_copy(update={"name": rule.name, "branching": rule}), one)
-        for rule, one in rules
+        (first.model_copy(update={"name": rule.name, "branching": rule}) if first.params else rule, sample)
+        for rule, sample in rules
     ]
-    return [*methods, (first.configuration.model_copy(update={"name": "tuned"}), None)], again
+    methods.append((first.model_copy(update={"name": "tuned"}), None))
+    return [one for one in methods if one[0].identity != RPB]
 
 
 def _chosen(config: PipelineConfig, methods: list[Method]) -> tuple[Method, Choice | None]:

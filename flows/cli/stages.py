@@ -143,8 +143,8 @@ def discover(config: PipelineConfig) -> PipelineResult:
     from bife_core.methods.loading import branching_of
 
     result: PipelineResult = run_flow("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
-    required(result.evolution)
     if result.evaluation is None:
+        required(result.evolution)
         return result
     if result.final is not None:
         show_rule(result.final, config, result.evolution)

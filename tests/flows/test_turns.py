@@ -95,6 +95,17 @@ def test_the_registered_version_is_the_configuration_with_its_rule(turns):
         assert version.tags["lineage"].startswith(result.final.id)
 
 
+def test_settings_count_where_no_rule_is_found(turns, monkeypatch):
+    config, result = turns
+    none = result.evolution.model_copy(update={"best": None, "samples": ()})
+    monkeypatch.setattr("flows.pipeline.evolution", lambda *_: none)
+    found = run(None, pipeline, config)
+    assert found.final is None
+    lead = found.evaluation.summary.methods[found.evaluation.summary.rule]
+    assert lead.identity == result.tuned.tuning.configuration.identity
+    assert found.registered.sha == lead.identity
+
+
 def test_done_again_nothing_is_solved(turns):
     config, result = turns
     solves = counts(project_home().root)["solves"]
