@@ -5,7 +5,8 @@ instances of a family. What it found is compared with SCIP's default settings, a
 `--alone`, on `--test` others, all methods of an instance interleaved. After ``tpe/without`` no rule but SCIP's may
 branch. One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led, notes}, where `design` is the
 ratio on the design instances and `led` trials that became the best, and then of every method {family, seed, method,
-ratio, ci_low, ci_high, worst, missing, wrong}; ratios are of CPU time over that of SCIP's default settings.
+ratio, ci_low, ci_high, worst, missing, wrong}; ratios are of CPU time over that of SCIP's default settings, and in the
+last lines of the first tuner over another (`over`).
 """
 
 from __future__ import annotations
@@ -179,6 +180,10 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
     fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
     for one in summary.comparisons:
         emit({"family": family, "seed": seed, **one.model_dump(include=fields), "wrong": summary.mismatches})
+    for other in found[1:]:
+        if (pair := summary.versus(other.name)) is not None:
+            about = {"family": family, "seed": seed, "method": summary.rule, "over": other.name}
+            emit(about | pair.model_dump(include=fields - {"method"}))
 
 
 if __name__ == "__main__":
