@@ -128,8 +128,8 @@ def test_a_run_on_unlike_instances_ends_without_a_champion_and_says_why(bife, tm
     result = bife("run", "--preset", "smoke", "--instances", tmp_path)
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
-    assert "note: RPB spends " in said, "reported before anything is paid"
-    assert said.index("note: RPB spends ") < said.index("collection: ")
+    assert "note: SCIP's CPU time goes into " in said, "reported before anything is paid"
+    assert said.index("note: SCIP's CPU time goes into ") < said.index("collection: ")
     assert "(challenger)" in said
     assert "The rule is not champion. It is not known to be faster than RPB" in said
 
