@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator
 from bife_core.errors import ConfigError, RuleError
 from bife_core.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.scip.branching import BranchingStats, Guard
+from bife_core.scip.libscip import scip_errors
 from bife_core.scip.solver import Parameter, settings_in, usual_parameters
 from bife_core.values import describe, digest_of
 
@@ -52,7 +53,7 @@ class Configuration(Method):
         try:
             found = dict(sorted(_read(_written(given)).items()))
         except ConfigError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(str(error).rstrip(".")) from error
         for name in [*given, *found]:  # a value of two lines sets more than the parameter it is given for
             if name.startswith(_NEVER):
                 raise ValueError(
@@ -120,7 +121,7 @@ class Configuration(Method):
     def of_text(cls, text: str, name: str) -> Configuration:
         """Return the configuration in a settings file's text; a `RuleError` says what SCIP, or a method, does not take.
 
-        The rule of SCIP branches that has the highest priority.
+        The rule of SCIP branches that has the highest priority; which of two of the same, SCIP does not say.
         """
         try:
             params = settings_in(text, name)
@@ -128,7 +129,12 @@ class Configuration(Method):
             every = {
                 each: value for each, value in usual_parameters().items() if is_priority(each)
             } | priorities
-            first = max(every, key=lambda each: int(every[each])).split("/")[1]
+            highest = max(int(value) for value in every.values())
+            first, *others = (each.split("/")[1] for each in every if every[each] == highest)
+            if others:
+                raise RuleError(
+                    f"{name} gives {first} and {others[0]} the same priority; raise that of one of them."
+                )
             if first not in BUILTIN_METHODS:
                 raise RuleError(
                     f"{name} has SCIP branch by {first}; a method branches by one of {', '.join(BUILTIN_METHODS)}."
@@ -142,21 +148,24 @@ class Configuration(Method):
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
         """Set the parameters, and put what branches in charge.
 
-        A parameter that the model has at another value than SCIP's default stays; one warning names all of them.
+        A parameter that the model has fixed, or at another value than SCIP's default, stays; one warning names all.
         """
-        present, usual = model.getParams(), usual_parameters()
-        kept = [
-            name
-            for name, value in self.params.items()
-            if present[name] != usual[name] and present[name] != value
-        ]
-        model.setParams({name: value for name, value in self.params.items() if name not in kept})
+        present, usual, kept = model.getParams(), usual_parameters(), list[str]()
+        with scip_errors([]):
+            for name, value in self.params.items():
+                if present[name] in (usual[name], value):
+                    try:
+                        model.setParam(name, value)
+                        continue
+                    except ValueError:  # fixed at SCIP's default
+                        pass
+                kept.append(name)
         if kept:
             warnings.warn(
                 f"{self.name} leaves what the model has set itself: "
                 + ", ".join(f"{name} = {present[name]} (not {self.params[name]})" for name in kept)
                 + ".",
-                stacklevel=3,
+                stacklevel=4,  # of who calls `bife_core.attach`
             )
         return self.branching.attach(model, guard)
 

@@ -128,8 +128,9 @@ def load_method(reference: AnyReference) -> Method:
     settings = str(reference).lower().endswith(".set")
     method = Configuration.of_text(text, name) if settings else method_of(text, name)
     try:
-        if isinstance(method, RuleMethod):
-            method.compiled  # noqa: B018 - compiled once to know that it can be
+        branching = method.branching if isinstance(method, Configuration) else method
+        if isinstance(branching, RuleMethod):
+            branching.compiled  # noqa: B018 - compiled once to know that it can be
     except RuleError as error:
         raise RuleError(f"{reference} is not a usable rule: {error}") from error
     return method

@@ -15,6 +15,7 @@ from bife_core.evaluation.summary import evaluate
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import budgeted, load_method, method_of, with_budget
+from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import attach, solve
 from bife_core.sandbox import InProcess
 from bife_core.scip.solver import Parameter, SolverConfig
@@ -138,6 +139,10 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(
             "branching/relpscost/maxlookahed = 3\n",
             r"ours, line 1: .* did you mean branching/relpscost/maxlookahead",
         ),
+        (
+            "branching/fullstrong/priority = 20000\nbranching/pscost/priority = 20000\n",
+            r"ours gives (fullstrong and pscost|pscost and fullstrong) the same priority",
+        ),
         ("branching/scorefunc = z\n", "SCIP does not take the settings in ours"),
         ("def candidate_variable_score(f): return f[0]\n", "SCIP does not take the settings in ours"),
     ],
@@ -173,11 +178,30 @@ def test_attaching_sets_all_but_what_the_model_has_set_itself(tiny_auctions: lis
     model.hideOutput()
     model.readProblem(str(tiny_auctions[0].path))
     model.setParams({"separating/maxrounds": 5, "branching/relpscost/maxlookahead": 3})
-    with pytest.warns(UserWarning, match=r"leaves what the model .* separating/maxrounds = 5 \(not 0\)\."):
+    with pytest.warns(
+        UserWarning, match=r"leaves what the model .* separating/maxrounds = 5 \(not 0\)\."
+    ) as said:
         stats = attach(model, WITH_RULE)
+    assert said[0].filename == __file__
     assert (model.getParam("separating/maxrounds"), model.getParam("branching/scorefunc")) == (5, "q")
     model.optimize()
     assert stats.calls > 0
+
+
+def test_a_parameter_that_the_model_has_fixed_stays(tmp_path: Path) -> None:
+    (file := tmp_path / "fixed.set").write_text("separating/maxrounds = -1 fix\n")
+    model = pyscipopt.Model()
+    model.readParams(str(file))
+    with pytest.warns(UserWarning, match=r"leaves what the model .* separating/maxrounds = -1 \(not 0\)\."):
+        attach(model, WITH_RULE)
+    assert model.getParam("branching/scorefunc") == "q"
+
+
+def test_a_rule_in_it_that_is_not_allowed_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
+    rule = RuleMethod(name="bad", source="import os")
+    (file := tmp_path / "ours.json").write_text(Configuration(branching=rule).text)
+    with pytest.raises(RuleError, match=r"ours\.json is not a usable rule"):
+        load_method(file)
 
 
 def test_a_budget_is_that_of_what_branches() -> None:
