@@ -58,7 +58,7 @@ class Space:
     Raises
     ------
     ConfigError
-        If there is no such group.
+        If there is no such group, row or parameter.
     """
 
     def __init__(
@@ -68,6 +68,11 @@ class Space:
         every = dict.fromkeys(row.group for row in rows)
         if unknown := [group for group in groups if group not in every]:
             raise ConfigError(f"There is no group {unknown[0]!r} to tune; choose of {', '.join(every)}.")
+        known = usual_parameters().keys() | {row.name for row in rows}
+        if strange := [name for name in fixed if name not in known]:
+            raise ConfigError(
+                f"There is no {strange[0]!r} to leave as it is: neither SCIP nor the table has it."
+            )
         self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
         self.fixed = frozenset(fixed)
         own = (RPB, *self.methods)

@@ -82,3 +82,9 @@ def test_groups_and_fixed_parameters_narrow_it() -> None:
     assert Space({}, groups=("LP",)).configuration({BRANCHING: "pscost"}).identity == RPB
     with pytest.raises(ConfigError, match="no group 'cuts' to tune; choose of whole solver, presolving"):
         Space(METHODS, groups=("cuts",))
+
+
+def test_what_is_to_stay_must_exist() -> None:
+    assert "lp/pricing" not in [row.name for row in Space(METHODS, fixed=["lp/pricing", "limits/gap"]).rows]
+    with pytest.raises(ConfigError, match="There is no 'lp/prising' to leave as it is"):
+        Space(METHODS, fixed=["lp/prising"])
