@@ -34,6 +34,9 @@ STARTS: Final[tuple[Choices, ...]] = (
 )
 """What is tried first: the first `WITH_ALL` with every method that may branch, the others with the best one by then."""
 
+_LEAST_S: Final = 0.25
+"""CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long."""
+
 WITH_ALL: Final = 2
 
 
@@ -77,8 +80,8 @@ class Tuning(Value):
 
     @property
     def tuned_s(self) -> float:
-        """CPU seconds of all solves but those of SCIP as it comes."""
-        return self.cpu_s - self.trials[0].raced.cpu_s
+        """CPU seconds of all trials but SCIP as it comes, as the budget counts them."""
+        return math.fsum(max(trial.raced.cpu_s, _LEAST_S) for trial in self.trials[1:])
 
     @property
     def sentence(self) -> str:
@@ -101,7 +104,7 @@ def tune(
     *,
     starts: Sequence[Choices] = (),
     seed: int | None = 0,
-    trials: int = 1000,
+    trials: int = 500,
     proposer: Proposer | None = None,
     shown: Callable[[Tuning], None] | None = None,
 ) -> Tuning:

@@ -88,6 +88,14 @@ def test_no_trial_begins_beyond_the_budget(
     assert found.tuned_s >= budget_s
 
 
+def test_trials_that_take_nothing_end_too(
+    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
+    monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
+    assert len(tuned(tiny_auctions[:1], solving(InProcess(), tmp_path), 1.0).trials) == 5
+
+
 def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
     usual = Raced(costs=(1.0,), ratio=1.0, seen=1, cpu_s=1.0, won=True)
     worse = Trial(choices={"heuristics": "off"}, raced=Raced(costs=(2.0,), ratio=2.0, seen=1, cpu_s=2.0))
