@@ -77,6 +77,8 @@ class Race:
     aside: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     cpu_s: float = 0.0
+    proofs: dict[int, SolveResult] = field(default_factory=dict)
+    """The first proof of each instance on which the default settings were not measured."""
 
     def begin(self) -> None:
         """Solve the first instances under the default settings; those on which that fails are set aside with a note.
@@ -110,7 +112,8 @@ class Race:
         mine = _Mine()
 
         def outcome(given_up: str | None = None, failed: str | None = None) -> Raced:
-            whole = {place: one for place, one in mine.results.items() if place not in mine.capped}
+            left_out = mine.capped | self.aside
+            whole = {place: one for place, one in mine.results.items() if place not in left_out}
             known = {place: cost_of(one, self.solving.config) for place, one in whole.items()}
             costs = tuple(known.get(place) for place in range(len(self.instances)))
             won = to_the_end and not (given_up or failed or mine.capped) and self._mean(mine) < 0
@@ -206,8 +209,16 @@ class Race:
         return f"{math.exp(values.mean()):.2f} times as much as the best on {where}, p = {p:.2g}"
 
     def _refuted(self, place: int, result: SolveResult, method: Method) -> str | None:
-        """Return why a proof is wrong, or None: a third solve, with another seed, says which of the two it is."""
+        """Return why a proof is wrong, or None: a third solve, with another seed, says which of the two it is.
+
+        Where the default settings were not measured they are once two configurations disagree.
+        """
         usual = self.usual[place]
+        unmeasured = usual is None and place not in self.aside and result.proven
+        if unmeasured and disagree(self.proofs.setdefault(place, result), result):
+            (solved,) = solve_each(ScipMethod(name=RPB), [self.instances[place]], self.solving)
+            usual = self.usual[place] = solved.result
+            self.notes.append(f"{self.instances[place].name}: two configurations prove different things.")
         if usual is None or not disagree(usual, result):
             return None
         solving = replace(

@@ -149,3 +149,18 @@ def test_what_was_cut_short_too_often_is_not_solved_to_the_end(monkeypatch, tmp_
     found = one.run(OTHER)
     assert not found.won
     assert max(limit_s for name, _, limit_s in one.calls if name == "other") < 4.0
+
+
+def test_another_optimum_disqualifies_where_the_default_was_not_measured(monkeypatch, tmp_path) -> None:
+    wrong = Configuration(name="wrong", params={"lp/pricing": "s"})
+
+    def seconds(method: Method, place: int, seed: int) -> object:
+        optimum = 2.0 if method is wrong and place == 8 else 1.0
+        return (place + 1.0) * {wrong.name: 0.1, OTHER.name: 0.5}.get(method.name, 1.0), optimum
+
+    one = race(monkeypatch, tmp_path, seconds)
+    found = one.run(OTHER)
+    one.best = list(found.costs)
+    refuted = one.run(wrong)
+    assert not refuted.won
+    assert "i8: wrong ended optimal with 2.0, SCIP's default settings" in str(refuted.failed)
