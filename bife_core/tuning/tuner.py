@@ -34,8 +34,8 @@ STARTS: Final[tuple[Choices, ...]] = (
 )
 """What is tried first: the first `WITH_ALL` with every method that may branch, the others with the best one by then."""
 
-_LEAST_S: Final = 0.25
-"""CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long."""
+_LEAST_S: Final = 0.1
+"""CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long or longer."""
 
 WITH_ALL: Final = 2
 

@@ -105,7 +105,10 @@ def tune(
     methods = tuple(method or AT_HAND)
     result: TuningResult = run_flow("tuning", config, seconds, methods)
     found = result.tuning.configuration
-    output.write_text(found.settings, encoding="utf-8")
+    # What was measured is with what the solver sets itself; how a solve ends is no part of it.
+    own = {name: value for name, value in config.solver.effective.items() if not name.startswith("limits/")}
+    whole = found.model_copy(update={"params": own | found.params})
+    output.write_text(whole.settings, encoding="utf-8")
     say(result.tuning.sentence)
     facts = [("settings", str(output))]
     if not found.by_scip:

@@ -93,7 +93,7 @@ def test_trials_that_take_nothing_end_too(
 ) -> None:
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
     monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
-    assert len(tuned(tiny_auctions[:1], solving(InProcess(), tmp_path), 1.0).trials) == 5
+    assert len(tuned(tiny_auctions[:1], solving(InProcess(), tmp_path), 0.45).trials) == 6
 
 
 def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
