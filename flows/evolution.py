@@ -62,7 +62,9 @@ def evolution(
     config = resolved(config)
     require_generator(config)
     search = open_search(config.search)
-    if search.low_fidelity and decisions is None:
+    if not search.low_fidelity:
+        decisions = None
+    elif decisions is None:
         decisions = collection(config).summary
     about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
     observer().stage("evolution", about)

@@ -23,12 +23,12 @@ import sys
 from tasks.home import prepare_environment, project_home
 prepare_environment()
 from tasks.stores import home_store
-from tasks import tracking
+from tasks.tracking import subscriber
 from tasks.tracking.subscriber import GONE, Record, synchronise, track_evolution, track_record
 from tests.support import journals
 from tests.support.programs import environment, program
 
-tracking.RETRY_S = 0.5
+subscriber.RETRY_S = 0.5
 folder = project_home().runs / "outage"
 journal = journals.opened("outage", folder)
 written = 0
