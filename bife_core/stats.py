@@ -26,6 +26,8 @@ _LARGEST_BET: Final = 0.98
 """Share of the wealth that a bet may lose, at most."""
 _BELIEF: Final = (1.6, 1.12)
 """Sums of gains and of squared gains that bets begin with, as if some instances had been seen."""
+_SPREAD_WEIGHT: Final = 2
+"""Ratios that an expected spread counts as."""
 _RESAMPLES: Final = 9999
 _SAME: Final = 1e-12
 
@@ -103,6 +105,24 @@ def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float
     # up to the last bits, which must not decide, or the interval would depend on the platform.
     mean: NDArray[np.float64] = np.asarray(np.mean(logs, axis=axis))
     return np.round(mean, 12)
+
+
+def p_costlier(log_ratios: ArrayLike, spread: float) -> float:
+    """Return the one-sided p-value by which log ratios, at least one, are above 0 in the mean.
+
+    It is that of a t-test. Few ratios say little of how much they vary, so their variance is pulled towards that of
+    `spread`, the standard deviation expected before any is seen.
+
+    Examples
+    --------
+    >>> round(p_costlier([1.1], 0.35), 3)
+    0.044
+    """
+    logs = np.asarray(log_ratios, dtype=float)
+    freedom = len(logs) - 1 + _SPREAD_WEIGHT
+    deviations = float(((logs - logs.mean()) ** 2).sum())
+    variance = (deviations + _SPREAD_WEIGHT * spread**2) / freedom
+    return float(scipy.special.stdtr(freedom, -logs.mean() / math.sqrt(variance / len(logs))))
 
 
 def signed_rank_test(log_ratios: ArrayLike) -> float:

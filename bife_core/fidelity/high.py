@@ -14,7 +14,6 @@ from statistics import fmean
 from typing import Final
 
 import numpy as np
-from scipy.special import stdtr
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
@@ -23,7 +22,7 @@ from bife_core.fidelity.solving import Reference, Solving, cost_of, load_factors
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.scorer import RuleMethod
 from bife_core.scip.solving import SolveResult
-from bife_core.stats import geometric_mean
+from bife_core.stats import geometric_mean, p_costlier
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -41,8 +40,6 @@ LEAST_CAP_S: Final = 1.0
 
 _SPREAD: Final = 0.15
 """Standard deviation over instances of the logarithm of two rules' ratio that is expected before any is seen."""
-_SPREAD_WEIGHT: Final = 2
-"""Ratios that this expectation counts as."""
 
 
 class HighScore(Value):
@@ -281,8 +278,5 @@ def lost(costs: Sequence[float], to_beat: Sequence[float], total_to_beat: float,
         return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said
     if mean_ratio <= 1 or len(own) < 2:
         return None
-    freedom = len(own) - 1 + _SPREAD_WEIGHT
-    deviations = float(((logarithms - logarithms.mean()) ** 2).sum())
-    variance = (deviations + _SPREAD_WEIGHT * _SPREAD**2) / freedom
-    p = float(stdtr(freedom, -logarithms.mean() / math.sqrt(variance / len(own))))
+    p = p_costlier(logarithms, _SPREAD)
     return f"{said}, p = {p:.2g}" if p < ALPHA else None

@@ -15,14 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-from scipy.special import stdtr
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.fidelity.solving import Solving, cost_of, solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.scip.solving import SolveResult, disagree
-from bife_core.stats import geometric_mean
+from bife_core.stats import geometric_mean, p_costlier
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -44,8 +43,6 @@ ALPHA: Final = 0.1
 
 _SPREAD: Final = 0.35
 """Standard deviation over instances of the logarithm of two configurations' ratio, expected before any is seen."""
-_SPREAD_WEIGHT: Final = 2
-"""Ratios that this expectation counts as."""
 
 
 class Raced(Value):
@@ -200,10 +197,7 @@ class Race:
         values = np.array(list(logs.values()))
         if not len(values) or values.mean() <= 0:
             return None
-        freedom = len(values) - 1 + _SPREAD_WEIGHT
-        variance = (((values - values.mean()) ** 2).sum() + _SPREAD_WEIGHT * _SPREAD**2) / freedom
-        p = float(stdtr(freedom, -values.mean() / math.sqrt(variance / len(values))))
-        if p >= ALPHA:
+        if (p := p_costlier(values, _SPREAD)) >= ALPHA:
             return None
         where = counted(len(values), "instance")
         return f"{math.exp(values.mean()):.2f} times as much as the best on {where}, p = {p:.2g}"

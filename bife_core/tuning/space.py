@@ -1,7 +1,7 @@
 """What is tuned: the table `space.csv`, and how choices from it become a configuration of SCIP.
 
 A row is a parameter of SCIP, or one of a few rows that set many at once (`emphasis`, `presolving`, `separating`,
-`heuristics`, `nodeselection`) or name what branches (`branching`). Its first choice leaves SCIP as it comes. A row
+`heuristics`, `nodeselection`) or name what branches (`branching`). Its first choice is SCIP's default. A row
 counts only where its condition holds: ``separating != off, branching = relpscost pscost``.
 """
 
@@ -81,7 +81,6 @@ class Space:
             for row in rows
             if (not groups or row.group in groups) and row.name not in self.fixed
         )
-        self.groups = tuple(every)
         self._rows = {row.name: row for row in self.rows}
         # What is not tuned is at its first choice where a condition asks for it.
         self._usual = {row.name: (RPB if row.name == BRANCHING else row.choices[0]) for row in rows}
