@@ -86,6 +86,8 @@ def pipeline(config: Settings) -> PipelineResult:
     if tuned is not None and (share := config.tune.without_rule):
         without = tuning(config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip")
         others, notes = [str(without.path), *others], (*notes, *without.notes)
+    # MLflow, which may hold one of them, is asked before the solves.
+    files = {load_method(one).identity: one for one in others}
     # Reports call a plain rule by the name of its file, which others say themselves.
     path = keep_rule(evolved.folder, method)
     evaluated = evaluation(
@@ -95,7 +97,7 @@ def pipeline(config: Settings) -> PipelineResult:
     registered, further = register_rule(config, evaluated, origin)
     outcome = statement(evaluated.summary.lead)
     standing = no_champion(registered) if registered is not None else ""
-    advice = next_step(evaluated.summary, {load_method(one).identity: one for one in others})
+    advice = next_step(evaluated.summary, files)
     further = (*further, *filter(None, [advice]))
     result = PipelineResult(
         collection=collected,
