@@ -35,7 +35,7 @@ from bife_core.tuning.tuner import tune
 
 
 class RandomChanges:
-    """SCIP as it comes with a few rows drawn anew, each with equal probability."""
+    """SCIP default settings with a few rows drawn anew, each with equal probability."""
 
     def __init__(self, space: Space, seed: int, rows: int = 6) -> None:
         self.space, self.rows = space, rows

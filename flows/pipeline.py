@@ -160,7 +160,7 @@ def _tuned_again(config: PipelineConfig, best: Method, tuned: TuningResult) -> T
 def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:
     """Return what tuning ended with, rules under the settings they were searched for under, and what tuning began with.
 
-    SCIP as it comes is left out: all are compared with it.
+    SCIP default settings are left out: all are compared with them.
     """
     first, last = tuned.tuning.configuration, again.tuning.configuration
     branches = next((sample for rule, sample in rules if rule.identity == last.branching.identity), None)

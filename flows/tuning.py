@@ -38,7 +38,7 @@ def tuning(
     config : Settings
         Its `instances`, `solver`, `tune`, `high` and `runner` are read.
     seconds : float
-        CPU seconds that solves may have taken when the last trial begins, those of SCIP as it comes left out.
+        CPU seconds that solves may have taken when the last trial begins, those of SCIP default settings left out.
     methods : tuple of str
         References to what may branch beside RPB.
     name : str

@@ -25,7 +25,7 @@ from tasks.tracking import store
 from tasks.tracking.subscriber import Record, track_record
 
 _TRIED_S: Final = 60.0
-"""CPU seconds of `try_starts`, which is to end within two minutes on two cores, beside those of SCIP as it comes."""
+"""CPU seconds of `try_starts` beside those of SCIP default settings: it is to end within two minutes on two cores."""
 
 
 @task(name="tune", task_run_name="tune SCIP for {budget_s:.0f} CPU seconds", **TRIED_AGAIN)

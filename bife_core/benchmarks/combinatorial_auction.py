@@ -117,5 +117,4 @@ FAMILY = Family(
         "test": {"items": 100, "bids": 500},
         "transfer": {"items": 200, "bids": 1000},
     },
-    settings={"quick": {"tune.seconds": 60.0}},  # a demonstration of minutes
 )

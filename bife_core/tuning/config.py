@@ -14,7 +14,7 @@ class TuneConfig(Value):
         600.0,
         ge=0,
         allow_inf_nan=False,
-        description="CPU seconds of solves in which SCIP's settings are tuned, beside those of SCIP as it comes: half "
+        description="CPU seconds of solves in which SCIP's settings are tuned, beside those of the default ones: half "
         "before rules are searched for, with the methods at hand, and half around the rules found; 0 leaves the "
         "settings as `solver` has them.",
     )

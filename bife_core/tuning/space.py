@@ -134,7 +134,7 @@ def said(choices: Mapping[str, str]) -> str:
     'separating off, lp/pricing = d'
     """
     if not choices:
-        return "SCIP as it comes"
+        return "SCIP default settings"
     return ", ".join(
         f"{name} = {value}" if "/" in name else f"{name} {value}" for name, value in choices.items()
     )

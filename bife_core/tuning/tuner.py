@@ -60,7 +60,7 @@ class Trial(Value):
 
 
 class Tuning(Value):
-    """All trials, of which the first is SCIP as it comes, and the best of them as a configuration."""
+    """All trials, of which the first is SCIP default settings, and the best of them as a configuration."""
 
     trials: tuple[Trial, ...]
     instances: int
@@ -80,7 +80,7 @@ class Tuning(Value):
 
     @property
     def tuned_s(self) -> float:
-        """CPU seconds of all trials but SCIP as it comes, as the budget counts them."""
+        """CPU seconds of all trials but SCIP default settings, as the budget counts them."""
         return math.fsum(max(trial.raced.cpu_s, _LEAST_S) for trial in self.trials[1:])
 
     @property
@@ -108,11 +108,11 @@ def tune(
     proposer: Proposer | None = None,
     shown: Callable[[Tuning], None] | None = None,
 ) -> Tuning:
-    """Tune for as long as solves took less than `budget_s` CPU seconds beside those of SCIP as it comes.
+    """Tune for as long as solves took less than `budget_s` CPU seconds beside those of SCIP default settings.
 
     There are no more than so many `trials`.
 
-    SCIP as it comes is the first trial, so that what is returned is never worse on these instances; `starts` and
+    SCIP default settings are the first trial, so that what is returned is never worse on these instances; `starts` and
     `STARTS` follow, and then what the `proposer` proposes, by default Optuna's TPE with that
     `seed`; without a seed nothing more is tried. `shown` is called after each trial. Raises what `run_solves` does, a
     `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.

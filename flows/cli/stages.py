@@ -64,8 +64,8 @@ def evaluate(
         typer.Option(
             metavar="REF",
             help="A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule "
-            "of an evolution, a built-in of SCIP such as pscost, a settings file of RPB (.set), a JSON file of a "
-            "scorer, or a plugin's method; may be repeated, the first leads.",
+            "of an evolution, a built-in of SCIP such as pscost, a settings file of SCIP (.set), a JSON file of a "
+            "method, or a plugin's method; may be repeated, the first leads.",
         ),
     ],
 ) -> None:

@@ -67,7 +67,7 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
     assert "A champion needs 22 instances or more, for 11 of them to be held out: with fewer," in found
     assert "SCIP's CPU time goes into presolving " in found
     assert "(1 of 1 instance, RPB branches). A run takes about " in found
-    assert "0 1 1.000 * SCIP as it comes 1 1 " in found
+    assert "0 1 1.000 * SCIP default settings 1 1 " in found
     assert "separating/maxrounds = 0" in found
     written = [output.with_suffix(".json"), output]
     method = next((path for path in written if path.is_file()), None)
