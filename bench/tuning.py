@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench import emit, parse
-from bife_core.benchmarks.config import InstancesConfig
+from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import evaluate
@@ -141,7 +141,7 @@ def main() -> None:
     options = parse(
         __doc__, tuners=["tpe"], methods=["pscost", "general"], seconds=300.0, design=6, test=12, draw=20261201,
         home="bench-tuning", workers=1,
-        alone=False,
+        alone=False, cost="time", time_limit=120.0,
     )  # fmt: skip
     with WorkerPool(options.workers) as pool:
         for family in options.families:
@@ -152,10 +152,14 @@ def main() -> None:
 def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPool) -> None:
     """Tune on a family's design instances with each tuner, and print how what it found does on others."""
     home = Path(options.home)
-    config = InstancesConfig(benchmark=family, size=options.size, seed=options.draw)
+    generated = {"benchmark": family, "size": options.size, "seed": options.draw}
+    given = generated if family in FAMILIES else {"benchmark": "folder", "folder": family}
+    config = InstancesConfig.model_validate(given)
     benchmark, store = open_benchmark(config, home / "instances"), Store(home)
     design = benchmark.instances("design", options.design)
-    solving = Solving(HighFidelityConfig(time_limit_s=120.0), SolverConfig(), pool, store)
+    solving = Solving(
+        HighFidelityConfig(cost=options.cost, time_limit_s=options.time_limit), SolverConfig(), pool, store
+    )
     methods = {name: load_method(name) for name in options.methods}
     found: list[Method] = []
     for name in options.tuners:
@@ -175,7 +179,7 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
             }
         )
     rules = [one for one in methods.values() if options.alone and not one.by_scip]
-    judged = EvaluationConfig(seeds=(0,), time_limit_s=120.0)
+    judged = EvaluationConfig(seeds=(0,), metric=options.cost, time_limit_s=options.time_limit)
     summary = evaluate([*found, *rules], benchmark.instances("test", options.test), judged, pool, store)
     fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
     for one in summary.comparisons:

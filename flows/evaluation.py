@@ -9,6 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import known_as, statement
+from bife_core.evaluation.measuring import unique
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import BUDGET, load_method, with_budget
@@ -92,7 +93,8 @@ def evaluation(
     if searches and choice is not None:
         searches[0] = searches[0].model_copy(update={"chosen": choice.sentence})
     # What a pipeline sets beside its rule are no candidates, nor is the champion.
-    rules = methods[: 1 if promoting else 1 + len(others)]
+    rules = unique(methods[: 1 if promoting else 1 + len(others)])
+    methods = unique(methods)
     promoting = promoting or as_challenger
     if promoting:
         instances = own_test_instances(config.instances, methods[0])

@@ -14,6 +14,7 @@ from bife_core.config import PipelineConfig
 from bife_core.evaluation.advice import next_step
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import statement
+from bife_core.evaluation.measuring import unique
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import budgeted, load_method, method_of
 from bife_core.search import Sample, open_search
@@ -178,7 +179,7 @@ def _chosen(config: PipelineConfig, methods: list[Method]) -> tuple[Method, Choi
 
     Where there are no such instances, or one method alone, it is the first and there is no `Choice`.
     """
-    methods = list({one.identity: one for one in reversed(methods)}.values())[::-1]
+    methods = unique(methods)
     if len(methods) > 1:
         instances = prepare_instances(config.instances, "validation", config.validation.instances)
         count = max(config.high.instances, config.tune.instances if config.tune.seconds else 0)

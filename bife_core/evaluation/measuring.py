@@ -22,9 +22,17 @@ from bife_core.store import Store
 from bife_core.values import digest_of
 
 
+def unique(methods: Sequence[Method]) -> list[Method]:
+    """Return each method once, where it comes first."""
+    found: dict[str, Method] = {}
+    for method in methods:
+        found.setdefault(method.identity, method)
+    return list(found.values())
+
+
 def labelled(methods: Sequence[Method]) -> dict[str, Method]:
-    """Return methods by a label of their own, which they are called by; one given twice has its last place."""
-    distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
+    """Return methods by a label of their own, which they are called by; one given twice has its first place."""
+    distinct = unique(methods)
     # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
     names = [method.name for method in distinct] + [*BUILTIN_METHODS]
     labels = [

@@ -226,7 +226,7 @@ def evaluate(
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()
-    every = labelled([baseline if one.identity == baseline.identity else one for one in [*methods, baseline]])
+    every = labelled([*(one for one in methods if one.identity != baseline.identity), baseline])
     if len(every) < 2:
         raise SolverError(
             f"There is nothing to compare with {baseline.name} but itself; name another method."

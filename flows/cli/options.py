@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
@@ -89,8 +89,8 @@ OPTIONS: Final[dict[str, Any]] = {
 """Annotation of each shared option by its name; most are called as `bife_core.settings` has them."""
 
 
-def resolve(**options: Any) -> PipelineConfig:
-    """Return the configuration that options name: first a file's settings, then options, then --set.
+def resolve(defaults: Mapping[str, Any] | None = None, **options: Any) -> PipelineConfig:
+    """Return the configuration that options name: first `defaults`, a file's settings, then options, then --set.
 
     A setting that does not exist and a value that does not fit are a `ConfigError`.
     """
@@ -99,7 +99,7 @@ def resolve(**options: Any) -> PipelineConfig:
     given = {name: value for name, value in options.items() if value is not None}
     file, assigned = given.pop("config", None), given.pop("settings", ())
     # The same command goes on where it stopped, so it draws no seed.
-    chosen = {"seed": 0} | (read_settings(file) if file is not None else {}) | given
+    chosen = {"seed": 0, **(defaults or {})} | (read_settings(file) if file is not None else {}) | given
     for name, value in map(assignment, assigned):
         if name in ("preset", "instances", *NAMES):
             chosen[name] = value
@@ -108,8 +108,8 @@ def resolve(**options: Any) -> PipelineConfig:
     return configuration(chosen)
 
 
-def with_configuration(command: Command) -> Command:
-    """Give a command the shared options; it gets what they `resolve` to as its argument `config`."""
+def with_configuration(command: Command, **defaults: Any) -> Command:
+    """Give a command the shared options; it gets what they `resolve` to, with `defaults`, as its argument `config`."""
     # The configuration's module is not imported for help; its type is of no use to typer.
     own = inspect.signature(command, eval_str=True, locals={"PipelineConfig": object}).parameters
     every = [parameter for name, parameter in own.items() if name != "config"]
@@ -121,7 +121,7 @@ def with_configuration(command: Command) -> Command:
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> Any:
         options = {name: arguments.pop(name) for name in OPTIONS}
-        return command(config=resolve(**options), **arguments)
+        return command(config=resolve(defaults, **options), **arguments)
 
     wrapped.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {one.name: one.annotation for one in every}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,7 +126,7 @@ def run(*, config: PipelineConfig) -> None:
         say(sentence)
 
 
-@with_configuration
+@partial(with_configuration, instances="combinatorial_auction")  # whose budgets are for minutes
 def demo(*, config: PipelineConfig) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
     result = discover(config)

@@ -90,7 +90,9 @@ def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None
 def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two() -> None:
     rule = load_method("paper_ca")
     copy = RuleMethod(name="copy", source=f"# another text\n{rule.text}")
-    assert list(labelled([rule, copy])) == ["paper_ca"]
+    assert list(labelled([rule, ScipMethod(name="pscost"), copy])) == ["paper_ca", "pscost"], (
+        "the first leads"
+    )
     other = RuleMethod(name="paper_ca", source=load_method("paper_sc").text)
     assert list(labelled([rule, other])) == [
         f"paper_ca ({rule.identity[:6]})",
