@@ -99,7 +99,7 @@ results: $(STAMP)
 
 postgres: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[postgres]'
-	$(BIN)/python -m bench.postgres_cluster $(BIN)/python -m pytest -n 2 tests/bife_core/store tests/tasks/registry
+	$(BIN)/python -m bench.postgres_cluster $(BIN)/python -m pytest -n 2 tests/bife_core/store tests/bife_core/registry tests/tasks/registry
 	$(BIN)/python -m bench.postgres
 
 chaos: $(STAMP)

@@ -13,6 +13,8 @@ from bife_core.evaluation.measuring import unique
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import BUDGET, load_method, with_budget
+from bife_core.registry.choosing import other_settings
+from bife_core.registry.evidence import CHAMPION
 from bife_core.report import Story
 from bife_core.settings import Settings
 from bife_core.tuning.ablation import Ablation
@@ -31,8 +33,7 @@ from tasks.evaluation import (
     track_evaluation,
 )  # fmt: skip
 from tasks.evaluation_files import search_behind
-from tasks.registry.evidence import CHAMPION
-from tasks.registry.reading import other_settings, registered, sample_name
+from tasks.registry.reading import registered, sample_name
 from tasks.states import with_message
 from tasks.stores import noted, observer
 from tasks.tracking.store import EVALUATION

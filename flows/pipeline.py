@@ -17,6 +17,7 @@ from bife_core.evaluation.comparing import statement
 from bife_core.evaluation.measuring import unique
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import budgeted, load_method, method_of
+from bife_core.registry.evidence import Origin
 from bife_core.search import Sample, open_search
 from bife_core.settings import Settings
 from bife_core.study.archive import descent
@@ -36,7 +37,6 @@ from flows.tuning import AT_HAND, tuning, what_brought
 from tasks.collection import precheck, prepare_instances
 from tasks.evaluation import no_champion_by, unseen_instances
 from tasks.evolution import finalists, require_generator, validate
-from tasks.registry.evidence import Origin
 from tasks.states import with_message
 from tasks.stores import noted, observer
 

@@ -11,20 +11,13 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from bife_core.errors import ConfigError
+from bife_core.registry.base import GATE, Case, ChampionChange
+from bife_core.registry.evidence import RegisteredRule
 from flows.conclusions import link
 from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import present_run, stage
-from tasks.registry.deciding import (
-    GATE,
-    Case,
-    ChampionChange,
-    open_case,
-    present_champion_of,
-    promote,
-    refuse,
-    roll_back,
-)
-from tasks.registry.evidence import RegisteredRule
+from tasks.registry.deciding import open_case, promote, refuse, roll_back
+from tasks.registry.reading import present_champion_of
 from tasks.states import with_message
 from tasks.stores import observer
 from tasks.tracking import store

@@ -8,11 +8,12 @@ from typing import Any
 from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Ratio
+from bife_core.registry.choosing import registered_name
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, Evidence, Origin, RegisteredRule, gate
 from flows.reporting.conduct import CHALLENGER_REGISTERED, announce, tried_again
 from flows.results import EvaluationResult
 from tasks.registry.deciding import register
-from tasks.registry.evidence import CHALLENGER, CHAMPION, Evidence, Origin, RegisteredRule, gate
-from tasks.registry.reading import by_alias, by_hash, champion_of, registered_name
+from tasks.registry.reading import by_alias, by_hash, champion_of
 from tasks.stores import noted, observer
 from tasks.tracking.store import TrackingError
 

@@ -13,10 +13,10 @@ from bife_core.errors import BifeError
 from bife_core.files import write_whole
 from bife_core.methods.loading import branching_of, load_method
 from bife_core.methods.scorer import RuleMethod
+from bife_core.registry.evidence import CHAMPION
 from bife_core.study.archive import archived
 from flows.reporting.conduct import present_run
 from tasks.home import project_home
-from tasks.registry.evidence import CHAMPION
 from tasks.registry.reading import champion_of
 from tasks.stores import home_store, observer
 

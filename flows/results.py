@@ -7,12 +7,12 @@ from pathlib import Path
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.registry.evidence import RegisteredRule
 from bife_core.search import Sample
 from bife_core.study import Evolution
 from bife_core.tuning.tuner import Tuning
 from bife_core.values import Value
 from tasks.collection import InstanceSet
-from tasks.registry.evidence import RegisteredRule
 from tasks.tracking.store import run_url
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bife_core.evaluation.comparing import Comparison
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import load_method
+from bife_core.registry.base import PromotionError
+from bife_core.registry.choosing import registered_name
 from bife_core.report import Story
 from bife_core.settings import Settings
 from bife_core.wording import counted
@@ -13,8 +15,7 @@ from flows.reporting.artifacts import show_conclusion
 from flows.reporting.conduct import CHAMPION_SLOWER, announce, stage
 from flows.results import TrackedRun
 from tasks.evaluation import evaluate, track_evaluation
-from tasks.registry.deciding import PromotionError
-from tasks.registry.reading import champion_of, registered_name
+from tasks.registry.reading import champion_of
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import observer
 from tasks.tracking.store import EVALUATION

@@ -12,7 +12,9 @@ from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import BUDGET, RUN_REFERENCE, branching_of
+from bife_core.methods.loading import BUDGET, branching_of
+from bife_core.methods.stored import RUN_REFERENCE
+from bife_core.registry.evidence import Origin
 from bife_core.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.search.population import ranked
 from bife_core.study import Opened, files as search_files
@@ -20,7 +22,6 @@ from bife_core.study.archive import descent
 from bife_core.study.journal import read_journal
 from bife_core.wording import as_markdown
 from tasks.home import RECORD, RUN_ID, evaluation_at, project_home
-from tasks.registry.evidence import Origin
 from tasks.stores import home_store, mlflow_run
 
 STORY: Final = "story.json"

@@ -17,7 +17,7 @@ from mlflow.entities import LifecycleStage, Run
 from bife_core.store import StudyRow
 from bife_core.study.journal import JournalError, Opened, left_open, read_journal
 from tasks.home import megabytes, project_home
-from tasks.registry import registered_rules
+from tasks.registry import registry
 from tasks.stores import cursor_of, home_store, lacking, mlflow_run, subscriber
 from tasks.tracking import provenance, store
 from tasks.tracking.store import TrackingError
@@ -56,7 +56,7 @@ class Retention:
     """
 
     def __init__(self, before_unix_s: float) -> None:
-        tags = [rule.tags for rule in registered_rules()]
+        tags = [rule.tags for rule in registry().versions()]
         runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
         named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
         self._named = (named | runs) - {""}

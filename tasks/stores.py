@@ -9,9 +9,9 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from bife_core.places import store_address
 from bife_core.store import Store, StudyRow
 from bife_core.watcher import Watcher
-from tasks.home import project_home
 
 if TYPE_CHECKING:
     from bife_core.estimate import Estimate
@@ -64,7 +64,7 @@ def observing(watcher: Observer) -> Iterator[None]:
 
 def home_store() -> Store:
     """Return the store of the home, or the database that ``BIFE_STORE`` names; a process opens it once."""
-    return _opened(os.environ.get("BIFE_STORE") or str(project_home().root))
+    return _opened(store_address())
 
 
 @lru_cache(maxsize=4)

@@ -16,7 +16,7 @@ FORBIDDEN = {
     "flows": {"mlflow"},
 }
 # The one lazy import of MLflow: `attach(model, "models:/...")` works where `tasks` is a user's own package.
-ALLOWED = {("bife_core.methods.loading", "mlflow")}
+ALLOWED = {("bife_core.methods.stored", "mlflow")}
 
 
 def modules():

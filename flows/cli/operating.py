@@ -229,10 +229,12 @@ def track(
 ) -> None:
     """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
 
-    Registered rules are in MLflow alone: the command that registered a rule registers it again.
+    Rules that were registered before there was an MLflow are registered in it; those that were registered in an MLflow
+    that was lost, the command that registered them registers again.
     """
     with standard_output().status("Starting ..."):
         from flows.cli.watching import Display
+        from tasks.registry.mlflow_registry import carry_over
         from tasks.stores import observing
         from tasks.tracking.store import client, tracking_uri
         from tasks.tracking.subscriber import track as track_all
@@ -244,6 +246,8 @@ def track(
             done, left = done + (not reason), left + bool(reason)
             say(f"{study.key}  {study.name}: {reason or 'written'}")
     say(f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
+    if copied := carry_over(rebuild=rebuild):
+        say(f"{counted(copied, 'version')} of rules registered, from the store's registry.")
     if left:
         raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.consoles import number, say, show_code, show_facts, show_heading, show_table, standard_output
-from tasks.registry import registered_rules
+from tasks.registry import registry
 
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 
@@ -27,7 +27,7 @@ def list_rules() -> None:
     tags |= {"solver": "under"}
     rows = [
         (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
-        for version in registered_rules()
+        for version in registry().versions()
     ]
     if rows:
         show_table(("registered rule", "aliases", *tags.values()), rows)
@@ -57,9 +57,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
     if reference in REFERENCE_RULES:
         facts.append(("origin", REFERENCE_RULES[reference].origin))
     if reference.startswith("models:"):
-        from tasks.registry.reading import registered
-
-        version = registered(reference)
+        version = registry().registered(reference)
         facts.append(("version", " ".join((str(version.version), *version.aliases))))
         facts += [(name.replace("_", " "), _short(version.tags, name)) for name in sorted(version.tags)]
     show_facts(facts)
@@ -78,10 +76,9 @@ def rollback(
 ) -> None:
     """Take a champion out of use, in your login name; the one that it replaced, if any, is champion again."""
     with standard_output().status("Starting ..."):
-        from tasks.registry.deciding import roll_back
         from tasks.tracking.provenance import user
 
-    change = roll_back.fn(name, user(), reason)
+        change = registry().roll_back(name, user(), reason)
     say(f"{change.sentence}.")
 
 

@@ -11,7 +11,7 @@ import typer
 from flows.cli.consoles import full_name, number, say, show_table
 from flows.cli.options import assignment
 from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
-from tasks.home import registry_is_empty
+from tasks.registry import registry
 
 if TYPE_CHECKING:
     from bife_core.methods.base import Method
@@ -69,7 +69,6 @@ def solve(
     ] = None,
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
-    from bife_core.methods.base import RPB
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
     from bife_core.scip.reading import read_model
@@ -80,11 +79,7 @@ def solve(
     settings = SolveSettings.checked(given)
     model = read_model(instance)
     if rule == AUTO:
-        rule, reason = RPB, "There is no champion yet."
-        if not registry_is_empty():
-            from tasks.registry.reading import rule_for
-
-            rule, reason = rule_for(model, settings.under)
+        rule, reason = registry().rule_for(model, settings.under)
         say(f"{rule} branches. {reason}")
     del model  # solves read the file themselves, and a large one takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
@@ -93,9 +88,9 @@ def solve(
         methods, versus = methods[:1], None
     for reference in (rule, versus):
         if reference is not None and reference.startswith("models:"):
-            from tasks.registry.reading import other_settings, registered
+            from bife_core.registry.choosing import other_settings
 
-            if differing := other_settings(registered(reference), settings.under, reference):
+            if differing := other_settings(registry().registered(reference), settings.under, reference):
                 say(f"note: {differing}.")
     results: list[SolveResult] = []
     try:

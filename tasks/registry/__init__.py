@@ -1,24 +1,17 @@
-"""Registered rules: versions in MLflow's registry with their evidence, and which of them is champion and why.
-
-A version is an MLflow model without pickle. `deciding.register` makes one, `evidence.gate` decides by its evidence
-whether it becomes champion, and a person may promote, refuse or roll back. All raise `TrackingError` if MLflow does not
-answer.
-"""
+"""The registry that decides: MLflow's, and before it has a database the one in the home's store."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bife_core.registry.base import Registry
+from bife_core.registry.local import LocalRegistry
 from tasks.home import registry_is_empty
-
-if TYPE_CHECKING:
-    from tasks.registry.evidence import RegisteredRule
+from tasks.stores import home_store
 
 
-def registered_rules() -> list[RegisteredRule]:
-    """Return what `reading.list_rules` does; MLflow, which takes seconds, is not loaded for an empty registry."""
+def registry() -> Registry:
+    """Return the registry that decides; MLflow, which takes seconds, is loaded only where it has one."""
     if registry_is_empty():
-        return []
-    from tasks.registry.reading import list_rules
+        return LocalRegistry(home_store())
+    from tasks.registry.mlflow_registry import IN_MLFLOW
 
-    return list_rules()
+    return IN_MLFLOW

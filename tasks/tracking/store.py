@@ -19,10 +19,10 @@ from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
 from sqlalchemy.exc import SQLAlchemyError
 
-from bife_core.errors import BifeError
+from bife_core.errors import RegistryError
 from bife_core.migrations import made_by_newer, note_version
 from bife_core.places import sqlite_file, sqlite_url
-from bife_core.wording import storable
+from bife_core.wording import fits, storable
 from tasks.home import project_home
 from tasks.stores import home_store
 
@@ -43,7 +43,7 @@ _NAME, _PARAM, _TAG = 250, 6000, 8000
 """Characters that MLflow's database takes of the name of a run, a param and a tag: PostgreSQL refuses more."""
 
 
-class TrackingError(BifeError):
+class TrackingError(RegistryError):
     """MLflow's store or registry cannot be reached or does not hold what was asked for."""
 
 
@@ -147,12 +147,6 @@ def create_run(experiment: str, name: str, tags: Mapping[str, str], start_ms: in
     """Make a run, left running; it began now unless `start_ms` says otherwise."""
     fitting = {key: fits(value, _TAG) for key, value in tags.items()}
     return client().create_run(experiment_id(experiment), start_ms, fitting, fits(name, _NAME))
-
-
-def fits(value: object, most: int) -> str:
-    """Return a value as text that a column of MLflow's database takes; one that is cut ends in an ellipsis."""
-    text = storable(str(value))
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def points(values: Mapping[str, Any], time_ms: int, step: int = 0) -> list[Metric]:

@@ -17,7 +17,7 @@ from flows.evaluation import evaluation
 from flows.operate.running import run
 from tasks.collection import prepare_instances
 from tasks.evaluation_files import load_report
-from tasks.registry.reading import list_rules
+from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.stores import home_store
 from tasks.tracking import store
 from tests.flows.conftest import demonstrate
@@ -43,7 +43,7 @@ def everything_in_mlflow():
     numbers = [experiment.experiment_id for experiment in client.search_experiments()]
     return {
         "runs": sorted((found.info.run_id, found.info.status) for found in client.search_runs(numbers)),
-        "versions": [(rule.name, rule.version, rule.aliases) for rule in list_rules()],
+        "versions": [(rule.name, rule.version, rule.aliases) for rule in IN_MLFLOW.versions()],
     }
 
 

@@ -13,9 +13,9 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import ConfigError
 from bife_core.methods.loading import stored_text
+from bife_core.registry.base import GATE, ChampionChange, PromotionError
+from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from flows.promotion import promotion, rollback
-from tasks.registry.deciding import GATE, ChampionChange, PromotionError
-from tasks.registry.evidence import CHALLENGER, CHAMPION
 from tasks.registry.reading import by_alias
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, made_champion, source

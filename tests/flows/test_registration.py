@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bife_core.presets import with_overrides
+from bife_core.registry.evidence import CHALLENGER, Origin, gate
 from flows.registration import evidence, register_rule
 from tasks.registry.deciding import refuse
-from tasks.registry.evidence import CHALLENGER, Origin, gate
 from tasks.registry.reading import by_alias
 from tasks.stores import observing
 from tests.flows.conftest import Diary

@@ -11,9 +11,9 @@ from prefect.states import Scheduled
 from bife_core.config import InstancesConfig, PipelineConfig, SearchConfig
 from bife_core.methods.loading import load_method, with_budget
 from bife_core.methods.scorer import RuleMethod
+from bife_core.registry.choosing import registered_name
 from bife_core.scip.solver import SolverConfig
 from flows.resolving import resolved, seed_at
-from tasks.registry.reading import registered_name
 from tasks.stores import observing
 from tests.flows.conftest import Diary
 from tests.support.challenging import beside, made_champion, source

@@ -4,10 +4,10 @@ import pytest
 
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
+from bife_core.registry.base import PromotionError
+from bife_core.registry.choosing import registered_name
 from flows.reporting.conduct import CHAMPION_SLOWER
 from flows.watch import watch
-from tasks.registry.deciding import PromotionError
-from tasks.registry.reading import registered_name
 from tasks.watch import ChampionWatch, standing
 from tests.support.challenging import made_champion
 from tests.support.measured import summary

@@ -12,6 +12,7 @@ from prefect.client.schemas.objects import State, StateType
 from bife_core.config import InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.errors import ConfigError
 from bife_core.methods.loading import load_method, with_budget
+from bife_core.registry.evidence import Origin
 from bife_core.report import Story
 from bife_core.sandbox import WorkerFailure
 from bife_core.study import files
@@ -20,7 +21,6 @@ from tasks.collection import InstanceSet, prepare_instances
 from tasks.evaluation import evaluation_folder, track_evaluation
 from tasks.evaluation_files import read_summary, search_behind
 from tasks.instances import benchmark
-from tasks.registry.evidence import Origin
 from tasks.states import is_infrastructure
 from tasks.stores import observing
 from tasks.workers import close_workers, worker_pool

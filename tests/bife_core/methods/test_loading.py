@@ -177,6 +177,7 @@ def test_what_takes_no_budget_has_no_rules_with_one():
 
 def test_without_mlflow_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     with pytest.raises(RuleError, match=r"pip install 'bife-branching\[operate\]'"):
         load_rule("models:/bife-x@champion")
 

@@ -39,6 +39,21 @@ def test_the_source_comes_back_by_alias_and_by_version(name):
     assert rule.score(np.ones((3, N_FEATURES))) == pytest.approx([1.0, 1.0, 1.0])
 
 
+@pytest.mark.parametrize(
+    ("reference", "sentence"),
+    [
+        ("models:/bife-none@champion", "holds no models:"),
+        ("models:/bife-none/3", "holds no models:"),
+        ("models:/bife-none", "names no method"),
+        ("models:/a/b@c", "names no method"),
+        ("runs:/abc/model", "names no method"),
+    ],
+)
+def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
+    with pytest.raises(RuleError, match=sentence):
+        stored_text(reference)
+
+
 def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
     registered = made_champion(name, 0)
     with warnings.catch_warnings():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bife_core.registry.evidence import gate
 from bife_core.scip.solver import SolverConfig
-from tasks.registry.evidence import gate
-from tests.support.challenging import beside, evidence, under
+from tests.support.registered import beside, evidence, under
 
 BESIDE = beside(0)
 

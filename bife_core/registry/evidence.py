@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from bife_core.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
@@ -21,7 +22,7 @@ REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"
 """Beginnings of the tags that hold a decision against a version, with what was done."""
 REPLACED: Final = "replaced_version"
 
-_UNRECORDED: Final = "; to let this one be champion, take that alias from the other in MLflow"
+_UNRECORDED: Final = "; to let this one be champion, take the other out of use (`bife rules rollback`)"
 
 
 class Origin(Value):
@@ -169,6 +170,27 @@ class RegisteredRule(Value):
     replaced: str = ""
     evidence: Evidence | None = None
 
+    @classmethod
+    def of(
+        cls, name: str, version: int, aliases: Iterable[str], tags: Mapping[str, str], card: str
+    ) -> RegisteredRule:
+        """Return a version by what a registry holds of it."""
+        evidence = None
+        with suppress(ValidationError):
+            evidence = Evidence.model_validate(
+                {k: tags[k] for k in Evidence.model_fields.keys() & tags.keys()}
+            )
+        return cls(
+            name=name,
+            version=version,
+            aliases=tuple(sorted(aliases)),
+            tags=dict(tags),
+            card=card,
+            replaced=tags.get(REPLACED, ""),
+            evidence=evidence,
+            **{name: tags[name] for name in ("sha", "solver", "solver_digest") if tags.get(name)},
+        )
+
     @property
     def reference(self) -> str:
         """What `load_method` takes."""
@@ -178,6 +200,11 @@ class RegisteredRule(Value):
     def metric(self) -> Cost:
         """What it was judged by, CPU time by default."""
         return self.evidence.metric if self.evidence is not None else "time"
+
+    @property
+    def entry(self) -> tuple[str, str, str]:
+        """What versions of one rule differ in: the search it is from, its metric and its settings of SCIP."""
+        return self.tags.get("evolution_key", ""), self.metric, self.solver_digest
 
     @property
     def refusal(self) -> str:
