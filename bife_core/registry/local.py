@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from bife_core.methods.base import Method
 from bife_core.methods.loading import method_of
 from bife_core.registry.base import Registry
-from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule
+from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule, refusal
 from bife_core.store import Store
 from bife_core.store.registered import REGISTRY, StoredVersion, stored_version, stored_versions
 
@@ -61,7 +61,7 @@ class LocalRegistry(Registry):
     def copy_to(self, other: Registry) -> int:
         """Register in another registry what it lacks, with aliases that it gave to none; return how many versions.
 
-        A version that was refused there, or taken out of use, gets no alias.
+        A version whose rule was refused there, or taken out of use, as measured on the same instances gets no alias.
         """
         copied = 0
         for name, stored in stored_versions(self._store).items():
@@ -83,9 +83,11 @@ class LocalRegistry(Registry):
                         continue
                     if own.replaced in numbers and REPLACED not in copy.tags:
                         other.update(name, copy.version, {REPLACED: str(numbers[own.replaced])})
-                    for alias in () if copy.refusal else own.aliases:
-                        if other.find(name, alias) is None:
-                            other.set_alias(name, alias, copy.version)
+                    digest, same_rule = own.tags.get("test_digest"), other.versions(name, own.sha)
+                    if not any(refusal(each.tags, digest) for each in same_rule):
+                        for alias in own.aliases:
+                            if other.find(name, alias) is None:
+                                other.set_alias(name, alias, copy.version)
         return copied
 
     def _append(self, kind: str, **body: object) -> None:

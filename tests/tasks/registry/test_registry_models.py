@@ -96,15 +96,6 @@ def test_a_configuration_is_registered_and_loaded_but_scores_nothing(name):
         model.predict(np.zeros((4, 72)))
 
 
-def test_the_evidence_stands_in_tags_and_card(name):
-    registered = made_champion(name, 0, evolution_key="key")
-    assert registered.tags["ratio"] == "0.8"
-    assert registered.tags["evolution_key"] == "key"
-    assert "**solver**: SCIP default settings" in registered.card
-    assert "0.800 (95 % interval 0.700 to 0.900, p = 0.001;" in registered.card
-    assert source(0).rstrip() in registered.card
-
-
 def test_a_rule_of_any_length_has_a_card_that_the_database_takes(name):
     lines = "".join(f"    # \N{GREEK SMALL LETTER ALPHA} {line}\n" for line in range(900))
     long = RuleMethod(
