@@ -123,13 +123,6 @@ def evaluation_at(path: Path) -> Path:
     return folder
 
 
-def registry_is_empty() -> bool:
-    """Whether no rule was registered, since the database does not exist; MLflow takes seconds to say so."""
-    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
-    database = sqlite_file(address)
-    return database is not None and not database.exists()
-
-
 def prepare_environment() -> Home:
     """Read the settings files and give Prefect and MLflow their defaults; calling it again changes nothing.
 

@@ -86,6 +86,10 @@ class Registry(ABC):
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
         """Return the version that holds an alias, or has a number; None if there is none."""
 
+    def located(self, evidence: Evidence) -> Evidence:
+        """Return evidence that names its evaluation and search, which it may name by their studies, as done here."""
+        return evidence
+
     @abstractmethod
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
@@ -110,7 +114,7 @@ class Registry(ABC):
         that does not pass the gate while the present challenger does: a person may be about to decide on that. With
         `by_gate` the gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
         """
-        method = method_of(source)
+        method, evidence = method_of(source), self.located(evidence)
         known = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
         tags = {key: storable(str(value)) for key, value in known.items()}
         card = model_card(name, method, evidence)

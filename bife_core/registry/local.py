@@ -74,8 +74,10 @@ class LocalRegistry(Registry):
                     if there is not None:
                         numbers[str(own.version)] = there.version
                     elif own.evidence is not None:
-                        tags = {key: tag for key, tag in own.tags.items() if key != REPLACED}
-                        number = other.create(name, method_of(one.text), own.evidence, tags, own.card)
+                        known = other.located(own.evidence)
+                        tags = own.tags | known.model_dump(include={"evaluation_run", "evolution_run"})
+                        tags.pop(REPLACED, None)
+                        number = other.create(name, method_of(one.text), known, tags, own.card)
                         numbers[str(own.version)], copied = number, copied + 1
                 for own in map(_rule, stored):
                     copy = other.find(name, numbers.get(str(own.version), 0))

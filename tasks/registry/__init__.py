@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
+from bife_core.places import sqlite_file
 from bife_core.registry.base import Registry
 from bife_core.registry.local import LocalRegistry
-from tasks.home import registry_is_empty
 from tasks.stores import home_store
 
 
 def registry() -> Registry:
     """Return the registry that decides; MLflow, which takes seconds, is loaded only where it has one."""
-    if registry_is_empty():
+    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
+    if (database := sqlite_file(address)) is not None and not database.exists():
         return LocalRegistry(home_store())
     from tasks.registry.mlflow_registry import IN_MLFLOW
 

@@ -75,18 +75,22 @@ class MlflowRegistry(Registry):
                 return None
             return _rule(version, version.aliases)
 
+    def located(self, evidence: Evidence) -> Evidence:
+        """Return evidence that names evaluation and search by their runs; a `TrackingError` says if there is none."""
+        run = mlflow_run(evidence.evaluation_run) or evidence.evaluation_run
+        if not RUN_ID.fullmatch(run):
+            raise TrackingError(
+                f"MLflow does not have the run of the evaluation {run!r}, by which a rule is registered; `bife track` "
+                "writes it once no process works on it."
+            )
+        evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
+        return evidence.model_copy(update={"evaluation_run": run, "evolution_run": evolution})
+
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:
-        """Make a version that holds a method, with card and tags or not at all, and return its number.
-
-        An evaluation and a search that the evidence names by their studies are named by their runs.
-        """
-        run_id = mlflow_run(evidence.evaluation_run) or evidence.evaluation_run
-        if not RUN_ID.fullmatch(run_id):
-            raise TrackingError("MLflow does not have the run of its evaluation yet; `bife track` writes it.")
-        evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
-        tags = {**tags, "evaluation_run": run_id, "evolution_run": evolution}
+        """Make a version that holds a method, with card and tags or not at all, and return its number."""
+        run_id = evidence.evaluation_run
         about = f"Branching rules for {evidence.benchmark}: features in, one score out."
         own = versions()["bife"]
         candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES))
@@ -114,7 +118,7 @@ class MlflowRegistry(Registry):
                     ],
                 )
             made = client.create_model_version(
-                name, info.model_uri, run_id, tags, description=card, model_id=info.model_id
+                name, info.model_uri, run_id, dict(tags), description=card, model_id=info.model_id
             )
             return int(made.version)
 

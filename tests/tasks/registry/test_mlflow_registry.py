@@ -38,7 +38,7 @@ def test_a_home_that_began_without_mlflow_carries_over(name, tmp_path, monkeypat
     for number in (0, 1):
         known = evidence(number, evaluation_run="evaluation-a", evolution_key="b", **beside(0))
         local.register(name, source(number), known, by_gate=True)
-    with pytest.raises(TrackingError, match="does not have the run of its evaluation yet; `bife track`"):
+    with pytest.raises(TrackingError, match="does not have the run of the evaluation 'evaluation-a'"):
         carry_over()
     runs = {study: new_run() for study in ("evaluation-a", "b")}
     for study, run in runs.items():
