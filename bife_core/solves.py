@@ -23,7 +23,7 @@ from bife_core.machine import here
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.methods.using import solve
 from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
+from bife_core.scip.solving import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.store import PATIENCE_S, Store
 from bife_core.values import Value, digest_of
 
@@ -50,14 +50,14 @@ class SolveJob(Value):
 
     @property
     def key(self) -> str:
-        """Hash of all a result depends on but the machine, its own fields included: a stored one has them all."""
+        """Hash of all a result depends on but the machine, with the version of what a result records."""
         facts = {
             "digest": self.instance.digest,
             "method": self.method.identity,
             "settings": self.settings.model_dump(mode="json"),
             "scope": self.scope,
             "scip": versions()["scip"],
-            "result": SolveResult.form(),
+            "recorded": RECORDED,
             "code": "" if self.method.by_scip else code_digest(),
         }
         return digest_of(facts)
