@@ -22,7 +22,6 @@ from bife_core.search.population import (
 )
 from bife_core.search.types import (
     Answer,
-    Fit,
     GenerationSummary,
     Operator,
     Request,
@@ -210,22 +209,18 @@ class BaseSearch(ABC):
             parents=parents,
             seed=sample_seed(self.config.drawn, name),
             scored=self.low_fidelity,
-            fit=self.fit(position, operator, parents),
             number=self._used + position,
             **fields,
         )
-
-    def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
-        """Return how the rule of a sample is fitted; None where it is written."""
-        return None
 
     @staticmethod
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Find a rule; a search whose requests have `training` defines it.
 
         It is called in a worker process, with the recorded decisions of a search that goes by F_LF, and may keep
-        checkpoints in `folder`, the study's own. It returns `source`, the text of a rule or of another method, and a
-        `thought`, or else `failure`; also `seconds`, where it took more CPU time than this call.
+        checkpoints in `folder`, the study's own. Beside what the request holds `training` has its `seed`, and the
+        sources of its `parents` and of all `known` samples. It returns `source`, the text of a rule or of another
+        method, and a `thought`, or else `failure`; also `seconds`, where it took more CPU time than this call.
         """
         raise NotImplementedError
 
@@ -261,7 +256,7 @@ class BaseSearch(ABC):
                 generation=request.generation,
                 operator=request.operator,
                 parents=tuple(parent.id for parent in request.parents),
-                niche=None if request.fit is None else request.fit.niche,
+                niche=(request.training or {}).get("niche"),
                 failure=failure,
             )
             self._samples[sample.id] = sample

@@ -16,7 +16,7 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     "bife.searches",
     {
         "bife": "bife_core.search.bife:BifeSearch",
-        "symbolic": "bife_core.search.symbolic:SymbolicSearch",
+        "symbolic": "bife_core.symbolic.search:SymbolicSearch",
         "random": "bife_core.search.bife:RandomSearch",
         "bife_without_f_lf": "bife_core.search.bife:HighOnlySearch",
     },

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -21,7 +23,6 @@ from bife_core.generators.offline.expression import (
 from bife_core.generators.offline.operators import sample_rule
 from bife_core.generators.offline.source import write
 from bife_core.methods.scorer import RuleMethod
-from bife_core.search.types import Fit
 from bife_core.symbolic.drafting import breed, fit_rules, form_of
 from bife_core.symbolic.fitting import Columns, ConditionalLogit, Fitted, Fitter
 from tests.support.recorded import planted
@@ -75,7 +76,7 @@ def test_each_niche_does_without_the_roles_that_those_before_it_begin_with() -> 
     for niche in range(3):
         path = fitter.select(2, niche)
         begins.append(role_of_feature(leaves(path[0].root)[0]))
-        bred = fit_rules(fitter, Fit(terms=3, children=60, niche=niche), np.random.default_rng(0))
+        bred = fit_rules(fitter, np.random.default_rng(0), terms=3, children=60, niche=niche)
         for fitted in (*path, *bred):
             assert {role_of_feature(feature) for feature in leaves(fitted.root)}.isdisjoint(begins[:niche])
     assert begins[0] in map(role_of_feature, (18, 24, 48))
@@ -111,15 +112,15 @@ def test_what_distinguishes_no_candidates_is_no_rule() -> None:
     assert fitted is not None
     assert leaves(fitted.root) == (18,)
     nothing = Fitter(Columns(Decisions(**{**vars(DOUBTING), "columns": np.ones_like(columns)})))
-    assert fit_rules(nothing, Fit(terms=3, children=0), np.random.default_rng(0)) == []
-    assert fit_rules(nothing, Fit(terms=3, children=5), np.random.default_rng(0)) == []
+    assert fit_rules(nothing, np.random.default_rng(0), terms=3, children=0) == []
+    assert fit_rules(nothing, np.random.default_rng(0), terms=3, children=5) == []
 
 
 def test_breeding_finds_what_no_product_of_features_is() -> None:
     expert = product((Operation("max", (Leaf(20), Leaf(21))), 1.0), (Leaf(18), 1.0))
     fitter = Fitter(Columns(planted(300, expert, doubt=0.1)))
     path = fitter.select(3)
-    bred = breed(fitter, path, Fit(terms=3, children=600), 24, np.random.default_rng(2))
+    bred = breed(fitter, path, np.random.default_rng(2), terms=3, children=600)
     assert bred[0].information < min(fitted.information for fitted in path) - 0.05
     for fitted in bred:  # one tried has the power 5600, and is infinite or 0 at most candidates
         values = fitter.columns.value(fitted.root)
@@ -131,7 +132,7 @@ def test_a_seed_decides_what_is_bred_and_no_rule_is_larger_than_allowed() -> Non
     fitter = Fitter(Columns(DOUBTING))
 
     def made(seed: int) -> list[Fitted]:
-        return fit_rules(fitter, Fit(terms=2, children=60), np.random.default_rng(seed))
+        return fit_rules(fitter, np.random.default_rng(seed), terms=2, children=60)
 
     assert made(3) == made(3) != made(4)
     assert all(len(components(fitted.root)) <= 2 for fitted in made(3))
@@ -142,10 +143,10 @@ def test_parents_are_bred_from_and_no_rule_there_was_is_given_back() -> None:
     parent = product((joined, 1.0), (Leaf(18), 1.0))
     fitter = Fitter(Columns(planted(100, parent, doubt=0.1)))
     foreign = "def candidate_variable_score(f):\n    return 1.0 if f[18] > f[19] else f[20]\n"
-    fit, shown = Fit(terms=4, children=100), [write(parent), foreign]
+    given: dict[str, Any] = {"terms": 4, "children": 100, "parents": [write(parent), foreign]}
 
     def bred(known: list[str]) -> list[Node]:
-        return [fitted.root for fitted in fit_rules(fitter, fit, np.random.default_rng(0), shown, known)]
+        return [fitted.root for fitted in fit_rules(fitter, np.random.default_rng(0), known=known, **given)]
 
     first = bred([foreign])
     assert any(joined in walk(root) for root in first)

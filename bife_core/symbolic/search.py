@@ -11,7 +11,8 @@ niche founds the elite set, the elites are the parents, and a rule is solved wit
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -19,7 +20,8 @@ from bife_core.search.base import OPERATORS
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity, founders, niche_by_niche, reaches, threshold
-from bife_core.search.types import Fit, Operator, Sample
+from bife_core.search.types import Operator, Sample, SampleRequest
+from bife_core.symbolic.drafting import train
 from bife_core.values import Value
 
 LEAST_TERMS: Final = 2
@@ -57,15 +59,22 @@ class SymbolicSearch(BifeSearch):
         """Return what makes the initial rules."""
         return ("fit",) * self.config.initial
 
-    def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
-        """Return how the rule of a sample is fitted; None for a first rule."""
-        if operator != "fit":
-            return None
+    def sample_request(
+        self, position: int, operator: Operator, parents: tuple[Sample, ...] = (), **fields: Any
+    ) -> SampleRequest:
+        """Return the request for a sample; one of operator ``fit`` says how the rule is fitted."""
+        if operator == "fit":
+            fields["training"] = self._training(position, parents)
+        return super().sample_request(position, operator, parents, **fields)
+
+    def _training(self, position: int, parents: tuple[Sample, ...]) -> dict[str, int]:
+        """Return how a rule is fitted, see `fit_rules`, and which of those found is chosen: 0 is the likeliest."""
         options = self.options
         niches, sizes = options.niches, options.terms - LEAST_TERMS + 1
         if parents:
             terms = LEAST_TERMS + (self.generation + position) % sizes
-            return Fit(terms=terms, children=options.children, rank=position, niche=parents[0].niche or 0)
+            chosen = {"rank": position, "niche": parents[0].niche or 0}
+            return {"terms": terms, "children": options.children, **chosen}
         # Niches and sizes alternate. At first every second rule has its factors added one by one, once for each
         # niche and size, since nothing is drawn for that.
         once = 0 if self.generation > 0 else niches * sizes
@@ -73,9 +82,14 @@ class SymbolicSearch(BifeSearch):
         is_selected = position % 2 == 0 and position // 2 < once
         number = selected if is_selected else position - selected
         terms = LEAST_TERMS + (number + number // math.lcm(niches, sizes)) % sizes
-        if is_selected:
-            return Fit(terms=terms, children=0, niche=number % niches)
-        return Fit(terms=terms, children=options.children, rank=number // niches, niche=number % niches)
+        children, rank = (0, 0) if is_selected else (options.children, number // niches)
+        return {"terms": terms, "children": children, "rank": rank, "niche": number % niches}
+
+    @staticmethod
+    def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
+        """Fit a rule to the recorded decisions."""
+        assert decisions is not None
+        return train(decisions, training)
 
     def _call_founders(self) -> tuple[Sample, ...]:
         # However few are to found the elite, one of each niche does.
