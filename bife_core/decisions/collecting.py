@@ -237,7 +237,7 @@ def _start(
 ) -> Future[Any]:
     part.parent.mkdir(parents=True, exist_ok=True)
     return pool.submit(
-        "bife_core.decisions.collecting:work",
+        "bife_core.decisions.collecting:collect_from",
         {
             "path": str(instance.path),
             "instance": instance.name,
@@ -252,7 +252,7 @@ def _start(
     )
 
 
-def work(path: str, instance: str, part: str, config: dict[str, Any], solver: dict[str, Any]) -> None:
+def collect_from(path: str, instance: str, part: str, config: dict[str, Any], solver: dict[str, Any]) -> None:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()

@@ -14,7 +14,7 @@ from bife_core.decisions.nodes import has_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
-from bife_core.fidelity.tuning import tuned
+from bife_core.fidelity.numbers import tuned
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, as_scoring, method_of
 from bife_core.methods.scorer import NodeMethod, RuleMethod
@@ -109,7 +109,7 @@ def score_low(
 
     def ask(tune: int, limit_s: float, text: str = source) -> LowScore:
         answer = pool.submit(
-            "bife_core.fidelity.low:work",
+            "bife_core.fidelity.low:score_text",
             arguments | {"source": text, "tune": tune},
             limit_s=limit_s,
             memory_mb=most_mb,
@@ -148,7 +148,9 @@ def score_low(
     return better.model_copy(update={"seconds": score.seconds + better.seconds})
 
 
-def work(source: str, decisions: str | None, measure: LowMeasure, tune: int, method: bool) -> dict[str, Any]:
+def score_text(
+    source: str, decisions: str | None, measure: LowMeasure, tune: int, method: bool
+) -> dict[str, Any]:
     """Score a rule in this process, its numbers tuned if that is wanted; what `score_low` calls in a worker."""
     recorded = None if decisions is None else _prepared(decisions, measure)
     if decisions is not None and method and has_nodes(Path(decisions)):

@@ -177,7 +177,7 @@ class Answering:
                 )
             case TrialRequest():
                 tried = self._once(Tried, name, lambda: evaluator.try_out(request), request=request)
-                return Answer(id=name, costs=tried.score.costs or (), failure=tried.score.failure)
+                return Answer(id=name, costs=tried.score.costs, failure=tried.score.failure)
             case SolveRequest():
                 measure = partial(evaluator.solve, request)
                 solved = self._once(HighScored, name, lambda: measure(self._reference()), id=name)

@@ -14,8 +14,8 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.decisions.nodes import has_nodes
 from bife_core.decisions.recorded import numbers_in
-from bife_core.errors import ConfigError, GeneratorError
-from bife_core.fidelity.high import HighScore, TrialScore, score_high, score_trial
+from bife_core.errors import ConfigError, GeneratorError, SolverError
+from bife_core.fidelity.high import HighScore, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.solving import Reference, Solving
 from bife_core.generators import (
@@ -27,6 +27,7 @@ from bife_core.generators import (
     PromptContext,
     Repairing,
 )
+from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import method_of
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.study.archive import origin
@@ -111,16 +112,18 @@ class Evaluator:
         method = request.method or found
         return score_low(draft.source, decisions, low, self.solving.pool, method=method)
 
-    def try_out(self, request: TrialRequest) -> TrialScore:
-        """Solve training instances as a search asks."""
+    def try_out(self, request: TrialRequest) -> HighScore:
+        """Solve training instances as a search asks, with seconds as the clock shows them."""
         if not self.training:
             raise ConfigError("The search makes trials but there are no training instances.")
         cost = request.cost or self.config.high.cost
         high = self.config.high.model_copy(update={"time_limit_s": request.time_limit_s, "cost": cost})
         instances = [self.training[position] for position in request.instances]
-        return score_trial(
-            request.source, request.sample or request.id, instances, replace(self.solving, config=high)
-        )
+        rule = ScipMethod(name=RPB) if request.source is None else method_of(request.source, request.id)
+        try:
+            return score_high(rule, instances, replace(self.solving, config=high))
+        except SolverError as error:
+            return HighScore(failure=str(error))
 
     def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
         """Solve the design instances with a rule."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import GeneratorConfig, PipelineConfig
-from bife_core.fidelity.high import HighScore, TrialScore
+from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import GENERATORS
@@ -19,7 +19,7 @@ from bife_core.values import digest_of
 VERSION: Final = 11
 """Raise this when the same configuration would no longer give the same search."""
 
-_MEASURED: Final = (LowScore, Reference, HighScore, TrialScore, SolveResult)
+_MEASURED: Final = (LowScore, Reference, HighScore, SolveResult)
 """What the events of an evolution hold that costs time to measure, and that is read back when it goes on."""
 
 

@@ -96,7 +96,7 @@ class ContextBuilder:
             # Once for each pool, also where that fails; the next run, which has another, tries again.
             if self._facts is None and pool not in self._read:
                 files = [str(path) for path in self._instances]
-                self._read[pool] = self._in_worker(pool, "work", self._instances, instances=files)
+                self._read[pool] = self._in_worker(pool, "describe_data", self._instances, instances=files)
         facts = self._facts = self._facts or self._benchmark_facts(self._read[pool].result())
         scores = {one.id: past.scores[one.id] for one in past.samples if one.id in past.scores}
         known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
@@ -174,7 +174,7 @@ def _without_names(sample: Sample, past: Past) -> Sample:
     return sample.model_copy(update={"failure": failure})
 
 
-def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
+def describe_data(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
     """Read instances and decisions and return what they say; what `ContextBuilder` calls in a worker."""
     sentences = formulation([Path(path) for path in instances])
     if decisions is None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bife_rivals.constants import Tuner, parameters, with_values
 from bife_rivals.grid import cell_of, features_of
 from bife_rivals.islands import Islands, Llm4BranchOptions
-from bife_rivals.tuning import Tuner, parameters, with_values
 
 from bife_core.config import SearchConfig
 from bife_core.features import N_FEATURES

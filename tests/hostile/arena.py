@@ -115,7 +115,7 @@ class Arena:
         job = SolveJob(
             instance=self.instance, method=RuleMethod(name="hostile", source=source), settings=settings
         )
-        work = "bife_core.solves:work"
+        work = "bife_core.solves:solve_job"
         try:
             result = self.pool.submit(
                 work, job.model_dump(mode="json"), limit_s=limit_s, reads=[job.instance.path]

@@ -8,7 +8,7 @@ import pytest
 from pyscipopt import Model
 
 from bife_core.benchmarks.base import content_digest
-from bife_core.benchmarks.folder import work
+from bife_core.benchmarks.folder import screen
 from bife_core.scip.reading import model_format, read_model
 
 LINEAR = "Minimize\n obj: x + y\nSubject To\n c: x + y >= 1.5\nBounds\n x <= 10\n y <= 10\n"
@@ -20,7 +20,7 @@ def written(path, content):
 
 
 def refusal(path):
-    message = work(str(path))["failure"]
+    message = screen(str(path))["failure"]
     assert "\n" not in message
     assert message.endswith(".")
     assert message[:-1].count(". ") == 0
@@ -32,7 +32,7 @@ def test_published_files_are_read_and_left_as_they_were(tmp_path, foreign, name)
     path = tmp_path / name
     shutil.copy(foreign / name, path)
     before = (path.read_bytes(), path.stat().st_mtime_ns)
-    assert work(str(path)) == {"digest": content_digest((foreign / name).read_bytes())}
+    assert screen(str(path)) == {"digest": content_digest((foreign / name).read_bytes())}
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -47,7 +47,7 @@ def test_published_files_are_read_and_left_as_they_were(tmp_path, foreign, name)
 def test_names_may_be_odd_and_compression_goes_by_content(tmp_path, foreign, name, compressed):
     plain = (foreign / "lseu.mps").read_bytes()
     path = written(tmp_path / name, gzip.compress(plain) if compressed else plain)
-    assert work(str(path)) == {"digest": content_digest(plain)}
+    assert screen(str(path)) == {"digest": content_digest(plain)}
     assert read_model(path).getNVars() == 89
 
 
@@ -135,7 +135,7 @@ def test_what_others_write_to_standard_error_meanwhile_is_passed_on(foreign, cap
             read(self, *arguments)
 
     monkeypatch.setattr("bife_core.scip.reading.Model", Talkative)
-    work(str(foreign / "lseu.mps"))
+    screen(str(foreign / "lseu.mps"))
     assert capfd.readouterr().err == "another thread speaks\n"
 
 

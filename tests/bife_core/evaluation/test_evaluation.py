@@ -119,7 +119,7 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
         instance=tiny_auctions[0], method=ScipMethod(name="pscost"), settings=SolveSettings(node_limit=1)
     )
     for _ in range(2):
-        outcome = jobs.work(warm_up_s=0.2, **job.model_dump(mode="json"))
+        outcome = jobs.solve_job(warm_up_s=0.2, **job.model_dump(mode="json"))
         assert outcome["method"] == "pscost"
     assert solved == ["most_fractional", "pscost", "pscost"]
 

@@ -11,7 +11,7 @@ import pytest
 from bife_core.config import LowFidelityConfig
 from bife_core.fidelity.low import low_fidelity, score_low
 from bife_core.fidelity.measures import Yardstick
-from bife_core.fidelity.tuning import tuned
+from bife_core.fidelity.numbers import tuned
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import rule_sha
