@@ -60,6 +60,9 @@ class BaseSearch(ABC):
     operators: tuple[Operator, ...] = OPERATORS
     """The operators of a generation, in order."""
 
+    founding: ClassVar[Operator] = "i1"
+    """The operator that makes the initial rules."""
+
     low_fidelity: ClassVar[bool] = True
     """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
 
@@ -181,13 +184,11 @@ class BaseSearch(ABC):
         self.begin_generation()
         asked = [
             self.sample_request(position, operator, self.choose_parents(operator))
-            for position, operator in enumerate((operators or self.initial_operators())[:remaining])
+            for position, operator in enumerate(
+                (operators or (self.founding,) * self.config.initial)[:remaining]
+            )
         ]
         return (*asked, *self.first_rules(len(asked), "i1"))
-
-    def initial_operators(self) -> tuple[Operator, ...]:
-        """Return what makes the initial rules."""
-        return tuple("i1" for _ in range(self.config.initial))
 
     def first_rules(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
         """Return the rules the search is to begin with, as samples of its first generation after `position` others."""

@@ -40,12 +40,6 @@ _ROOM_PER_NUMBER: Final = 96.0
 logarithm is kept in seven shapes."""
 
 
-class UnansweredError(NoDraftError):
-    """The model API gave no answer for a rule."""
-
-    draft: Draft
-
-
 @dataclass(frozen=True, kw_only=True)
 class Evaluator:
     """Does the pieces of work of one search; threads may share it.
@@ -150,8 +144,8 @@ def write_draft(
     A generator that repairs is given the reason once where `check` finds that the draft has no valid rule; the draft is
     what it writes then, with the calls for both. The score is what `check` found of this draft, or None.
 
-    Raises `DraftingStoppedError` if no further request can succeed either, `UnansweredError` if the model API gave no
-    answer, and `BudgetReachedError` if the budget is used up.
+    Raises `DraftingStoppedError` if no further request can succeed either, `BudgetReachedError` if the budget is used
+    up, and another `NoDraftError` if the model API gave no answer.
     """
     account.check_time()
     began = time.perf_counter()
@@ -177,7 +171,7 @@ def write_draft(
     seconds = sum(attempt.seconds for attempt in draft.attempts) or seconds
     draft = draft.model_copy(update={"seconds": seconds})
     if draft.unanswered is not None:
-        raise UnansweredError(draft.failure or "The model API gave no answer.", draft)
+        raise NoDraftError(draft.failure or "The model API gave no answer.", draft)
     return draft, score
 
 

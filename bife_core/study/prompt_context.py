@@ -151,10 +151,10 @@ class ContextBuilder:
         )
 
     def _in_worker(
-        self, pool: Workers, function: str, models: Sequence[Path] = (), **arguments: Any
+        self, pool: Workers, function: str, files: Sequence[Path] = (), **arguments: Any
     ) -> Future[Any]:
-        """Have a worker that may read the decisions and these models call a function of this module."""
-        reads = [*models, *([] if self._decisions is None else [self._decisions])]
+        """Have a worker that may read the decisions and these files call a function of this module."""
+        reads = [*files, *([] if self._decisions is None else [self._decisions])]
         decisions = None if self._decisions is None else str(self._decisions)
         return pool.submit(
             f"{__name__}:{function}",

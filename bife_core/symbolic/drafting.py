@@ -1,19 +1,15 @@
-"""One rule fitted to decisions, in a worker process: factors added one by one, or formulas bred.
+"""Rules fitted to decisions: factors added one by one, or formulas bred.
 
 Breeding is genetic programming from fitted formulas: other parts and shapes, exponents fitted anew, small ones first.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
-from bife_core.decisions.recorded import Decisions
 from bife_core.generators.offline.expression import (
     CancelledError,
     Leaf,
@@ -24,29 +20,13 @@ from bife_core.generators.offline.expression import (
     leaves,
 )
 from bife_core.generators.offline.operators import MOST_COMPONENTS, pick, recombine, sample_rule, tune, vary
-from bife_core.generators.offline.source import describe, read, write
-from bife_core.symbolic.fitting import Columns, Fitted, Fitter
+from bife_core.generators.offline.source import read
+from bife_core.symbolic.fitting import Fitted, Fitter
 
 _POPULATION: Final = 24
 """Formulas that survive a round of breeding."""
 _FRESH: Final = 0.5
 """Fresh formulas among those breeding begins with, as a share of the population."""
-_GOOD: Final = 0.15
-"""Share of the formulas made that are good enough to become a rule."""
-
-
-def train(decisions: Path, training: Mapping[str, Any]) -> dict[str, Any]:
-    """Fit a rule as `SymbolicSearch` asks in `training`, and return its source and the thought, or a failure."""
-    rng = np.random.Generator(np.random.PCG64(training["seed"]))
-    asked = {name: training[name] for name in ("terms", "children", "niche", "parents", "known")}
-    formulas = fit_rules(_fitter(str(decisions)), rng, **asked)
-    if not formulas:
-        return {"failure": "No other formula distinguishes the candidates of the recorded decisions."}
-    # Far down the list are formulas that were made and never improved upon.
-    chosen = formulas[training["rank"] % math.ceil(_GOOD * len(formulas))].root
-    how = "bred" if training["children"] else "its factors added one by one"
-    thought = f"Fitted to the recorded decisions, {how}: {describe(chosen)}."
-    return {"source": write(chosen), "thought": thought}
 
 
 def fit_rules(
@@ -130,8 +110,3 @@ def form_of(root: Node) -> Hashable:
 
 def _trees(sources: Sequence[str]) -> list[Node]:
     return [tree for source in sources if (tree := read(source)) is not None]
-
-
-@lru_cache(maxsize=2)
-def _fitter(path: str) -> Fitter:
-    return Fitter(Columns(Decisions.load(Path(path))))

@@ -11,21 +11,29 @@ niche founds the elite set, the elites are the parents, and a rule is solved wit
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import numpy as np
 from pydantic import Field
 
+from bife_core.decisions.recorded import Decisions
+from bife_core.generators.offline.source import describe, write
 from bife_core.search.base import OPERATORS
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity, founders, niche_by_niche, reaches, threshold
 from bife_core.search.types import Operator, Sample, SampleRequest
-from bife_core.symbolic.drafting import train
+from bife_core.symbolic.drafting import fit_rules
+from bife_core.symbolic.fitting import Columns, Fitter
 from bife_core.values import Value
 
 LEAST_TERMS: Final = 2
 """Factors of the smallest rules that are fitted."""
+
+_GOOD: Final = 0.15
+"""Share of the formulas made that are good enough to become a rule."""
 
 
 class SymbolicOptions(Value):
@@ -45,6 +53,7 @@ class SymbolicSearch(BifeSearch):
     """Fitted and bred rules behind `ask` and `tell`; `tau` is the lowest of a niche."""
 
     operators: tuple[Operator, ...] = ("fit",) * len(OPERATORS)
+    founding: ClassVar[Operator] = "fit"
     origin: ClassVar[str] = "fitted"
     crosses_niches: ClassVar[bool] = False  # it has niches of its own
     Options: ClassVar[type[Value]] = SymbolicOptions
@@ -54,10 +63,6 @@ class SymbolicSearch(BifeSearch):
         super().__init__(config)
         self._tau_of_all: float | None = None
         self._tau_of_niche: dict[int, float] = {}
-
-    def initial_operators(self) -> tuple[Operator, ...]:
-        """Return what makes the initial rules."""
-        return ("fit",) * self.config.initial
 
     def sample_request(
         self, position: int, operator: Operator, parents: tuple[Sample, ...] = (), **fields: Any
@@ -89,7 +94,16 @@ class SymbolicSearch(BifeSearch):
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Fit a rule to the recorded decisions."""
         assert decisions is not None
-        return train(decisions, training)
+        rng = np.random.Generator(np.random.PCG64(training["seed"]))
+        asked = {name: training[name] for name in ("terms", "children", "niche", "parents", "known")}
+        formulas = fit_rules(_fitter(decisions), rng, **asked)
+        if not formulas:
+            return {"failure": "No other formula distinguishes the candidates of the recorded decisions."}
+        # Far down the list are formulas that were made and never improved upon.
+        chosen = formulas[training["rank"] % math.ceil(_GOOD * len(formulas))].root
+        how = "bred" if training["children"] else "its factors added one by one"
+        thought = f"Fitted to the recorded decisions, {how}: {describe(chosen)}."
+        return {"source": write(chosen), "thought": thought}
 
     def _call_founders(self) -> tuple[Sample, ...]:
         # However few are to found the elite, one of each niche does.
@@ -124,3 +138,8 @@ class SymbolicSearch(BifeSearch):
     def choose_parents(self, operator: Operator) -> tuple[Sample, ...]:
         """Draw two elites, as for a crossover, better one first: the child is of its niche."""
         return tuple(sorted(super().choose_parents("e2"), key=self.parent_pool.index))
+
+
+@lru_cache(maxsize=2)
+def _fitter(decisions: Path) -> Fitter:
+    return Fitter(Columns(Decisions.load(decisions)))
