@@ -14,7 +14,6 @@ from bife_core.errors import ConfigError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.rules import CompiledRule, Rejection, compile_rule, rule_sha
 from bife_core.rules.compiling import recompiled
-from bife_core.sandbox import WorkerPool
 
 HEAD = "def candidate_variable_score(f):\n    "
 SIMPLE = HEAD + "return f[20] * f[21]\n"
@@ -78,10 +77,9 @@ def test_the_c_function_fills_the_scores():
     assert out.tolist() == [1.0, 2.0, 3.5]
 
 
-def test_a_worker_compiles_and_scores():
+def test_a_worker_compiles_and_scores(pool):
     arguments = {"source": SIMPLE, "value": 2.5}
-    with WorkerPool(1) as pool:
-        facts = pool.submit("bife_core.rules.compiling:score_one", arguments, limit_s=60).result()
+    facts = pool.submit("bife_core.rules.compiling:score_one", arguments, limit_s=60).result()
     assert facts == {"score": 6.25}
 
 
