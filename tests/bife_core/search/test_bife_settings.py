@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 
 from bife_core.config import SearchConfig
-from bife_core.search import (
-    Answer,
-    BifeSearch,
-    SampleRequest,
-    sample_seed,
-)
+from bife_core.search import Answer, BifeSearch, SampleRequest, sample_seed
 from bife_core.search.symbolic import SymbolicSearch
 from bife_core.testing import drive
 from tests.support.searching import answered, ids, sample, solve, table

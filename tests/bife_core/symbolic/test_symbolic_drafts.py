@@ -33,19 +33,13 @@ def request(children: int, *parents: str) -> SampleRequest:
         Sample(id=f"p{i}", generation=0, operator="fit", source=source) for i, source in enumerate(parents)
     )
     return SampleRequest(
-        id="g01-c00",
-        generation=1,
-        operator="fit",
-        parents=shown,
-        seed=7,
-        fit=Fit(terms=2, children=children),
+        id="g01-c00", generation=1, operator="fit", parents=shown, seed=7, fit=Fit(terms=2, children=children)
     )
 
 
-def test_a_worker_fits_what_this_process_does(recorded: Path) -> None:
+def test_a_worker_fits_what_this_process_does(recorded: Path, pool: WorkerPool) -> None:
     here = fit_draft(request(40), recorded, InProcess())
-    with WorkerPool(1) as pool:
-        there = fit_draft(request(40), recorded, pool)
+    there = fit_draft(request(40), recorded, pool)
     assert there.model_copy(update={"seconds": here.seconds}) == here
     assert here.source is not None
     assert isinstance(compile_rule(here.source), CompiledRule)
