@@ -42,16 +42,6 @@ def test_a_saved_file_gives_everything_back(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["d.npz"]
 
 
-def test_the_file_is_arrays_anyone_can_read(tmp_path: Path) -> None:
-    decisions = made_up([2, 2])
-    decisions.save(tmp_path / "d.npz")
-    with np.load(tmp_path / "d.npz") as file:
-        assert file["offsets"].tolist() == [0, 2, 4]
-        assert "pseudocost_product" in file["features"]
-        np.testing.assert_array_equal(file["columns"], decisions.columns)
-        np.testing.assert_array_equal(file["scores"], decisions.scores)
-
-
 def test_a_decision_knows_what_could_be_done_instead_of_branching() -> None:
     sizes = [2, 2, 2, 2, 1]
     down = [1, 5, 1, 5, 1, 5, 1, 4, 0]

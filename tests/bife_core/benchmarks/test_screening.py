@@ -51,19 +51,6 @@ def test_names_may_be_odd_and_compression_goes_by_content(tmp_path, foreign, nam
     assert read_model(path).getNVars() == 89
 
 
-@pytest.mark.parametrize("end", ["END\n", "  End \n", "End \\ of it\n", " y End"])
-def test_the_end_of_an_lp_file_may_be_written_in_many_ways(tmp_path, end):
-    model = read_model(written(tmp_path / "a.lp", LINEAR + "Binary\n x\n" + end))
-    assert model.getNBinVars() == (2 if "y" in end else 1)
-
-
-def test_cip_files_are_read(tmp_path, foreign):
-    read_model(foreign / "lseu.mps").writeProblem(str(tmp_path / "lseu.cip"), verbose=False)
-    assert read_model(tmp_path / "lseu.cip").getNBinVars() == 89
-    text = (tmp_path / "lseu.cip").read_bytes()
-    assert "cut off" in refusal(written(tmp_path / "cut.cip", text[:3000]))
-
-
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.999])
 def test_a_truncated_file_is_refused(tmp_path, foreign, share):
     content = (foreign / "lseu.mps").read_bytes()
@@ -76,12 +63,6 @@ def test_a_truncated_file_is_refused(tmp_path, foreign, share):
     assert "cut off or damaged" in refusal(cut)
     content = (foreign / "stein27_inf.lp").read_bytes()
     refusal(written(tmp_path / "cut.lp", content[: int(len(content) * share)]))
-
-
-def test_damaged_gzip_data_are_refused(tmp_path, foreign):
-    content = bytearray(gzip.compress((foreign / "lseu.mps").read_bytes()))
-    content[40:60] = bytes(20)
-    assert "cut off or damaged" in refusal(written(tmp_path / "bad.mps.gz", bytes(content)))
 
 
 @pytest.mark.parametrize("suffix", ["mps", "lp", "cip"])
@@ -98,13 +79,6 @@ def test_a_row_without_a_name_is_refused_before_scip_crashes_on_it(tmp_path, for
     assert f"line {where + 1}: in ROWS" in refusal(path)
 
 
-def test_scip_says_what_is_wrong_in_which_line(tmp_path, capfd):
-    message = refusal(written(tmp_path / "bad.lp", LINEAR.replace(">=", "") + "Binary\n x\nEnd\n"))
-    assert message.startswith("bad.lp cannot be read as LP: ")
-    assert "line 5" in message
-    assert capfd.readouterr().err == ""
-
-
 def test_an_instance_without_variables_or_integer_ones_is_refused(tmp_path, foreign):
     assert "no integer variables" in refusal(written(tmp_path / "linear.lp", LINEAR + "End\n"))
     assert "no integer variables" in refusal(foreign / "semicon1.mps")
@@ -118,12 +92,6 @@ def test_missing_files_directories_and_other_names_are_refused(tmp_path):
     assert ".mps, .lp, .cip or .opb" in refusal(written(tmp_path / "notes.txt", "hello"))
     os.mkfifo(tmp_path / "pipe.mps")
     assert "is no instance file" in refusal(tmp_path / "pipe.mps")
-
-
-def test_a_pseudo_boolean_file_is_read(tmp_path):
-    model = read_model(written(tmp_path / "cover.opb", "min: +1 x1 +2 x2 ;\n+1 x1 +1 x2 >= 1 ;\n"))
-    model.optimize()
-    assert model.getObjVal() == 1
 
 
 def test_what_others_write_to_standard_error_meanwhile_is_passed_on(foreign, capfd, monkeypatch):

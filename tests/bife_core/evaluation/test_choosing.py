@@ -27,8 +27,8 @@ def named(name: str, source: str) -> RuleMethod:
 
 
 @pytest.fixture
-def two(tiny_auctions: list[Instance]) -> list[Instance]:
-    return tiny_auctions[:2]
+def two(knapsacks: list[Instance]) -> list[Instance]:
+    return knapsacks[:2]
 
 
 def test_the_rule_with_fewest_nodes_there_is_chosen(

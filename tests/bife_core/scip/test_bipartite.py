@@ -29,7 +29,7 @@ VALUE = VARIABLE_FEATURES.index("value")
     ("family", "solver"),
     [
         ("cauctions", "paper"),
-        ("indset", "default"),
+        pytest.param("indset", "default", marks=pytest.mark.long),
         pytest.param("setcover", "paper", marks=pytest.mark.long),
         pytest.param("facilities", "paper", marks=pytest.mark.long),
     ],
@@ -132,7 +132,7 @@ def machine_code(node, n, out):  # type: ignore[no-untyped-def]
 
 
 def solved(
-    method: NodeMethod, path: Path, nodes: int = 40, **options: Any
+    method: NodeMethod, path: Path, nodes: int = 12, **options: Any
 ) -> tuple[int, bife_core.BranchingStats]:
     model = read_model(path)
     apply(SolveSettings(solver="paper", node_limit=nodes), model)
@@ -156,11 +156,11 @@ def test_machine_code_sees_the_node_that_python_sees(golden_dir: Path) -> None:
 def test_guard_and_budget_hold_for_scorers_of_nodes(native: bool, golden_dir: Path) -> None:
     path = golden_dir / "cauctions_0.mps.gz"
     guard = bife_core.Guard(max_share=1e-9, grace_s=0)
-    _, stats = solved(MostRows(native=native), path, 6, guard=guard)
+    _, stats = solved(MostRows(native=native), path, 3, guard=guard)
     assert stats.calls == 1
     assert stats.overtime > 1
     within = MostRows(native=native, budget=Budget(share=0.9))
-    _, stats = solved(within, path, 6)
+    _, stats = solved(within, path, 3)
     assert stats.within_budget > 0
 
 
