@@ -37,7 +37,7 @@ def resolved(config: PipelineConfig) -> PipelineConfig:
         changed["seed"] = seed_at(scheduled or datetime.now(UTC))
     words: dict[str, Callable[[], Iterable[str]]] = {
         CHAMPION: lambda: (_champion(config),),
-        ARCHIVE: lambda: archived(home_store(), search.initial),
+        ARCHIVE: lambda: archived(home_store(), search.initial, search.component),
     }
     if words.keys() & {*search.first_rules}:
         kept = project_home().first_rules / f"{run.id}.json" if run is not None else None

@@ -6,18 +6,17 @@ then costs no more than scoring the recorded candidates.
 
 from __future__ import annotations
 
-import ast
 from typing import Final
 
 import numpy as np
 
+from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.measures import Yardstick, score_columns
 from bife_core.rules import Rejection, compile_rule
-from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.literals import literals, with_literals
 from bife_core.rules.module import parameters
-from bife_core.syntax import syntax_tree
+from bife_core.syntax import functions_in
 
 _SPREAD: Final = 0.5
 """Standard deviation of the first settings tried, in log units."""
@@ -37,11 +36,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         return None
     free = [index for index in range(len(decisions.columns)) if index not in rule.features][: len(places)]
     places = places[: len(free)]
-    (argument,) = next(
-        parameters(node)
-        for node in syntax_tree(source).body
-        if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME
-    )
+    (argument,) = parameters(functions_in(source)[BRANCHING.function])
     lifted = compile_rule(with_literals(source, places, [f"{argument}[{index}]" for index in free]))
     if isinstance(lifted, Rejection):
         return None

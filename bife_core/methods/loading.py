@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from bife_core.components import BRANCHING, Component, component_of
 from bife_core.errors import RuleError
 from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.configuration import FILE_NAME, Configuration
-from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
+from bife_core.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
 from bife_core.migrations import made_by_newer
 from bife_core.places import home, mlflow_uri, sqlite_file
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
@@ -107,7 +108,7 @@ def load_method(reference: AnyReference) -> Method:
     if isinstance(reference, Rejection):
         raise RuleError(f"This is no usable rule: {reference.reason}")
     if isinstance(reference, CompiledRule):
-        return RuleMethod(name=reference.name, source=reference.source)
+        return rule_of(reference.source, reference.component, reference.name)
     if not isinstance(reference, str | Path):
         raise RuleError(
             f"{reference!r} is no method to branch by; expected {_FORMS}, a method, or a function."
@@ -129,7 +130,7 @@ def load_method(reference: AnyReference) -> Method:
     method = Configuration.of_text(text, name) if settings else method_of(text, name)
     try:
         branching = method.branching if isinstance(method, Configuration) else method
-        if isinstance(branching, RuleMethod):
+        if isinstance(branching, Written):
             branching.compiled  # noqa: B018 - compiled once to know that it can be
     except RuleError as error:
         raise RuleError(f"{reference} is not a usable rule: {error}") from error
@@ -244,6 +245,11 @@ def code_of(text: str) -> str:
     return str(json.loads(text).get("source", text)) if is_json(text) else text
 
 
+def rule_of(source: str, component: Component, name: str = "rule") -> Written:
+    """Return the method that a source is as a rule of a component, whatever it looks like."""
+    return (RuleMethod if component == BRANCHING else ComponentRule)(name=name, source=source)
+
+
 def method_of(text: str, name: str = "rule") -> Method:
     """Return the method a text holds: one of `Method.text`, so JSON, settings of SCIP or the source of a rule.
 
@@ -252,7 +258,7 @@ def method_of(text: str, name: str = "rule") -> Method:
     if _SETTINGS.match(text):
         return Configuration.of_text(text, name)
     if not is_json(text):
-        return RuleMethod(name=name, source=text)
+        return rule_of(text, component_of(text), name)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:

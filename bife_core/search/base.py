@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from pydantic import ValidationError
 
+from bife_core.components import BRANCHING, COMPONENTS
 from bife_core.errors import ConfigError
 from bife_core.search.config import SEARCHES, SearchConfig
 from bife_core.search.population import (
@@ -84,6 +85,12 @@ class BaseSearch(ABC):
 
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
+        self.component = COMPONENTS.find(config.component)
+        if self.low_fidelity and not self.component.low_fidelity:
+            raise ConfigError(
+                f"The search {config.method!r} goes by F_LF, which is measured on nothing for the component "
+                f"{config.component!r}: choose a search that goes by F_HF alone, such as bife_without_f_lf."
+            )
         try:
             self.options: Any = self.Options.model_validate(config.options)
         except ValidationError as error:
@@ -192,7 +199,8 @@ class BaseSearch(ABC):
 
     def first_rules(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
         """Return the rules the search is to begin with, as samples of its first generation after `position` others."""
-        rules = self.config.first_rules if self.generation == 0 else ()
+        own = (self.component.baseline,) if self.component != BRANCHING and self.component.baseline else ()
+        rules = (*own, *self.config.first_rules) if self.generation == 0 else ()
         return tuple(
             self.sample_request(number, operator, source=source)
             for number, source in enumerate(rules, position)
@@ -208,6 +216,7 @@ class BaseSearch(ABC):
             generation=self.generation,
             operator=operator,
             parents=parents,
+            component=self.component.name,
             seed=sample_seed(self.config.drawn, name),
             scored=self.low_fidelity,
             fit=self.fit(position, operator, parents),

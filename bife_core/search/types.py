@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from bife_core.components import BRANCHING
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
 
@@ -71,8 +72,7 @@ class _Written(Value):
     """What requests for a rule and for a reflection share; `hints` are texts for the generator, such as reflections.
 
     `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-    ``$count`` (of parents) are filled in. `frame` is all that stands around it, for rules that are no branching rules:
-    ``$benchmark``, ``$task`` (the operator's part) and ``$known`` (what is known of the instances and earlier rules).
+    ``$count`` (of parents) are filled in. `component` is what a rule is written for, see `bife_core.components`.
     """
 
     id: str
@@ -81,22 +81,21 @@ class _Written(Value):
     parents: tuple[Sample, ...] = ()
     hints: tuple[str, ...] = ()
     prompt: str | None = None
-    frame: str | None = None
+    component: str = BRANCHING.name
     seed: int
 
 
 class SampleRequest(_Written):
     """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
-    With `source` the rule is given and no generator is asked; with `method` it is the text of another method, not a
-    rule. `fit` says how a rule by operator `fit` is found, `training` what the search's own function `train` is given
-    to find it. `number` counts the rules that were asked for before it.
+    With `source` the rule, or the text of another method, is given and no generator is asked. `fit` says how a rule by
+    operator `fit` is found, `training` what the search's own function `train` is given to find it. `number` counts the
+    rules that were asked for before it.
     """
 
     kind: Literal["sample"] = "sample"
     scored: bool = True
     source: str | None = None
-    method: bool = False
     fit: Fit | None = None
     training: dict[str, Any] | None = None
     number: int = 0

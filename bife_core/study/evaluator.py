@@ -103,9 +103,10 @@ class Evaluator:
         # The numbers of a fitted rule are likeliest as they are.
         low = self.config.low.model_copy(update={"tune": 0}) if request.computed else self.config.low
         decisions = self.decisions if request.scored else None
-        # What a search found by training need not be a rule; what was written for it must be one.
-        method = request.method or request.training is not None
-        return score_low(draft.source, decisions, low, self.solving.pool, method=method)
+        # What a search gives or found by training need not be a rule; what was written for it must be one.
+        method = request.source is not None or request.training is not None
+        component = request.component
+        return score_low(draft.source, decisions, low, self.solving.pool, method=method, component=component)
 
     def try_out(self, request: TrialRequest) -> TrialScore:
         """Solve training instances as a search asks."""

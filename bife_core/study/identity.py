@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
+from bife_core.components import BRANCHING, COMPONENTS
 from bife_core.config import GeneratorConfig, PipelineConfig
 from bife_core.fidelity.high import HighScore, TrialScore
 from bife_core.fidelity.low import LowScore
@@ -56,7 +58,7 @@ def evolution_facts(
     its temperature and the prompts count, its address and key do not. `decisions` is the digest of what F_LF is
     measured on, and `generator` identifies one that the configuration does not name.
     """
-    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)}
+    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)} | {"component"}
     facts: dict[str, Any] = {
         "benchmark": benchmark,
         # A search may be extended: the number of its samples is no part of what it is.
@@ -70,6 +72,8 @@ def evolution_facts(
     code = [SEARCHES.revision(config.search.method), GENERATORS.revision(config.generator.kind)]
     if any(code):
         facts |= {"code": code}
+    if config.search.component != BRANCHING.name:
+        facts |= {"component": digest_of(str(asdict(COMPONENTS.find(config.search.component))))}
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
     return facts | ({"training": content_of(training)} if training else {})

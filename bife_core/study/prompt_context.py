@@ -15,6 +15,7 @@ import numpy as np
 
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
+from bife_core.components import COMPONENTS
 from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.evaluation.metrics import METRICS
@@ -103,7 +104,9 @@ class ContextBuilder:
         references = [result for result in past.reference.results if result] if past.reference else []
         begun_from = ""
         if isinstance(request, SampleRequest) and request.operator == "i1":
-            begun_from = theme(self._search.drawn, request.number, facts.features)
+            begun_from = theme(
+                self._search.drawn, request.number, facts.features, COMPONENTS.find(request.component)
+            )
         return facts.model_copy(
             update={
                 "rpb": high_fidelity(references, self._high) if known and references else None,

@@ -327,7 +327,8 @@ def create_study(
     if isinstance(workers, int) and workers < 1:
         raise ConfigError(f"workers was expected to be 1 or more and is {workers}.")
     if archive is not None:
-        rules = archived(archive if isinstance(archive, Store) else Store(archive), config.search.initial)
+        held, wanted = archive if isinstance(archive, Store) else Store(archive), config.search
+        rules = archived(held, wanted.initial, wanted.component)
         config = with_overrides(config, {"search.first_rules": (*config.search.first_rules, *rules)})
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None

@@ -20,12 +20,12 @@ from bife_core.generators.offline.expression import (
     CancelledError,
     Leaf,
     Node,
-    components,
     form,
     join_of,
     leaves,
+    terms_of,
 )
-from bife_core.generators.offline.operators import MOST_COMPONENTS, pick, recombine, sample_rule, tune, vary
+from bife_core.generators.offline.operators import MOST_TERMS, pick, recombine, sample_rule, tune, vary
 from bife_core.generators.offline.source import describe, read, write
 from bife_core.sandbox import Workers
 from bife_core.search.types import Fit, Sample, SampleRequest
@@ -120,7 +120,7 @@ def breed(
 
     def enter(root: Node) -> None:
         # Children that are too large are passed over: cut down to size they would all keep the same parts.
-        fitted = fitter.fit(root) if len(components(root)) <= fit.terms else None
+        fitted = fitter.fit(root) if len(terms_of(root)) <= fit.terms else None
         if fitted is not None:
             key = form_of(fitted.root)
             if key not in made or fitted.information < made[key].information:
@@ -133,7 +133,7 @@ def breed(
         enter(founder.root)
     for _ in range(round(_FRESH * population)):
         enter(sample_rule(rng, offered))
-    alive, most = best()[:population], max(MOST_COMPONENTS, fit.terms)
+    alive, most = best()[:population], max(MOST_TERMS, fit.terms)
     for born in range(1, fit.children + 1):
         # The better of two drawn has the child.
         mother, father = (alive[int(rng.integers(len(alive), size=2).min())].root for _ in range(2))
@@ -151,7 +151,7 @@ def breed(
 def form_of(root: Node) -> Hashable:
     """Return what formulas have in common that differ in numbers and in the order of their parts alone."""
     bare = form(root)
-    return bare if isinstance(bare, Leaf) else (join_of(bare), bare.kind, frozenset(components(bare)))
+    return bare if isinstance(bare, Leaf) else (join_of(bare), bare.kind, frozenset(terms_of(bare)))
 
 
 def _trees(sources: Sequence[str]) -> list[Node]:

@@ -12,9 +12,9 @@ import numpy as np
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 
+from bife_core.components import BRANCHING
 from bife_core.evaluation.comparing import p_text
 from bife_core.evaluation.metrics import METRICS
-from bife_core.features import N_FEATURES
 from bife_core.methods.base import Method
 from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.rules import complexity
@@ -44,7 +44,7 @@ def create_version(
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
     own, run_id = versions()["bife"], evidence.evaluation_run
-    candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES))
+    candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, BRANCHING.n_features))
     with TemporaryDirectory() as directory, warnings.catch_warnings():
         # MLflow's advice on models in general is not for a person who runs an evolution.
         warnings.simplefilter("ignore", category=UserWarning)

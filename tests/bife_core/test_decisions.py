@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
-from bife_core.features import N_FEATURES
 from tests.support.recorded import decisions_of
 
 
@@ -21,7 +21,7 @@ def made_up(sizes: list[int], seed: int = 0, instance: str = "a") -> Decisions:
     return decisions_of(
         sizes,
         rng.exponential(size=rows).round(1),
-        columns=rng.normal(size=(N_FEATURES, rows)),
+        columns=rng.normal(size=(BRANCHING.n_features, rows)),
         gains=np.minimum(rng.exponential(size=(2, rows)), np.repeat(room, sizes)),
         probindex=rng.integers(0, 1000, rows).astype(np.int32),
         node=np.arange(n),

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bife_core.components import BRANCHING
 from bife_core.features import (
     FEATURES,
     GROUPS,
-    N_FEATURES,
     Group,
     columns,
     groups_of,
@@ -65,7 +65,7 @@ MEMBERS = {
 def test_the_order_is_the_published_one() -> None:
     names = [feature.name for feature in FEATURES]
     assert names == ORDER, "indices are public: the table changes at its end only, and ORDER here with it"
-    assert [feature.index for feature in FEATURES] == list(range(N_FEATURES))
+    assert [feature.index for feature in FEATURES] == list(range(BRANCHING.n_features))
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
@@ -77,7 +77,7 @@ def test_groups(group: Group) -> None:
     ("indices", "groups"),
     [
         (None, set(GROUPS)),
-        (frozenset(range(N_FEATURES)), set(GROUPS)),
+        (frozenset(range(BRANCHING.n_features)), set(GROUPS)),
         (frozenset(), set()),
         (frozenset({24}), {columns.PSEUDOCOST}),
         (

@@ -21,6 +21,7 @@ SECTIONS = {
     "Adding a benchmark": "knapsack.py",
     "Adding a search": "best_of.py",
     "Adding a rule generator": "constant.py",
+    "Adding a component": "node_order.py",
     "Adding a method": "largest_gain.py",
 }
 FORM_AND_SEARCH = """

@@ -14,9 +14,10 @@ import pytest
 from bench.export import SHOW_FEATURES, compiler, rule_of_all
 from bife_core import FeatureExtractor
 from bife_core.benchmarks.base import Instance
+from bife_core.components import BRANCHING
 from bife_core.errors import RuleError
 from bife_core.export import export_c
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.methods.using import attach
 from bife_core.rules import REFERENCE_RULES
 from bife_core.scip.libscip import scip_address
@@ -31,7 +32,7 @@ needs_compiler = pytest.mark.skipif(not compiler(), reason="there is no C compil
 @pytest.fixture
 def all_features(tmp_path: Path) -> str:
     path = tmp_path / "all_features.py"
-    path.write_text(rule_of_all(N_FEATURES), encoding="utf-8")
+    path.write_text(rule_of_all(BRANCHING.n_features), encoding="utf-8")
     return str(path)
 
 
@@ -56,9 +57,9 @@ def test_every_feature_is_that_of_the_kernel(
 
     def compare(model: pyscipopt.Model) -> None:
         if not extractor:
-            extractor.append(FeatureExtractor(model, frozenset(range(N_FEATURES))))
+            extractor.append(FeatureExtractor(model, frozenset(range(BRANCHING.n_features))))
         _, expected = extractor[0].extract()
-        found = np.full((len(expected), N_FEATURES), np.nan)
+        found = np.full((len(expected), BRANCHING.n_features), np.nan)
         assert code.show_features(scip_address(model), found.ctypes.data) == len(expected)
         for feature in FEATURES:
             np.testing.assert_array_equal(

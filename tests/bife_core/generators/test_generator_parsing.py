@@ -6,8 +6,8 @@ import warnings
 import pytest
 from hypothesis import given, strategies as st
 
+from bife_core.components import BRANCHING
 from bife_core.generators.parsing import parse_answer
-from bife_core.rules.language import FUNCTION_NAME
 
 BODY = """def candidate_variable_score(variable_features) -> float:
     # gains first
@@ -130,7 +130,7 @@ def test_helpers_and_constants_stay_and_calls_and_idle_imports_go() -> None:
     )
     source = parse_answer(f"```python\n{code}```").source
     assert source is not None
-    assert names(source) == ["half", FUNCTION_NAME]
+    assert names(source) == ["half", BRANCHING.function]
     assert "EPS = 1e-9  # floor" in source
     assert source.startswith("import math\n")
     for gone in ("os", "__future__", "__main__", "print"):
@@ -162,13 +162,13 @@ def test_imports_inside_the_function_are_not_doubled() -> None:
         ("  \n ", "empty"),
         ("<think>first I would", "unfinished reasoning"),
         ("I am sorry, but I cannot do that.", '"I am sorry, but I cannot do that."'),
-        ("```python\nscore = 1\n```", FUNCTION_NAME),
+        ("```python\nscore = 1\n```", BRANCHING.function),
         (f"```python\n{BODY.replace('return', 'retrun 1 +')}```", "no valid Python"),
         (f"```python\n{BODY[:60]}", "cut off"),
         (BODY[:60], "cut off"),
         (BODY[:90], "never returns"),
         (BODY.replace("return", "up ="), "never returns"),
-        ("class A:\n    def candidate_variable_score(self, x):\n        return 1\n", FUNCTION_NAME),
+        ("class A:\n    def candidate_variable_score(self, x):\n        return 1\n", BRANCHING.function),
         ("def candidate_variable_score(x):\n    return '\0'", "no valid Python"),
     ],
 )

@@ -201,6 +201,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     others = ("problem", "parent", "template")
     others += ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
     others += ("theme", "themes", "execution", "tau")
+    others += tuple(f"any_{name}" for name in ("problem", "template", "i1", "scores", "execution"))
     assert names == {f"{name}.md" for name in (*OPERATORS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()

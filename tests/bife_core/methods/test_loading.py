@@ -14,9 +14,9 @@ import numpy as np
 import pyscipopt
 import pytest
 
+from bife_core.components import BRANCHING
 from bife_core.errors import BifeError, RuleError
 from bife_core.export import export_c
-from bife_core.features import N_FEATURES
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import budgeted, load_method, load_rule
 from bife_core.methods.using import attach, solve
@@ -32,7 +32,7 @@ def test_by_file(tmp_path, as_type):
     file.write_text(SOURCE)
     rule = load_rule(as_type(file))
     assert rule.name == "my_rule"
-    assert rule.score(np.ones((2, N_FEATURES))).tolist() == [2.0, 2.0]
+    assert rule.score(np.ones((2, BRANCHING.n_features))).tolist() == [2.0, 2.0]
 
 
 def test_a_file_in_the_working_directory(tmp_path, monkeypatch):

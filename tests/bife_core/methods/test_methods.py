@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 import bife_core
 from bife_core.benchmarks.base import Instance
+from bife_core.components import BRANCHING
 from bife_core.errors import RuleError, SolverError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.methods.base import METHODS, Method, ScipMethod
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, method_of
@@ -88,9 +89,9 @@ def test_features_that_do_not_exist_are_refused_before_the_solve(tiny_auctions: 
     class Beyond(Weighted):
         @property
         def features(self) -> frozenset[int]:
-            return frozenset({N_FEATURES})
+            return frozenset({BRANCHING.n_features})
 
-    with pytest.raises(SolverError, match=f"numbers from 0 to {N_FEATURES - 1}"):
+    with pytest.raises(SolverError, match=f"numbers from 0 to {BRANCHING.n_features - 1}"):
         solve(tiny_auctions[0].path, Beyond(name="beyond", weights={}), settings=SETTINGS)
 
 
@@ -127,7 +128,7 @@ def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, tiny_auctio
     assert back.method == method
     assert type(back.method) is type(method)
     assert back.key == job.key
-    X = np.random.default_rng(0).normal(size=(9, N_FEATURES))
+    X = np.random.default_rng(0).normal(size=(9, BRANCHING.n_features))
     for same in (copy.deepcopy(method), pickle.loads(pickle.dumps(method))):
         assert same == method
         if isinstance(method, Scorer):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bench.acceptance import acceptance, features, offline
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.rules import REFERENCE_RULES, check_source, compile_rule
 from bife_core.rules.types import Program, Rejection
 
@@ -122,7 +122,10 @@ KINDS = {  # beside the corpus of tests/hostile
             "def a(x):\n    return x\ndef unused(x):\n    return open(x)",
         )
     ]
-    + [f"{HEAD}    return variable_features[{index}]" for index in ("-1", f"{N_FEATURES - 1} + 1", "18.0")],
+    + [
+        f"{HEAD}    return variable_features[{index}]"
+        for index in ("-1", f"{BRANCHING.n_features - 1} + 1", "18.0")
+    ],
 }
 
 
@@ -157,7 +160,7 @@ def test_exactly_the_features_it_reads_are_known(body):
     """The extractor computes only what is named here, so no other feature may change a score."""
     rule = compile_rule(f"def candidate_variable_score(f):\n    {body}\n")
     assert rule.features == frozenset(READ[body])
-    one, two = np.random.default_rng(0).uniform(0.5, 2.0, (2, 40, N_FEATURES))
+    one, two = np.random.default_rng(0).uniform(0.5, 2.0, (2, 40, BRANCHING.n_features))
     two[:, sorted(rule.features)] = one[:, sorted(rule.features)]
     np.testing.assert_array_equal(rule.score(one), rule.score(two))
 
@@ -196,4 +199,4 @@ def test_references_and_offline_rules_compile_and_what_is_rejected_is_counted():
         assert counted["compiled"] == counted["rules"] == len(group), counted
     counted = acceptance(["def candidate_variable_score(f):\n    return f\n"], features(1))
     assert (counted["rules"], counted["compiled"]) == (1, 0)
-    assert counted["rejected"] == ["Line 2: one number is needed here, such as variable_features[20]."]
+    assert counted["rejected"] == ["Line 2: one number is needed here, such as variable_features[0]."]

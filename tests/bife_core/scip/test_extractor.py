@@ -14,8 +14,9 @@ import pyscipopt
 import pytest
 
 from bife_core import FeatureExtractor
+from bife_core.components import BRANCHING
 from bife_core.errors import SolverError
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
@@ -108,9 +109,9 @@ def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_
 def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(golden_dir: Path) -> None:
     rng = np.random.default_rng(0)
     subsets = [
-        frozenset(rng.choice(N_FEATURES, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
+        frozenset(rng.choice(BRANCHING.n_features, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
     ] + [frozenset({feature.index}) for feature in FEATURES]
-    everything = frozenset(range(N_FEATURES))
+    everything = frozenset(range(BRANCHING.n_features))
 
     def compare(model: pyscipopt.Model) -> None:
         _, full = FeatureExtractor(model, everything).extract()
@@ -148,7 +149,7 @@ def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str
     changing = [
         feature.index for feature in FEATURES if not feature.static and feature.index not in (33, 34, 35)
     ]
-    everything = frozenset(range(N_FEATURES))
+    everything = frozenset(range(BRANCHING.n_features))
     rows: list[set[str]] = []
 
     def compare(model: pyscipopt.Model) -> None:

@@ -43,7 +43,7 @@ def test_the_best_rules_of_a_store_come_latest_first_each_once(tmp_path: Path) -
     assert archived(store, 1)[0].count("From the archive") == 1, (
         "it is named by the search that found it last"
     )
-    ended(store, "cuts", rule(3).model_copy(update={"source": ' {"kind": "cut_rule", "source": ""}'}))
+    ended(store, "cuts", rule(3).model_copy(update={"source": ' {"kind": "component_rule", "source": ""}'}))
     assert archived(store, 9)[0] == archived(store, 1)[0] != found[0], "a method that is no rule is left out"
     assert origin(rule(1).source or "") == "The rule the search begins with."
 

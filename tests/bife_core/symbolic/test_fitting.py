@@ -12,10 +12,10 @@ from bife_core.generators.offline.expression import (
     Leaf,
     Node,
     Operation,
-    components,
     leaves,
     product,
-    role_of_feature,
+    role,
+    terms_of,
     walk,
 )
 from bife_core.generators.offline.operators import sample_rule
@@ -56,15 +56,15 @@ def test_ties_of_the_expert_count_alike_and_probabilities_add_up() -> None:
 
 
 def test_the_exponents_of_an_expert_are_found() -> None:
-    fitted = Fitter(Columns(DOUBTING)).fit(product(*((node, 1.0) for node, _ in components(EXPERT))))
+    fitted = Fitter(Columns(DOUBTING)).fit(product(*((node, 1.0) for node, _ in terms_of(EXPERT))))
     assert fitted is not None
-    assert dict(components(fitted.root)) == pytest.approx(dict(components(EXPERT)), rel=0.15)
+    assert dict(terms_of(fitted.root)) == pytest.approx(dict(terms_of(EXPERT)), rel=0.15)
 
 
 def test_the_factors_of_an_expert_are_selected_from_nothing() -> None:
     path = Fitter(Columns(SURE)).select(3)
-    assert [len(components(fitted.root)) for fitted in path] == [1, 2, 3]
-    assert set(leaves(path[-1].root)) == {18, 24, 48}
+    assert [len(terms_of(fitted.root)) for fitted in path] == [1, 2, 3]
+    assert set(leaves(path[-1].root)) == set(map(Leaf, (18, 24, 48)))
     assert accuracy(path[-1].root, SURE) > 0.8
     assert path[0].loss > path[1].loss > path[2].loss
 
@@ -74,11 +74,11 @@ def test_each_niche_does_without_the_roles_that_those_before_it_begin_with() -> 
     begins = []
     for niche in range(3):
         path = fitter.select(2, niche)
-        begins.append(role_of_feature(leaves(path[0].root)[0]))
+        begins.append(role(leaves(path[0].root)[0]))
         bred = fit_rules(fitter, Fit(terms=3, children=60, niche=niche), np.random.default_rng(0))
         for fitted in (*path, *bred):
-            assert {role_of_feature(feature) for feature in leaves(fitted.root)}.isdisjoint(begins[:niche])
-    assert begins[0] in map(role_of_feature, (18, 24, 48))
+            assert set(map(role, leaves(fitted.root))).isdisjoint(begins[:niche])
+    assert begins[0] in map(role, map(Leaf, (18, 24, 48)))
     assert len(set(begins)) == 3
 
 
@@ -86,7 +86,7 @@ def test_niches_are_counted_anew_where_no_feature_is_left() -> None:
     columns = np.ones_like(DOUBTING.columns)
     columns[[18, 24]] = DOUBTING.columns[[18, 24]]
     fitter = Fitter(Columns(Decisions(**{**vars(DOUBTING), "columns": columns})))
-    reads = [set(leaves(fitter.select(2, niche)[-1].root)) for niche in range(4)]
+    reads = [{leaf.feature for leaf in leaves(fitter.select(2, niche)[-1].root)} for niche in range(4)]
     assert reads == [{18, 24}, {24}, {18, 24}, {24}]
 
 
@@ -98,7 +98,7 @@ def test_a_factor_whose_exponent_no_number_holds_does_not_end_the_path() -> None
     columns[6] = 1000.0 * np.exp(1e-4 * doubt)
     expert = 3.0 * np.log(np.maximum(columns[18], 1e-2)) + doubt + 0.3 * rng.normal(size=len(doubt))
     known = Decisions(**{**vars(base), "columns": columns, "scores": np.exp(expert)})
-    assert [len(components(fitted.root)) for fitted in Fitter(Columns(known)).select(4)] == [1, 2, 3, 4]
+    assert [len(terms_of(fitted.root)) for fitted in Fitter(Columns(known)).select(4)] == [1, 2, 3, 4]
 
 
 def test_what_distinguishes_no_candidates_is_no_rule() -> None:
@@ -109,7 +109,7 @@ def test_what_distinguishes_no_candidates_is_no_rule() -> None:
     assert fitter.fit(Leaf(30)) is None
     fitted = fitter.fit(product((Leaf(30), 1.0), (Leaf(18), 1.0)))
     assert fitted is not None
-    assert leaves(fitted.root) == (18,)
+    assert leaves(fitted.root) == (Leaf(18),)
     nothing = Fitter(Columns(Decisions(**{**vars(DOUBTING), "columns": np.ones_like(columns)})))
     assert fit_rules(nothing, Fit(terms=3, children=0), np.random.default_rng(0)) == []
     assert fit_rules(nothing, Fit(terms=3, children=5), np.random.default_rng(0)) == []
@@ -134,7 +134,7 @@ def test_a_seed_decides_what_is_bred_and_no_rule_is_larger_than_allowed() -> Non
         return fit_rules(fitter, Fit(terms=2, children=60), np.random.default_rng(seed))
 
     assert made(3) == made(3) != made(4)
-    assert all(len(components(fitted.root)) <= 2 for fitted in made(3))
+    assert all(len(terms_of(fitted.root)) <= 2 for fitted in made(3))
 
 
 def test_parents_are_bred_from_and_no_rule_there_was_is_given_back() -> None:

@@ -12,8 +12,9 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 import bife_core
+from bife_core.components import BRANCHING
 from bife_core.errors import RuleError
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.methods.base import METHODS
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, stored_text
@@ -36,7 +37,7 @@ def test_the_source_comes_back_by_alias_and_by_version(name):
     assert stored_text(f"models:/{name}@champion") == source(0)
     assert stored_text(registered.reference) == source(0)
     rule = bife_core.load_rule(registered.reference)
-    assert rule.score(np.ones((3, N_FEATURES))) == pytest.approx([1.0, 1.0, 1.0])
+    assert rule.score(np.ones((3, BRANCHING.n_features))) == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
@@ -44,7 +45,7 @@ def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
-    features = np.random.default_rng(1).uniform(size=(4, N_FEATURES))
+    features = np.random.default_rng(1).uniform(size=(4, BRANCHING.n_features))
     assert model.predict(features) == pytest.approx(features[:, 20] * features[:, 21])
     with pytest.raises(MlflowException):
         model.predict(features[:, :71])
