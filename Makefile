@@ -11,16 +11,16 @@ RIVALS := $(if $(wildcard rivals/pyproject.toml),--editable ./rivals)
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test long browser screenshots lint bench results postgres chaos hostile newest clean
+.PHONY: help setup demo check test long browser screenshots lint bench results postgres postgres-tests chaos hostile newest clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
-	@echo "make check   check style and types and run the quick half of the tests"
-	@echo "make test    run the tests"
+	@echo "make check   make lint, then the quick half of the tests"
+	@echo "make test    run the tests (PYTEST=--cov: with coverage)"
 	@echo "make long    run the slow tests that make test leaves out, and the slow cases of others"
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=\"...\": these)"
-	@echo "make lint    check style and types"
+	@echo "make lint    check style, links, layers, dependencies and types"
 	@echo "make bench   measure features, low fidelity, branching's share, and reference rules against SCIP's default"
 	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
 	@echo "make postgres  test store and registry on PostgreSQL, run three evolutions at once with both servers on it"
@@ -57,7 +57,7 @@ check: lint
 
 # Four processes on two cores: tests also wait, for servers, limits and clocks.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 4 --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --no-loadscope-reorder $(PYTEST)
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long
@@ -76,6 +76,9 @@ screenshots: $(BROWSER)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/rumdl check --no-cache .
+	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/deptry bife_core tasks flows
 	$(BIN)/mypy
 
 bench: $(STAMP)
@@ -97,9 +100,13 @@ results: $(STAMP)
 	} > $(STORE)/results.jsonl
 	$(BIN)/python -m bench.tables $(STORE)/results.jsonl
 
-postgres: $(STAMP)
+# On a server of their own, unless BIFE_TEST_POSTGRES is the address of one.
+postgres-tests: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[postgres]'
-	$(BIN)/python -m bench.postgres_cluster $(BIN)/python -m pytest -n 2 tests/bife_core/store tests/tasks/registry
+	$(if $(BIFE_TEST_POSTGRES),,$(BIN)/python -m bench.postgres_cluster) \
+	  $(BIN)/python -m pytest -n 2 tests/bife_core/store tests/bife_core/registry tests/tasks/registry
+
+postgres: postgres-tests
 	$(BIN)/python -m bench.postgres
 
 chaos: $(STAMP)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import emit, parser_of
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.generators.account import recorded_calls
 from bife_core.generators.base import PromptContext
 from bife_core.generators.offline import OfflineGenerator
@@ -34,8 +34,8 @@ _POOL = 8
 def features(rows: int = 200) -> npt.NDArray[np.float64]:
     """Return candidates with features far apart, some of them zero, negative, infinite or no number."""
     rng = np.random.default_rng(0)
-    X: npt.NDArray[np.float64] = np.exp(rng.normal(0.0, 3.0, (rows, N_FEATURES))) * rng.choice(
-        [1.0, 1.0, -1.0], (rows, N_FEATURES)
+    X: npt.NDArray[np.float64] = np.exp(rng.normal(0.0, 3.0, (rows, BRANCHING.n_features))) * rng.choice(
+        [1.0, 1.0, -1.0], (rows, BRANCHING.n_features)
     )
     X[rng.random(X.shape) < 0.2] = 0.0
     X[rng.random(X.shape) < 0.01] = np.inf

@@ -67,11 +67,11 @@ from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
 from bife_core.search.population import by_high_fidelity
-from bife_core.search.symbolic import SymbolicOptions
 from bife_core.search.types import WrittenRequest
 from bife_core.stats import ratio_interval, signed_rank_test
 from bife_core.store import Store
 from bife_core.symbolic.fitting import Columns
+from bife_core.symbolic.search import SymbolicOptions
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
 
@@ -172,7 +172,7 @@ def configured(family: str, options: Any) -> PipelineConfig:
 
 def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float | None) -> PipelineConfig:
     """Return the settings of one of `--searches`, bounded by CPU seconds of solves if they are given."""
-    from flows.cli.options import assignment
+    from bife_core.cli.options import assignment
 
     name, *settings = search.replace("{seed}", str(seed)).split(",")
     bound = {"search.samples": MOST_SAMPLES, "budget.solver_s": budget_s} if budget_s else {}

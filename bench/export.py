@@ -31,8 +31,8 @@ from typing import Any
 import pyscipopt
 
 from bench import emit, instances_of, parse
+from bife_core.components import BRANCHING
 from bife_core.export import INCLUDE_FUNCTION, export_c
-from bife_core.features import N_FEATURES
 from bife_core.methods.loading import load_rule
 from bife_core.methods.using import attach
 from bife_core.scip.libscip import check, scip_address
@@ -140,7 +140,7 @@ def main() -> None:
     models += [("own", Path(path)) for path in options.models]
     with tempfile.TemporaryDirectory() as folder:
         every = Path(folder) / "all.py"
-        every.write_text(rule_of_all(N_FEATURES), encoding="utf-8")
+        every.write_text(rule_of_all(BRANCHING.n_features), encoding="utf-8")
         for name in (str(every) if name == "all" else name for name in options.rules):
             if options.python:
                 elsewhere(options.python, name, models, Path(folder), options.node_limit)

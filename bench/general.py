@@ -29,14 +29,13 @@ from bife_core.generators.offline.source import describe, write
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import CompiledRule
 from bife_core.sandbox import WorkerPool
-from bife_core.search.types import Fit
 from bife_core.symbolic.drafting import fit_rules
 from bife_core.symbolic.fitting import Columns, Fitter
 
 SIZES: Final = {"transmission_switching": "small", "network_verification": "tiny", "item_placement": "tiny"}
 """Sizes whose full strong branching takes minutes, where that is not the test size."""
 
-_FIT: Final = Fit(terms=5, children=240)
+_FIT: Final[dict[str, Any]] = {"terms": 5, "children": 240}
 _ROUNDS: Final = 6
 _LEARNING_RATE: Final = 4.0
 """Of the families' weights, per unit of share."""
@@ -58,7 +57,7 @@ def main() -> None:
         parts = {family: collected(family, options, home, pool) for family in options.families}
     fitted = {family: pair[0] for family, pair in parts.items()}
     held_out = {family: pair[1] for family, pair in parts.items()}
-    own = {family: best_formula(part, _FIT, rng) for family, part in fitted.items()}
+    own = {family: best_formula(part, rng) for family, part in fitted.items()}
     rules = {family: as_rule(root) for family, root in own.items()}
     limit = {family: low_fidelity(rule, fitted[family]) for family, rule in rules.items()}
     known = {family: low_fidelity(rule, held_out[family]) for family, rule in rules.items()}
@@ -73,10 +72,10 @@ def main() -> None:
     emit({"formula": describe(root), "source": write(root), "shares": shares(root, held_out, known)})
 
 
-def best_formula(decisions: Decisions, fit: Fit, rng: np.random.Generator) -> Node:
+def best_formula(decisions: Decisions, rng: np.random.Generator) -> Node:
     """Return the likeliest formula for its size, of those selected and those bred."""
     fitter = Fitter(Columns(decisions))
-    made = [*fitter.select(fit.terms), *fit_rules(fitter, fit, rng)]
+    made = [*fitter.select(_FIT["terms"]), *fit_rules(fitter, rng, **_FIT)]
     return min(made, key=lambda fitted: fitted.information).root
 
 
@@ -111,7 +110,11 @@ def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.
         ]
         fitter = Fitter(Columns(concatenate(drawn)))
         for root in {
-            fitted.root for fitted in [*fitter.select(_FIT.terms), *fit_rules(fitter, _FIT, rng)[:6]]
+            fitted.root
+            for fitted in [
+                *fitter.select(_FIT["terms"]),
+                *fit_rules(fitter, rng, **_FIT)[:6],
+            ]
         }:
             known[root] = min(shares(root, parts, limit).values())
         best = max(known, key=lambda root: known[root])

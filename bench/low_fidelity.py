@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from bench import emit, parse
+from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
-from bife_core.features import N_FEATURES
 from bife_core.fidelity.measures import MEASURES, Yardstick, chosen_rows, scores_of
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 
@@ -27,7 +27,7 @@ def made_up(decisions: int, candidates: int) -> Decisions:
     zeros = np.zeros(decisions, dtype=np.int64)
     gains = rng.exponential(size=(2, rows))
     return Decisions(
-        columns=rng.exponential(size=(N_FEATURES, rows)),
+        columns=rng.exponential(size=(BRANCHING.n_features, rows)),
         scores=gains.prod(axis=0),
         gains=gains,
         offsets=np.arange(0, rows + 1, candidates, dtype=np.int64),

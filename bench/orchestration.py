@@ -39,14 +39,14 @@ def main() -> None:
 def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
     from bife_core.benchmarks.generated import GeneratedBenchmark
+    from bife_core.observer import Observer
     from bife_core.presets import preset
+    from bife_core.stages import evaluation_files
+    from bife_core.stages.workers import close_workers
     from bife_core.study import files as evolution_files
     from flows.operate.running import run, start_embedded_api
-    from flows.pipeline import pipeline
-    from tasks import evaluation_files
-    from tasks.stores import Observer
+    from flows.stages import pipeline
     from tasks.tracking.store import client
-    from tasks.workers import close_workers
 
     class Stages(Observer):
         def __init__(self) -> None:
@@ -101,7 +101,7 @@ def pipeline_cost(preset_name: str) -> None:
 
 def draw_models(config: PipelineConfig) -> None:
     """Draw the models of the run, which is work that the flow's process does before it hands out any."""
-    from tasks.instances import benchmark
+    from bife_core.stages.runtime import Runtime
 
     wanted = {
         "collection": min(config.collection.max_instances, config.collection.decisions),
@@ -110,7 +110,7 @@ def draw_models(config: PipelineConfig) -> None:
         "test": config.evaluation.instances,
     }
     for split, count in wanted.items():
-        benchmark(config.instances).instances(split, min(count, 30))  # type: ignore[arg-type]
+        Runtime().benchmark(config.instances).instances(split, min(count, 30))  # type: ignore[arg-type]
 
 
 class Meter:

@@ -116,7 +116,7 @@ def of_page(program: str, location: str, place: Path) -> tuple[dict[str, str], l
 
 def run_together(place: Path, count: int) -> list[str]:
     """Run the evolutions at the same time and return a sentence for each that did not end well."""
-    command = [sys.executable, "-c", "from flows.cli import main; main()", "run", "--preset", "smoke"]
+    command = [sys.executable, "-c", "from bife_core.cli import main; main()", "run", "--preset", "smoke"]
     root = str(Path(__file__).resolve().parents[1])
     running = {}
     for number in range(count):

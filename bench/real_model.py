@@ -98,8 +98,8 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     # Imported late: Prefect and MLflow read the environment when they are.
     from bife_core.generators import Account
     from bife_core.presets import preset, with_overrides
-    from flows.evolution import evolution
     from flows.operate.running import run
+    from flows.stages import evolution
     from tasks.stores import home_store
 
     settings = {

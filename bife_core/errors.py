@@ -33,3 +33,7 @@ class DecisionsError(BifeError):
 
 class GeneratorError(BifeError):
     """A rule generator cannot be set up or must stop (for instance a refused API key)."""
+
+
+class RegistryError(BifeError):
+    """The registry of rules cannot be reached or used."""

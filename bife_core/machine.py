@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import platform
 import re
@@ -84,3 +85,12 @@ def _text(path: str) -> str:
 def here() -> str:
     """Return the digest of the machine this process runs on."""
     return this_machine().digest
+
+
+@cache
+def user() -> str:
+    """Return the login name of the user who runs this process, or "unknown"."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container may run as a number that has no name
+        return "unknown"

@@ -63,6 +63,11 @@ def home() -> Path:
     return Path(os.environ.get("BIFE_HOME") or platformdirs.user_data_path("bife")).expanduser().resolve()
 
 
+def store_address() -> str:
+    """Return where the store of the home is: the database that ``BIFE_STORE`` names, or the home's folder."""
+    return os.environ.get("BIFE_STORE") or str(home())
+
+
 def mlflow_uri() -> str:
     """Return the address of the home's own MLflow database."""
     return sqlite_url(home() / "mlflow" / "mlflow.db")

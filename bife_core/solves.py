@@ -23,7 +23,7 @@ from bife_core.machine import here
 from bife_core.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.methods.using import solve
 from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
+from bife_core.scip.solving import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.store import PATIENCE_S, Store
 from bife_core.values import Value, digest_of
 
@@ -50,14 +50,14 @@ class SolveJob(Value):
 
     @property
     def key(self) -> str:
-        """Hash of all a result depends on but the machine, its own fields included: a stored one has them all."""
+        """Hash of all a result depends on but the machine, with the version of what a result records."""
         facts = {
             "digest": self.instance.digest,
             "method": self.method.identity,
             "settings": self.settings.model_dump(mode="json"),
             "scope": self.scope,
             "scip": versions()["scip"],
-            "result": SolveResult.form(),
+            "recorded": RECORDED,
             "code": "" if self.method.by_scip else code_digest(),
         }
         return digest_of(facts)
@@ -118,7 +118,7 @@ class Solved:
 _warm = False
 
 
-def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
+def solve_job(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     """Run one job in this process, after an unmeasured solve if it is the first; what workers are sent.
 
     The first solve of a process pays for loading compiled code and for a cold cache, which is no method's fault.
@@ -273,7 +273,7 @@ class _Batch:
         jobs = [self.jobs[place] for place in places]
         warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
         futures = self.pool.submit_batch(
-            "bife_core.solves:work",
+            "bife_core.solves:solve_job",
             [{**warm, **job.model_dump(mode="json")} for job in jobs],
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
             reads=[job.instance.path for job in jobs],

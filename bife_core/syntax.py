@@ -14,6 +14,12 @@ _TRIES: Final = 5
 _one_at_a_time = threading.Lock()
 
 
+def functions_in(source: str | ast.Module) -> dict[str, ast.FunctionDef]:
+    """Return the functions that a source or a module defines, by name."""
+    tree = syntax_tree(source) if isinstance(source, str) else source
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
 def syntax_tree(source: str) -> ast.Module:
     """Return what `ast.parse` returns, whatever other threads are parsing.
 

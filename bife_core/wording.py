@@ -16,6 +16,12 @@ def storable(text: str) -> str:
     return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
+def fits(value: object, most: int) -> str:
+    """Return a value as `storable` text of at most so many characters; one that is cut ends in an ellipsis."""
+    text = storable(str(value))
+    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def counted(count: int, noun: str, groups: int | None = None) -> str:
     """Return a count with its noun, and in how many groups they are where each is not a group of its own.
 

@@ -11,22 +11,12 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from bife_core.errors import ConfigError
-from flows.conclusions import link
-from flows.reporting.artifacts import show_conclusion
-from flows.reporting.conduct import present_run, stage
-from tasks.registry.deciding import (
-    GATE,
-    Case,
-    ChampionChange,
-    open_case,
-    present_champion_of,
-    promote,
-    refuse,
-    roll_back,
-)
-from tasks.registry.evidence import RegisteredRule
+from bife_core.registry.base import GATE, Case, ChampionChange
+from bife_core.registry.evidence import RegisteredRule
+from bife_core.stages.conclusions import link
+from flows.reporting.conduct import FlowRuntime, stage
+from tasks.runtime import present_run
 from tasks.states import with_message
-from tasks.stores import observer
 from tasks.tracking import store
 
 _POLL_S = 3
@@ -69,9 +59,13 @@ def promotion(
     """
     if approval == "person":
         _require_pages("promote with approval='gate'")
-    observer().stage("promotion", f"the challenger of {name}")
-    case = open_case(name)
-    show_conclusion(name, "promotion", summary(case))
+    runtime = FlowRuntime()
+    registry = runtime.registry
+    runtime.observer.stage("promotion", f"the challenger of {name}")
+    case = runtime.step(
+        "assess the challenger", f"assess the challenger of {name}", lambda: registry.open_case(name)
+    )
+    runtime.conclude(name, "promotion", summary(case))
     version, by, reason = case.challenger.version, GATE, case.decision.reason
     decision = "approve" if case.decision.promote else None
     if decision and approval == "person":
@@ -79,10 +73,18 @@ def promotion(
         decision, by, reason = _ask(summary(case), f"approval-{version}", wait_hours)
     what = "stays challenger"
     if decision == "approve":
-        promote(name, version, by, reason)
+        runtime.step(
+            "set the champion",
+            f"make version {version} of {name} champion",
+            lambda: registry.promote(name, version, by, reason),
+        )
         what = f"is champion, approved by {by}"
     elif decision == "reject":
-        refuse(name, version, by, reason)
+        runtime.step(
+            "refuse the challenger",
+            f"refuse version {version} of {name}",
+            lambda: registry.refuse(name, version, by, reason),
+        )
         what = f"was refused by {by}"
     change = ChampionChange(name=name, version=version, champion=decision == "approve", by=by, reason=reason)
     return with_message(change, f"Version {version} {what}: {reason}")
@@ -109,18 +111,23 @@ def rollback(
     wait_hours : float
         After this time without an answer the champion stays what it is.
     """
+    runtime = FlowRuntime()
     if not who:
         _require_pages("give `who`")
-        champion = present_champion_of(name, version)
+        champion = runtime.registry.present_champion_of(name, version)
         version = champion.version
         after = f"version {champion.replaced} is champion again" if champion.replaced else "there is none"
         about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {_page(champion)}"
-        observer().stage("rollback", f"version {version} of {name}")
+        runtime.observer.stage("rollback", f"version {version} of {name}")
         decision, who, reason = _ask(about, f"rollback-{version}", wait_hours)
         if decision != "approve":
             kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
             return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")
-    change = roll_back(name, who, reason, version)
+    change = runtime.step(
+        "roll back the champion",
+        f"roll {name} back",
+        lambda: runtime.registry.roll_back(name, who, reason, version),
+    )
     return with_message(change, f"{change.sentence}, by {who}: {reason}")
 
 

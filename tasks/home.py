@@ -1,148 +1,25 @@
-"""Where runs keep their things, and the environment Prefect and MLflow read when they are imported."""
+"""The environment that Prefect and MLflow read when they are imported."""
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import warnings
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from dotenv import dotenv_values
-
-from bife_core.errors import ConfigError
-from bife_core.places import home, mlflow_uri, sqlite_file, sqlite_url
-
-LEAST_FREE_MB = 100.0
-"""Megabytes on disk below which no run begins: the databases of Prefect and MLflow take some tens when they are new."""
-
-RECORD = "evaluation.json"
-"""The file that says that an evaluation was made; of what lies beside it only page, tables and figure come later."""
-
-RUN_ID = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
-"""A run of MLflow, as a person gives it."""
-
-SETTINGS_FILE = "mlflow.env"
-"""Name of a settings file: lines of NAME=value."""
-
-
-@dataclass(frozen=True)
-class Home:
-    """The directory all runs of one user share; `root` is absolute, and may not exist yet."""
-
-    root: Path
-
-    @property
-    def instances(self) -> Path:
-        """Generated instances, cached by content."""
-        return self._directory("instances")
-
-    @property
-    def decisions(self) -> Path:
-        """Recorded strong-branching decisions."""
-        return self._directory("decisions")
-
-    @property
-    def runs(self) -> Path:
-        """One directory per evolution, collection and evaluation, named by its key."""
-        return self._directory("runs")
-
-    @property
-    def first_rules(self) -> Path:
-        """The rules that a flow run, which may be tried again, began its search with."""
-        return self._directory("first_rules")
-
-    @property
-    def prefect(self) -> Path:
-        """Database and profiles of the embedded Prefect API."""
-        return self.root / "prefect"
-
-    @property
-    def mlflow(self) -> Path:
-        """MLflow's database and artifacts."""
-        return self.root / "mlflow"
-
-    @property
-    def free_mb(self) -> float:
-        """Megabytes that are free where the home lies, which must exist."""
-        return shutil.disk_usage(self.root).free / 1e6
-
-    def sizes_mb(self) -> dict[str, float]:
-        """Return the megabytes that each file and folder of the home takes, largest first."""
-        sizes = {path.name: megabytes(path) for path in self.root.glob("*")}
-        return dict(sorted(sizes.items(), key=lambda entry: -entry[1]))
-
-    def evaluations(self) -> list[Path]:
-        """Return the folders of evaluations, the newest last."""
-        records = self.runs.glob(f"evaluation-*/{RECORD}")
-        return [path.parent for path in sorted(records, key=lambda path: path.stat().st_mtime_ns)]
-
-    def require_room(self) -> None:
-        """Raise `ConfigError` if the home cannot be written to or its disk is all but full."""
-        _ = self.runs
-        if self.free_mb < LEAST_FREE_MB:
-            raise ConfigError(
-                f"Only {self.free_mb:.0f} MB are free where BiFE's home {self.root} lies, and a run needs "
-                f"{LEAST_FREE_MB:.0f} MB to begin; make room, or set BIFE_HOME to another disk."
-            )
-
-    def _directory(self, name: str) -> Path:
-        path = self.root / name
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(
-                f"BiFE's home {self.root} cannot be written to ({error.strerror or error}); "
-                "set BIFE_HOME to a directory of yours."
-            ) from error
-        return path
-
-
-def megabytes(path: Path) -> float:
-    """Return how much a file takes, or a folder with all below it."""
-    size = 0
-    for file in [path] if path.is_file() else path.rglob("*"):
-        with suppress(OSError):  # gone meanwhile
-            size += file.lstat().st_size
-    return size / 1e6
-
-
-def project_home() -> Home:
-    """Return the home in use: ``BIFE_HOME``, or the platform's directory for user data."""
-    return Home(home())
-
-
-def evaluation_at(path: Path) -> Path:
-    """Return the folder of an evaluation, or of its record; a `ConfigError` says if no record lies there."""
-    folder = path.parent if path.is_file() else path
-    if not (folder / RECORD).is_file():
-        raise ConfigError(f"{folder / RECORD} is missing; give the id of an evaluation's run.")
-    return folder
-
-
-def registry_is_empty() -> bool:
-    """Whether no rule was registered, since the database does not exist; MLflow takes seconds to say so."""
-    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
-    database = sqlite_file(address)
-    return database is not None and not database.exists()
+from bife_core.environment import adopt, read_settings_files
+from bife_core.home import Home, project_home
+from bife_core.places import mlflow_uri, sqlite_file, sqlite_url
 
 
 def prepare_environment() -> Home:
     """Read the settings files and give Prefect and MLflow their defaults; calling it again changes nothing.
 
-    Files are read in the order ``$BIFE_ENV_FILE``, ``./mlflow.env``, ``<home>/mlflow.env``. The environment wins over
-    every file, and an earlier file over a later one; empty values count as absent. A Prefect or MLflow that is the
-    user's own (``PREFECT_API_URL``, ``PREFECT_PROFILE``, ``MLFLOW_TRACKING_URI``) keeps its settings.
+    A Prefect or MLflow that is the user's own (``PREFECT_API_URL``, ``PREFECT_PROFILE``, ``MLFLOW_TRACKING_URI``) keeps
+    its settings.
     """
-    named = os.environ.get("BIFE_ENV_FILE")
-    _adopt(dotenv_values(Path(named).expanduser(), interpolate=False) if named else {})
-    _adopt(dotenv_values(Path.cwd() / SETTINGS_FILE, interpolate=False))
+    read_settings_files()
     own = project_home()
-    _adopt(dotenv_values(own.root / SETTINGS_FILE, interpolate=False))
-    _adopt(_defaults(own))
+    adopt(_defaults(own))
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
         file = sqlite_file(os.environ.get(name, ""))
         # Programs in other directories are to take it for the same file.
@@ -159,13 +36,6 @@ def prepare_environment() -> Home:
     except OSError:
         warnings.filterwarnings("ignore", message="Failed to create the Prefect home directory")
     return own
-
-
-def _adopt(values: Mapping[str, str | None]) -> None:
-    """Add values to the environment where it has none."""
-    for name, value in values.items():
-        if value and not os.environ.get(name):
-            os.environ[name] = value
 
 
 def _defaults(own: Home) -> dict[str, str]:

@@ -10,10 +10,11 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from bife_core.errors import BifeError
+from bife_core.home import project_home
+from bife_core.registry.evidence import CHAMPION, RegisteredRule
+from bife_core.stages.records import EVOLUTION
 from bife_core.wording import as_markdown, counted, interval_text
-from tasks.home import project_home
-from tasks.registry import registered_rules
-from tasks.registry.evidence import CHAMPION, RegisteredRule
+from tasks.registry import registry
 from tasks.stores import home_store, lacking, mlflow_run
 
 DAYS: Final = 14
@@ -65,7 +66,7 @@ def _families(now: datetime) -> Section:
     """Return the champions for each kind of instances and settings of SCIP, and the last search for a rule."""
     rules, trouble = list[RegisteredRule](), ""
     try:
-        rules = [rule for rule in registered_rules() if CHAMPION in rule.aliases]
+        rules = [rule for rule in registry().versions() if CHAMPION in rule.aliases]
     except BifeError as error:
         trouble = str(error)
     searches = _last_searches(now)
@@ -110,7 +111,7 @@ def _search(study: str, age: timedelta) -> Row:
     for event in events:
         kind, latest[event.kind] = event.kind, event.body
     if run := mlflow_run(study):
-        from tasks.tracking.store import EVOLUTION, run_url
+        from tasks.tracking.store import run_url
 
         with suppress(BifeError):
             url = run_url(run, EVOLUTION)

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from mlflow.entities import LifecycleStage, Run
 
+from bife_core.home import megabytes, project_home
+from bife_core.stages.records import read_record
 from bife_core.store import StudyRow
 from bife_core.study.journal import JournalError, Opened, left_open, read_journal
-from tasks.home import megabytes, project_home
-from tasks.registry import registered_rules
+from tasks.registry import registry
 from tasks.stores import cursor_of, home_store, lacking, mlflow_run, subscriber
 from tasks.tracking import provenance, store
 from tasks.tracking.store import TrackingError
-from tasks.tracking.subscriber import read_record
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Retention:
     """
 
     def __init__(self, before_unix_s: float) -> None:
-        tags = [rule.tags for rule in registered_rules()]
+        tags = [rule.tags for rule in registry().versions()]
         runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
         named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
         self._named = (named | runs) - {""}
@@ -78,7 +78,7 @@ class Retention:
         last_unix_s = max((event.at_unix_s for event in events), default=row.created_unix_s)
         if left_open(row) or row.key in self._lacking or last_unix_s >= self._before_unix_s:
             return False
-        record = read_record(row.key)[0] if row.kind == "collection" else None
+        record = read_record(home_store(), row.key)[0] if row.kind == "collection" else None
         digest = "" if record is None else str(record.params.get("decisions_digest"))
         return not {row.key, digest, mlflow_run(row.key)} & self._named
 

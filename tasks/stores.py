@@ -1,50 +1,23 @@
-"""The store of the home and what our MLflow has of it, who watches a run, and work that one process at a time does."""
+"""The store of the home and what our MLflow has of it, and who is shown what a run does."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from bife_core.home import project_home
+from bife_core.observer import Observer
 from bife_core.store import Store, StudyRow
-from bife_core.watcher import Watcher
-from tasks.home import project_home
-
-if TYPE_CHECKING:
-    from bife_core.estimate import Estimate
-
-
-class Observer(Watcher):
-    """Called when something happens, and does nothing; others show it. No method may raise or take long."""
-
-    def stage(self, name: str, about: str) -> None:
-        """Note that a stage begins: collection, evolution, evaluation or registration."""
-
-    def expect(self, estimate: Estimate) -> None:
-        """Note how long the stages of a run that begins will take."""
-
-    def note(self, text: str) -> None:
-        """Note something the user should know."""
-
 
 _NOBODY = Observer()
 _watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
 
 
 def observer() -> Observer:
-    """Return the observer of the present run, which tasks also pass on to the function that does the work."""
+    """Return the observer of the present run."""
     return _watching.get()
-
-
-def noted(texts: Iterable[str]) -> tuple[str, ...]:
-    """Pass texts to the observer, each once, and return them."""
-    notes = tuple(dict.fromkeys(texts))
-    for text in notes:
-        observer().note(text)
-    return notes
 
 
 def watched() -> bool:
@@ -53,9 +26,9 @@ def watched() -> bool:
 
 
 @contextmanager
-def observing(watcher: Observer) -> Iterator[None]:
-    """Have `watcher` called by all runs and tasks started inside."""
-    token = _watching.set(watcher)
+def observing(shown: Observer) -> Iterator[None]:
+    """Have all runs and tasks started inside show `shown` what they do."""
+    token = _watching.set(shown)
     try:
         yield
     finally:
@@ -63,13 +36,8 @@ def observing(watcher: Observer) -> Iterator[None]:
 
 
 def home_store() -> Store:
-    """Return the store of the home, or the database that ``BIFE_STORE`` names; a process opens it once."""
-    return _opened(os.environ.get("BIFE_STORE") or str(project_home().root))
-
-
-@lru_cache(maxsize=4)
-def _opened(where: str) -> Store:
-    return Store(where)
+    """Return the store of the home."""
+    return project_home().store
 
 
 def cursor_of(study: str) -> tuple[int, str] | None:
@@ -91,17 +59,3 @@ def lacking() -> list[tuple[StudyRow, int]]:
 def mlflow_run(study: str) -> str:
     """Return the id of a study's run in our MLflow, empty while it has none."""
     return (cursor_of(study) or (0, ""))[1]
-
-
-@contextmanager
-def alone_at(name: str, work: str) -> Iterator[None]:
-    """Hold the claim on a piece of work, described by `work`; wait while another process does the same.
-
-    The caller then finds the other's results.
-    """
-
-    def wait(holder: str) -> None:
-        observer().note(f"Waiting: {work} is under way in {holder}; its results are then used.")
-
-    with home_store().claim(name, waits=wait):
-        yield

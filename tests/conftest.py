@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,9 @@ import certifi
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.generated import open_benchmark
-from bife_core.config import InstancesConfig
+from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.sandbox import WorkerPool
+from tests.data.plugin_package.bife_example.knapsack import FAMILY
 from tests.support.databases import SERVER, copy_databases
 from tests.support.processes import VARIABLE, left_over
 
@@ -67,6 +68,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 SHARED = {
     "operated": r"\b(operated|served)\b",
     "smoke": r"def \w+\([^)]*\bsmoke\b",
+    "studied": r"\bdata: dict\[str, Any\]",
     "prepared": r"\bprepared\b|from prefect import flow\b",
 }
 """Fixtures that start servers or make a whole run, and what shows that a file of tests uses one."""
@@ -163,10 +165,16 @@ def instance_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_auctions(instance_cache: Path) -> list[Instance]:
-    """Three small combinatorial auctions, solved in well under a second each."""
-    config = InstancesConfig(benchmark="combinatorial_auction", size="tiny")
-    return open_benchmark(config, instance_cache).instances("test", 3)
+def knapsack_family(instance_cache: Path) -> GeneratedBenchmark:
+    """Knapsacks that take about a hundred branchings and a tenth of a second each."""
+    family = replace(FAMILY, sizes={"tiny": {"items": 20, "resources": 10}})
+    return GeneratedBenchmark(family, "tiny", 0, instance_cache)
+
+
+@pytest.fixture(scope="session")
+def knapsacks(knapsack_family: GeneratedBenchmark) -> list[Instance]:
+    """Three of them."""
+    return knapsack_family.instances("test", 3)
 
 
 @pytest.fixture(scope="session")

@@ -233,7 +233,7 @@ def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
     return plan, shares, note
 
 
-def work(path: str) -> dict[str, str]:
+def screen(path: str) -> dict[str, str]:
     """Read an instance file and return its `digest`, or in `failure` a sentence on why it cannot be used."""
     file = Path(path)
     try:
@@ -285,10 +285,10 @@ def _checks() -> str:
 
 def _answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
     if len(paths) < _MANY:
-        yield from (work(str(path)) for path in paths)
+        yield from (screen(str(path)) for path in paths)
         return
     with WorkerPool(pin=False) as pool:
-        call = f"{__name__}:work"
+        call = f"{__name__}:screen"
         waiting = [pool.submit(call, {"path": str(path)}, limit_s=_LIMIT_S, reads=[path]) for path in paths]
         for path, answer in zip(paths, waiting, strict=True):
             try:

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from bife_core.arguments import checked
 from bife_core.benchmarks.base import Benchmark, Instance
+from bife_core.components import BRANCHING
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.nodes import index_beside, save_nodes
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
-from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
 from bife_core.places import compiled_code, usable
 from bife_core.sandbox import Note, WorkerFailure, Workers
@@ -198,7 +198,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig, so
         "quota": config.decisions_per_instance,
         "time_limit_s": config.time_limit_s,
         "solver": solver.model_dump(mode="json"),
-        "columns": N_FEATURES,
+        "columns": BRANCHING.n_features,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
     } | config.model_dump(include={"share", "nodes"}, exclude_defaults=True)
@@ -237,7 +237,7 @@ def _start(
 ) -> Future[Any]:
     part.parent.mkdir(parents=True, exist_ok=True)
     return pool.submit(
-        "bife_core.decisions.collecting:work",
+        "bife_core.decisions.collecting:collect_from",
         {
             "path": str(instance.path),
             "instance": instance.name,
@@ -252,7 +252,7 @@ def _start(
     )
 
 
-def work(path: str, instance: str, part: str, config: dict[str, Any], solver: dict[str, Any]) -> None:
+def collect_from(path: str, instance: str, part: str, config: dict[str, Any], solver: dict[str, Any]) -> None:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()

@@ -45,7 +45,7 @@ class Decisions:
 
     Attributes
     ----------
-    columns : (N_FEATURES, n_rows) float64, C-contiguous
+    columns : (n_features, n_rows) float64, C-contiguous
         One row per feature: scoring a rule then reads only what the rule reads.
     scores : (n_rows,) float64
         Strong-branching score of every candidate.
@@ -83,7 +83,7 @@ class Decisions:
 
     @property
     def matrix(self) -> npt.NDArray[np.float64]:
-        """Features as (n_rows, N_FEATURES), C-contiguous; a copy."""
+        """Features as (n_rows, n_features), C-contiguous; a copy."""
         return np.ascontiguousarray(self.columns.T)
 
     @property

@@ -15,8 +15,9 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader
 
 from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
-from bife_core.features import FEATURES, GROUPS, N_FEATURES, columns, groups_of, members_of, rows
-from bife_core.methods.loading import AnyReference, registered_tags, rule_method
+from bife_core.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
+from bife_core.methods.loading import AnyReference, rule_method
+from bife_core.methods.stored import registered_tags
 from bife_core.rules import Rejection, check_source
 from bife_core.scip.branching import Guard
 from bife_core.scip.solving import versions
@@ -70,7 +71,7 @@ def export_c(ref: AnyReference) -> str:
         "FEATURES": "\n".join(
             f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in sorted(features)
         ),
-        "N_FEATURES": N_FEATURES,
+        "N_FEATURES": len(FEATURES),
         "RULE": rule_in_c(rule),
         "FORMULAS": "\n\n".join(formulas),
         "N_OBJECTIVE": len(members_of(columns.OBJECTIVE)),

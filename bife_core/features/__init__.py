@@ -20,11 +20,6 @@ FEATURES: Final[tuple[Feature, ...]] = tuple(
 )
 """The ordered table: `FEATURES[i]` describes column i of every feature matrix."""
 
-assert [feature.index for feature in FEATURES] == list(range(len(FEATURES))), "indices have a gap or a double"
-
-N_FEATURES: Final = len(FEATURES)
-"""Length of the vector that rules read: 72."""
-
 GROUPS: Final = tuple(dict.fromkeys(feature.group for feature in FEATURES))
 
 _BY_NAME: Final = {feature.name: feature.index for feature in FEATURES}
@@ -37,7 +32,7 @@ def feature_index(name: str) -> int:
 
 def groups_of(indices: frozenset[int] | None) -> frozenset[Group]:
     """Return the passes needed to compute the given columns (all for None)."""
-    return frozenset(FEATURES[index].group for index in (range(N_FEATURES) if indices is None else indices))
+    return frozenset(GROUPS if indices is None else (FEATURES[index].group for index in indices))
 
 
 def members_of(group: Group) -> tuple[Feature, ...]:

@@ -11,8 +11,8 @@ Cost = Literal["solve", "candidate", "row", "entry"]
 """What a group is computed for: every column once per solve; or, at every branching, every candidate, every row of a
 candidate, or every row of a candidate with sums over all entries of the row."""
 
-Role = Literal["gain", "fraction", "activity", "objective", "cutoff", "size", "share"]
-"""What features are good for in a rule: parts of a hand-made rule have different roles."""
+Role = str
+"""What features are good for in a rule, such as ``gain``: parts of a hand-made rule have different roles."""
 
 SIGNED: Final = -math.inf
 """`Feature.low` of what may be negative without a bound."""

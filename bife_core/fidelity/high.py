@@ -19,8 +19,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Reference, Solving, cost_of, load_factors, misbehaviour, solve_each
-from bife_core.methods.base import RPB, Method, ScipMethod
-from bife_core.methods.scorer import RuleMethod
+from bife_core.methods.base import Method
 from bife_core.scip.solving import SolveResult
 from bife_core.stats import geometric_mean, p_costlier
 from bife_core.values import Value
@@ -209,38 +208,6 @@ def score_high(
             "they are the same for every rule."
         )
     return done.score()
-
-
-class TrialScore(Value):
-    """What solving a few training instances cost, feedback for a search's own use, or why there are no costs.
-
-    `costs` are in the cost's unit, one per instance in order; `cpu_s` of all solves, reused ones included.
-    """
-
-    costs: tuple[float, ...] | None = None
-    failure: str | None = None
-    cpu_s: float = 0.0
-
-
-def score_trial(source: str | None, name: str, instances: Sequence[Instance], solving: Solving) -> TrialScore:
-    """Solve instances with a rule, or with RPB where there is no source, and return what each solve cost.
-
-    Unlike for F_HF, an instance that cannot be solved is not set aside: a trial has costs on all or none. Raises
-    `WorkerFailure` and `OutOfTimeError` as `score_high` does.
-    """
-    method: Method = ScipMethod(name=RPB) if source is None else RuleMethod(name=name, source=source)
-    try:
-        solved = solve_each(method, instances, solving)
-    except RuleError as error:
-        return TrialScore(failure=str(error))
-    results = tuple(one.result for one in solved if one.result is not None)
-    failures = [one.rules_fault or f"{one.job.instance.name}: {one.failure}" for one in solved if one.failure]
-    fault = failures[0] if failures else misbehaviour(map(dict, results))
-    return TrialScore(
-        costs=None if fault else tuple(cost_of(result, solving.config) for result in results),
-        failure=fault,
-        cpu_s=math.fsum(result.cpu_s for result in results),
-    )
 
 
 def blocks(positions: Sequence[int], size: int, seed: int) -> Iterator[tuple[int, ...]]:

@@ -10,15 +10,16 @@ from typing import Any, Final
 import numpy as np
 
 from bife_core.arguments import checked
+from bife_core.components import BRANCHING, COMPONENTS, Component
 from bife_core.decisions.nodes import has_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
-from bife_core.fidelity.tuning import tuned
+from bife_core.fidelity.numbers import tuned
 from bife_core.methods.base import Method
-from bife_core.methods.loading import AnyReference, as_scoring, method_of
-from bife_core.methods.scorer import NodeMethod, RuleMethod
-from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
+from bife_core.methods.loading import AnyReference, as_scoring, method_of, rule_of
+from bife_core.methods.scorer import NodeMethod, Written
+from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.rules.types import RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers
 from bife_core.scip.node import Node
@@ -94,22 +95,25 @@ def score_low(
     pool: Workers,
     limit_s: float = TIME_LIMIT_S,
     method: bool = False,
+    component: str = BRANCHING.name,
 ) -> LowScore:
     """Compile and score a rule in a worker process that is killed at the time limit, and tune its numbers in another.
 
     `source` is a rule's, whatever it looks like; only with `method` it is the text of any method, which a search made.
+    A rule must be one of the `component`.
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that ends its worker
     twice, or does not end in time, has no score. Raises `DecisionsError` if there is no such file, and `WorkerFailure`
     if the call failed for a reason that is not the rule's: the pool is closed, the machine fails a sound rule too.
     """
-    arguments = {"decisions": decisions and str(decisions), "measure": config.measure, "method": method}
+    about = {"measure": config.measure, "method": method, "component": component}
+    arguments = about | {"decisions": decisions and str(decisions)}
     numbers = 0 if decisions is None else numbers_in(decisions)
     # What recorded nodes take is not known before, and no rule reads them.
     most_mb = None if method and has_nodes(decisions) else MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20
 
     def ask(tune: int, limit_s: float, text: str = source) -> LowScore:
         answer = pool.submit(
-            "bife_core.fidelity.low:work",
+            "bife_core.fidelity.low:score_text",
             arguments | {"source": text, "tune": tune},
             limit_s=limit_s,
             memory_mb=most_mb,
@@ -148,7 +152,9 @@ def score_low(
     return better.model_copy(update={"seconds": score.seconds + better.seconds})
 
 
-def work(source: str, decisions: str | None, measure: LowMeasure, tune: int, method: bool) -> dict[str, Any]:
+def score_text(
+    source: str, decisions: str | None, measure: LowMeasure, tune: int, method: bool, component: str
+) -> dict[str, Any]:
     """Score a rule in this process, its numbers tuned if that is wanted; what `score_low` calls in a worker."""
     recorded = None if decisions is None else _prepared(decisions, measure)
     if decisions is not None and method and has_nodes(Path(decisions)):
@@ -156,10 +162,9 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int, met
     started = time.process_time()
     try:
         better = tuned(source, *recorded, tune) if recorded is not None and tune else None
-        chosen = (
-            method_of(source) if method and not better else RuleMethod(name="rule", source=better or source)
-        )
-        score = _scored(chosen, recorded, decisions).model_copy(update={"source": better})
+        kind = COMPONENTS.find(component)
+        chosen = method_of(source) if method and not better else rule_of(better or source, kind)
+        score = _scored(chosen, kind, recorded, decisions).model_copy(update={"source": better})
     except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
         # Models are sent this, so it names no file.
         what = error.strerror if isinstance(error, OSError) else error
@@ -167,8 +172,14 @@ def work(source: str, decisions: str | None, measure: LowMeasure, tune: int, met
     return score.model_copy(update={"seconds": time.process_time() - started}).model_dump()
 
 
-def _scored(method: Method, recorded: tuple[Decisions, Yardstick] | None, path: str | None) -> LowScore:
-    rule = compile_rule(method.source) if isinstance(method, RuleMethod) else method
+def _scored(
+    method: Method, component: Component, recorded: tuple[Decisions, Yardstick] | None, path: str | None
+) -> LowScore:
+    rule: Method | CompiledRule | Rejection = method
+    if isinstance(method, Written):
+        rule = compile_rule(method.source, component=component)
+    elif component != BRANCHING:
+        rule = Rejection("signature", f"A rule of {component.name} was expected, not a {method.kind} method.")
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
     sha = method.identity

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
+from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
-from bife_core.features import N_FEATURES
 from bife_core.fidelity.config import LowMeasure
 from bife_core.jit import jit_for
 from bife_core.scip.compiled.callback import best_candidate
@@ -32,6 +32,7 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 _OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
 _SCORES: Final = types.Array(types.float64, 1, "C", readonly=True)
+_WIDTH: Final = BRANCHING.n_features
 _COLUMNS: Final = types.Array(types.float64, 2, "C", readonly=True)
 
 _LETTERS: Final = np.array([*string.ascii_letters, *string.digits])
@@ -44,7 +45,7 @@ def score_columns(scorer, columns, offsets, used, scores):
     most = 0
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
-    block = np.zeros((most, N_FEATURES))
+    block = np.zeros((most, _WIDTH))
     for decision in range(len(offsets) - 1):
         start = offsets[decision]
         size = offsets[decision + 1] - start
@@ -65,7 +66,7 @@ def scores_of(rule: Scoring, decisions: Decisions, nodes: Iterable[Node] | None 
         if nodes is not None:
             scores = np.concatenate([np.asarray(rule.score(node), dtype=np.float64) for node in nodes])
         elif rule.address:
-            used = sorted(range(N_FEATURES) if rule.features is None else rule.features)
+            used = sorted(range(_WIDTH) if rule.features is None else rule.features)
             scores = np.empty(decisions.n_candidates)
             read = np.array(used, dtype=np.int64)
             if not score_columns(rule.address, decisions.columns, decisions.offsets, read, scores):

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from bife_core.features import FEATURES, N_FEATURES
-from bife_core.generators.parsing import functions_in
-from bife_core.rules.language import FUNCTION_NAME
+from bife_core.components import component_of
+from bife_core.features import Feature
 from bife_core.rules.literals import GUARD
-from bife_core.syntax import NOT_PYTHON, syntax_tree
+from bife_core.syntax import NOT_PYTHON, functions_in
 
 
 class _Reader(ast.NodeTransformer):
     """Names features instead of places in the array, and leaves out modules and guards against zero."""
 
-    def __init__(self, names: Mapping[str, str], array: str) -> None:
-        self._names, self._array = names, array
+    def __init__(self, names: Mapping[str, str], array: str, features: Sequence[Feature]) -> None:
+        self._names, self._array, self._features = names, array, features
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Name(self._names.get(node.id, node.id), node.ctx)
@@ -27,8 +26,10 @@ class _Reader(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         match self.generic_visit(node):
-            case ast.Subscript(ast.Name(self._array), ast.Constant(int(index))) if 0 <= index < N_FEATURES:
-                return ast.Name(FEATURES[index].name, node.ctx)
+            case ast.Subscript(ast.Name(self._array), ast.Constant(int(index))) if (
+                0 <= index < len(self._features)
+            ):
+                return ast.Name(self._features[index].name, node.ctx)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -47,7 +48,8 @@ def formula(source: str) -> str | None:
     's + slack; s = 2 * pseudocost_up'
     """
     try:
-        function = functions_in(syntax_tree(source))[FUNCTION_NAME]
+        component = component_of(source)
+        function = functions_in(source)[component.function]
         array = function.args.args[0].arg
     except (*NOT_PYTHON, KeyError, IndexError):
         return None
@@ -57,7 +59,7 @@ def formula(source: str) -> str | None:
     steps: list[str] = []
     last = ""
     for statement in function.body:
-        match read := _Reader(names, array).visit(statement):
+        match read := _Reader(names, array, component.features).visit(statement):
             case ast.Expr(ast.Constant()):  # the docstring
                 continue
             case ast.Assign([ast.Name(name)], ast.Name(same)) if stored[name] == 1:

@@ -7,11 +7,11 @@ import re
 import textwrap
 from typing import Final, NamedTuple
 
+from bife_core.components import BRANCHING, COMPONENTS, Component
 from bife_core.generators.account import Call
 from bife_core.generators.base import Draft
-from bife_core.rules.language import FUNCTION_NAME
 from bife_core.search.types import ReflectionRequest, WrittenRequest
-from bife_core.syntax import NOT_PYTHON, syntax_tree
+from bife_core.syntax import NOT_PYTHON, functions_in, syntax_tree
 
 _FENCE: Final = re.compile(
     r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -58,12 +58,15 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, *, recorded
         text = " ".join(words[:_MOST_WORDS]) or None
         failure = None if text else "The model's reflection was empty."
         return draft.model_copy(update={"text": text, "failure": failure})
-    parsed = parse_answer(call.answer, cut_off=call.finish_reason == "length")
+    component = COMPONENTS.find(request.component)
+    parsed = parse_answer(call.answer, cut_off=call.finish_reason == "length", component=component)
     failure = parsed.failure and f"{_ENDS.get(call.finish_reason or '', '')}{parsed.failure}"
     return draft.model_copy(update={"thought": parsed.thought, "source": parsed.source, "failure": failure})
 
 
-def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
+def parse_answer(
+    answer: str | None, *, cut_off: bool = False, component: Component = BRANCHING
+) -> ParsedAnswer:
     r"""Read thought and rule from the text of an answer; all that can be wrong with it becomes its `failure`.
 
     The code may stand in a fenced block or bare between sentences. Of several blocks the last that defines the function
@@ -76,7 +79,8 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     >>> parsed.thought, parsed.failure
     ('Its slack alone', None)
     """
-    text = without_reasoning(answer or "").replace("\r\n", "\n").strip()
+    name = component.function
+    text = without_reasoning(answer or "", name).replace("\r\n", "\n").strip()
     if not text:
         found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
         return ParsedAnswer(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
@@ -86,34 +90,32 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
         )
     blocks = list(_FENCE.finditer(text))[-_MOST_PIECES:]
     pieces = [(textwrap.dedent(block.group(2)), text[: block.start()]) for block in blocks]
-    if not any(FUNCTION_NAME in code for code, _ in pieces):
+    if not any(name in code for code, _ in pieces):
         pieces += _bare_code(_FENCE.sub("", text))
     complaint: str | None = None
     for code, before in reversed(pieces):
         try:
             tree = syntax_tree(code)
         except NOT_PYTHON as error:
-            if FUNCTION_NAME in code and complaint is None:
+            if name in code and complaint is None:
                 complaint = _complaint(error, cut_off or text.endswith(code.rstrip()))
             continue
-        function = functions_in(tree).get(FUNCTION_NAME)
+        function = functions_in(tree).get(name)
         if function is None:
             continue
         # Where an answer was cut off, a rule was begun after this one, or this one may lack its end.
         if cut_off and (complaint is not None or text.endswith(code.rstrip())):
             return ParsedAnswer(failure="The answer was cut off inside the rule.")
         if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
-            return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score.")
+            return ParsedAnswer(failure=f"`{name}` never returns a score.")
         thought = printable(_thought(before, text, function) or "")[:_LONGEST_THOUGHT]
         return ParsedAnswer(thought=thought or None, source=_rule_source(tree, code))
     begins = printable(text)[:_LONGEST_QUOTE]
-    return ParsedAnswer(
-        failure=complaint or f'The answer holds no function `{FUNCTION_NAME}`; it begins "{begins}".'
-    )
+    return ParsedAnswer(failure=complaint or f'The answer holds no function `{name}`; it begins "{begins}".')
 
 
-def without_reasoning(answer: str) -> str:
-    """Return an answer without what a model thought before it.
+def without_reasoning(answer: str, function: str = BRANCHING.function) -> str:
+    """Return an answer without what a model thought before it; `function` is the name of a rule's.
 
     Examples
     --------
@@ -123,12 +125,7 @@ def without_reasoning(answer: str) -> str:
     closed = _REASONING.sub("", answer)
     # Where the prompt's template opens the reasoning, the answer only closes it. A rule may speak of the tag, too.
     before, _, after = closed.rpartition("</think>")
-    return closed if FUNCTION_NAME in before and FUNCTION_NAME not in after else after
-
-
-def functions_in(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    """Return the functions that a module defines, by name."""
-    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return closed if function in before and function not in after else after
 
 
 def _bare_code(text: str) -> list[tuple[str, str]]:
@@ -145,7 +142,7 @@ def _bare_code(text: str) -> list[tuple[str, str]]:
     for end in (len(lines), *reversed(margins[-_MOST_PIECES:])):
         code = "\n".join(lines[:end])
         try:
-            if functions_in(syntax_tree(code)):
+            if functions_in(code):
                 return [(code, before)]
         except NOT_PYTHON:
             continue

@@ -16,8 +16,9 @@ from typing import Final
 
 import numpy as np
 
+from bife_core.components import BRANCHING, COMPONENTS, Component
 from bife_core.errors import ConfigError
-from bife_core.features import FEATURES, GROUPS, N_FEATURES
+from bife_core.features import FEATURES, GROUPS
 from bife_core.generators.base import Draft, FeatureRange, Message, PromptContext
 from bife_core.generators.config import Prompts
 from bife_core.generators.formula import formula
@@ -52,20 +53,23 @@ _LINE: Final = 240
 
 
 @cache
-def _template(name: str) -> Template:
-    path = resources.files("bife_core.generators") / "prompts" / f"{name}.md"
+def _template(name: str, component: Component = BRANCHING) -> Template:
+    """Return a file of `prompts`; what speaks of branching has another beside it, for any other component."""
+    folder = resources.files("bife_core.generators") / "prompts"
+    other = folder / f"any_{name}.md"
+    path = other if component != BRANCHING and other.is_file() else folder / f"{name}.md"
     return Template(path.read_text(encoding="utf-8"))
 
 
 @cache
-def feature_description() -> str:
+def feature_description(component: Component = BRANCHING) -> str:
     """Return the part of the prompt that explains the features, one line each under their group's heading."""
     lines: list[str] = []
-    for group in GROUPS:
-        when = "constant during a solve" if group.cost == "solve" else "updated at every node"
-        lines += ["", f"## {group.name.replace('_', ' ')} ({when})"]
-        own = [one for one in FEATURES if one.group == group]
-        lines += [f"- variable_features[{one.index}] {one.name}: {one.meaning}" for one in own]
+    for group in dict.fromkeys(one.group for one in component.features):
+        when = " (constant during a solve)" if group.cost == "solve" else " (updated at every node)"
+        lines += ["", f"## {group.name.replace('_', ' ')}{when if component == BRANCHING else ''}"]
+        own = [one for one in component.features if one.group == group]
+        lines += [f"- {component.argument}[{one.index}] {one.name}: {one.meaning}" for one in own]
     return "\n".join(lines).strip()
 
 
@@ -102,33 +106,30 @@ def assemble(
     no template. It is one user message, since some servers ignore or refuse system messages. Informed prompts have
     facts from the context in the same places.
     """
-    facts = context if prompts == "informed" else None
+    component, facts = COMPONENTS.find(request.component), context if prompts == "informed" else None
     shown = [_parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)]
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
     if facts is not None and facts.likeness is not None:
         shown.append(f"Rule 1 and rule 2 choose the same candidate in {facts.likeness:.0%} of the decisions.")
     measured = facts is not None and facts.features
-    features = measured_features(context) if measured else feature_description()
-    table: dict[str, str | int] = {"features": features, "n_features": N_FEATURES}
+    features = measured_features(context) if measured else feature_description(component)
+    about = {name: getattr(component, name) for name in ("about", "function", "argument", "n_features")}
+    table = about | {"features": features}
     kind = context.benchmark.replace("_", " ")
     fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     fields = {"parents": "\n\n".join(shown), "hints": hints, "standing": _standing(request, facts)}
-    task = _operator(operator, request).substitute(fields, count=len(request.parents))
-    before, behind = ([], []) if facts is None else _known(request, facts)
-    if request.frame is not None:
-        known = "\n\n".join(part.strip() for part in (*before, *behind))
-        filled = Template(request.frame).substitute(benchmark=kind, task=task, known=known)
-        return (Message(role="user", content=filled.strip() + "\n"),)
+    task = _operator(operator, request, component).substitute(fields, count=len(request.parents))
+    before, behind = ([], []) if facts is None else _known(request, facts, component)
     # What is the same for all rules of a search comes first: providers bill such a beginning at less.
-    parts = [_template("problem").substitute(table, benchmark=kind), *before, task, *behind]
+    parts = [_template("problem", component).substitute(table, benchmark=kind), *before, task, *behind]
     if not isinstance(request, ReflectionRequest):
         first, sentence = ("First", "") if facts is None else (_THINKING, _SENTENCE)
-        parts.append(_template("template").substitute(table, first=first, sentence=sentence))
+        parts.append(_template("template", component).substitute(table, first=first, sentence=sentence))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
 
 
-def _operator(name: Operator, request: WrittenRequest) -> Template:
+def _operator(name: Operator, request: WrittenRequest, component: Component) -> Template:
     """Return the operator's part of the prompt: the request's own, or the file of that name."""
     if request.prompt is not None:
         return Template(request.prompt)
@@ -136,7 +137,7 @@ def _operator(name: Operator, request: WrittenRequest) -> Template:
         raise ConfigError(
             f"The operator {request.operator!r} is not one of {', '.join(OPERATORS)}: its search must give a prompt."
         )
-    return _template(name)
+    return _template(name, component)
 
 
 def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
@@ -154,7 +155,9 @@ def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
     return "a rule that works"
 
 
-def _known(request: WrittenRequest, context: PromptContext) -> tuple[list[str], list[str]]:
+def _known(
+    request: WrittenRequest, context: PromptContext, component: Component
+) -> tuple[list[str], list[str]]:
     """Return what is known, before and behind the operator's part."""
     facts, behind = list[str](), list[str]()
     sampled = not isinstance(request, ReflectionRequest)
@@ -164,13 +167,12 @@ def _known(request: WrittenRequest, context: PromptContext) -> tuple[list[str], 
     if context.instances:
         listed = "\n".join(f"- {sentence}" for sentence in context.instances)
         facts.append(_template("instances").substitute(instances=listed))
-    framed = request.frame is not None  # which then says itself how scores and tables are read
-    if not framed and context.low and (request.parents or earlier or context.features):
-        facts.append(_template("scores").substitute(low=context.low, high=context.high))
+    if context.low and (request.parents or earlier or context.features):
+        facts.append(_template("scores", component).substitute(low=context.low, high=context.high))
     if context.fitting and sampled:
         facts.append(_template("fitted").template)
-    if not framed and any(context.executions.values()):
-        facts.append(_template("execution").template)
+    if any(context.executions.values()):
+        facts.append(_template("execution", component).template)
     if context.theme:
         behind.append(_template("theme").substitute(theme=context.theme))
     if earlier:
@@ -305,10 +307,12 @@ def themes() -> tuple[tuple[frozenset[str], str], ...]:
     return tuple((frozenset(roles.split()), sentence) for roles, sentence in pairs)
 
 
-def theme(seed: int, number: int, features: Iterable[FeatureRange] = ()) -> str:
+def theme(
+    seed: int, number: int, features: Iterable[FeatureRange] = (), component: Component = BRANCHING
+) -> str:
     """Return the theme of a search's rule of that number; all are drawn once before any is drawn again.
 
-    A theme is left out where all features of a role that it needs are constant.
+    A theme is left out where all features of a role that it needs are constant. A component may have none.
 
     Examples
     --------
@@ -317,6 +321,8 @@ def theme(seed: int, number: int, features: Iterable[FeatureRange] = ()) -> str:
     """
     varying = {FEATURES[found.index].group.role for found in features if not found.constant}
     offered = [sentence for roles, sentence in themes() if not varying or roles <= varying]
+    if component != BRANCHING:
+        offered = [*component.themes] or [""]
     rounds, place = divmod(number, len(offered))
     order = np.random.Generator(np.random.PCG64([seed, rounds])).permutation(len(offered))
     return offered[int(order[place])]

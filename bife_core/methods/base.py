@@ -107,6 +107,7 @@ METHODS: Final[Plugins[type[Method]]] = Plugins(
         "scip": "bife_core.methods.base:ScipMethod",
         "rule": "bife_core.methods.scorer:RuleMethod",
         "configuration": "bife_core.methods.configuration:Configuration",
+        "component_rule": "bife_core.methods.scorer:ComponentRule",
     },
     lambda found: isinstance(found, type) and issubclass(found, Method),
     "a class derived from `Method`",

@@ -14,20 +14,19 @@ import re
 import reprlib
 import stat
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from bife_core.components import BRANCHING, Component, component_of
 from bife_core.errors import RuleError
 from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
-from bife_core.methods.configuration import FILE_NAME, Configuration
-from bife_core.methods.scorer import BaseScorer, RuleMethod, Scorer
-from bife_core.migrations import made_by_newer
-from bife_core.places import home, mlflow_uri, sqlite_file
+from bife_core.methods.configuration import Configuration
+from bife_core.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
+from bife_core.methods.stored import is_stored, read_stored, registered_tags
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
 from bife_core.scip.solver import Parameter, of_settings, usual_parameters
@@ -40,13 +39,6 @@ AnyReference: TypeAlias = Annotated[
     str | Path | Method | CompiledRule | Callable[..., Any], "see load_method, which says what is none"
 ]
 
-MODEL_REFERENCE: Final = re.compile(
-    r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@,]+)|/(?P<version>\d+))(?:,budget=.*)?"
-)
-RUN_REFERENCE: Final = re.compile(
-    r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json|set)))?(?:,budget=.*)?"
-)
-
 BUDGET: Final = ",budget="
 """What stands in a reference between a rule and its budget."""
 
@@ -55,17 +47,6 @@ _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*\w+/[\w/]+ *=[^=]")
 
 _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
 """Beginnings of parameters that say nothing of how a rule was measured, unless that is recorded."""
-
-RUN_FILES: Final = (
-    "best_rule.py",
-    "rule.py",
-    "method.json",
-    FILE_NAME,
-    "tuned.set",
-    "tuned_again.set",
-    "tuned_scip.set",
-)
-"""Artifacts of a run that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
 
 _LARGEST: Final = 2**28
 """Bytes of a file that holds a method; networks have millions of weights."""
@@ -84,7 +65,7 @@ def load_method(reference: AnyReference) -> Method:
     reference : str, Path, Method, CompiledRule or function
         A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set), the
         name of a reference rule, of a branching rule of SCIP or of a plugin's method, ``models:/NAME@ALIAS`` or
-        ``models:/NAME/VERSION`` of MLflow's registry, or ``runs:/ID`` of one of its runs. After a rule or scorer
+        ``models:/NAME/VERSION`` of the registry, or ``runs:/ID`` of a run in MLflow. After a rule or scorer
         ``,budget=SHARE`` or ``,budget=SHARE,once`` gives RPB a budget (`bife_core.Budget`). A method is returned as it
         is; a compiled rule and a Python function that scores one candidate become methods.
 
@@ -107,7 +88,7 @@ def load_method(reference: AnyReference) -> Method:
     if isinstance(reference, Rejection):
         raise RuleError(f"This is no usable rule: {reference.reason}")
     if isinstance(reference, CompiledRule):
-        return RuleMethod(name=reference.name, source=reference.source)
+        return rule_of(reference.source, reference.component, reference.name)
     if not isinstance(reference, str | Path):
         raise RuleError(
             f"{reference!r} is no method to branch by; expected {_FORMS}, a method, or a function."
@@ -129,7 +110,7 @@ def load_method(reference: AnyReference) -> Method:
     method = Configuration.of_text(text, name) if settings else method_of(text, name)
     try:
         branching = method.branching if isinstance(method, Configuration) else method
-        if isinstance(branching, RuleMethod):
+        if isinstance(branching, Written):
             branching.compiled  # noqa: B018 - compiled once to know that it can be
     except RuleError as error:
         raise RuleError(f"{reference} is not a usable rule: {error}") from error
@@ -244,6 +225,11 @@ def code_of(text: str) -> str:
     return str(json.loads(text).get("source", text)) if is_json(text) else text
 
 
+def rule_of(source: str, component: Component, name: str = "rule") -> Written:
+    """Return the method that a source is as a rule of a component, whatever it looks like."""
+    return (RuleMethod if component == BRANCHING else ComponentRule)(name=name, source=source)
+
+
 def method_of(text: str, name: str = "rule") -> Method:
     """Return the method a text holds: one of `Method.text`, so JSON, settings of SCIP or the source of a rule.
 
@@ -252,7 +238,7 @@ def method_of(text: str, name: str = "rule") -> Method:
     if _SETTINGS.match(text):
         return Configuration.of_text(text, name)
     if not is_json(text):
-        return RuleMethod(name=name, source=text)
+        return rule_of(text, component_of(text), name)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -295,75 +281,19 @@ def _read(path: Path) -> str:
 
 
 def stored_text(reference: str) -> str:
-    """Return the text of the method that MLflow's registry or one of its runs holds; nothing is unpickled.
+    """Return the text of the method that the registry or a run in MLflow holds; nothing is unpickled.
 
-    A `RuleError` says if MLflow is not installed or cannot be read, there is no such method, or its text has been
-    altered since it was registered.
+    A `RuleError` says if it cannot be read, there is no such method, or its text has been altered since it was
+    registered.
     """
-    model = MODEL_REFERENCE.fullmatch(reference)
-    run: Any = RUN_REFERENCE.fullmatch(reference)
-    if model is None and run is None:
+    if not is_stored(reference):
         raise RuleError(f"{reference!r} names no method; expected {_FORMS}.")
-    try:
-        # The one import of MLflow in bife_core: attach(model, "models:/...") must work in a user's own program, where
-        # the package `tasks` may be theirs. It is imported only once such a reference is read.
-        import mlflow
-        from mlflow.exceptions import MlflowException
-        from sqlalchemy.exc import SQLAlchemyError
-    except ImportError as error:
-        raise RuleError(
-            f"{reference} is read by MLflow, which is not installed; run pip install 'bife-branching[operate]'."
-        ) from error
-
-    with _mlflow_settings():
-        address = mlflow.get_tracking_uri()
-        missing = f"MLflow at {address} holds no {reference}; `bife rules list` shows the registered rules."
-        if (database := sqlite_file(address)) is not None and not database.exists():
-            raise RuleError(missing)  # MLflow would make the database
-        if database is not None and (newer := made_by_newer(database, "mlflow")):
-            raise RuleError(newer)
-        try:
-            client = mlflow.MlflowClient()
-            if model is None:
-                held = {entry.path for entry in client.list_artifacts(run["run"])}
-                wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
-                if not wanted:
-                    raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
-                return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}"))
-            name, version = model["name"], version_of(client, model)
-            file = version.tags.get("file", "rule.py")
-            text = str(mlflow.artifacts.load_text(f"models:/{name}/{version.version}/artifacts/{file}"))
-        except (MlflowException, SQLAlchemyError, OSError) as error:
-            if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                raise RuleError(missing) from error
-            reason = str(error).strip().partition("\n")[0]
-            raise RuleError(
-                f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI."
-            ) from error
-    found, expected = method_of(text).identity, version.tags.get("sha")
-    if found != expected:
+    text, expected = read_stored(reference)
+    if expected is not None and (found := method_of(text).identity) != expected:
         raise RuleError(
             f"{reference} has the hash {found} but was registered with {expected}: it has been altered."
         )
     return text
-
-
-def version_of(client: Any, model: re.Match[str]) -> Any:
-    """Return the version that a match of `MODEL_REFERENCE` names, as MLflow's client has it."""
-    if model["alias"]:
-        return client.get_model_version_by_alias(model["name"], model["alias"])
-    return client.get_model_version(model["name"], model["version"])
-
-
-def registered_tags(reference: object) -> dict[str, str]:
-    """Return what the registry says of the version a reference names; nothing for any other reference."""
-    registered = MODEL_REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
-    if registered is None:
-        return {}
-    import mlflow  # which has just given the rule
-
-    with _mlflow_settings():
-        return dict(version_of(mlflow.MlflowClient(), registered).tags)
 
 
 def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str, Parameter]]) -> None:
@@ -391,20 +321,3 @@ def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str
             f"{reference} was measured under {tags.get('solver')}; here {', '.join(differing[:3])}{more}.",
             stacklevel=4,
         )
-
-
-@contextmanager
-def _mlflow_settings() -> Iterator[None]:
-    """Give MLflow the settings of BiFE's home inside, where the environment has none."""
-    from dotenv import dotenv_values  # MLflow brings it
-
-    settings = {"MLFLOW_TRACKING_URI": mlflow_uri(), "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
-    for folder in (home(), Path.cwd()):
-        settings |= {key: value for key, value in dotenv_values(folder / "mlflow.env").items() if value}
-    added = {key: value for key, value in settings.items() if not os.environ.get(key)}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for key in added:
-            os.environ.pop(key, None)

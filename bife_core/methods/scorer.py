@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyscipopt
 from pydantic import Field
 
-from bife_core.methods.base import Method
+from bife_core.components import BRANCHING, Component, component_of
+from bife_core.methods.base import RPB, AnyMethod, Method, ScipMethod
 from bife_core.plugins import code_revision
 from bife_core.rules.compiling import recompiled, rule_sha
 from bife_core.rules.types import CompiledRule
@@ -74,7 +75,7 @@ class Scorer(BaseScorer):
     def address(self) -> int:
         """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``, or 0 for none.
 
-        `X` is row-major, n x `N_FEATURES`. The function returns 0, or 1 if it failed, must need no Python lock,
+        `X` is row-major, n x `n_features`. The function returns 0, or 1 if it failed, must need no Python lock,
         and must be valid for as long as the scorer is referred to.
         """
         return 0
@@ -131,22 +132,30 @@ class NodeMethod(BaseScorer):
         """Return a score per candidate, higher is better, as `Scorer.score` does."""
 
 
-class RuleMethod(Scorer):
-    """A branching rule by its Python `source`; it is checked and compiled where it is used."""
+class Written(Method):
+    """What rules have in common, whatever component they are of: a Python `source`, checked and compiled where used."""
 
-    kind: Literal["rule"] = "rule"
-    source: str
+    source: str = Field(description="Text that defines the component's function, in the language of rules.")
 
     @property
-    def identity(self) -> str:
-        """The rule's hash, or one of it and its budget; a `RuleError` says if the source is no Python."""
-        sha = _sha(self.source)
-        return sha if self.budget is None else digest_of([sha, self.budget.model_dump(mode="json")])
+    def component(self) -> Component:
+        """What it is a rule of."""
+        return component_of(self.source)
+
+    @property
+    @abstractmethod
+    def plain(self) -> bool:
+        """Whether the source says all."""
+
+    @property
+    def sha(self) -> str:
+        """The rule's hash; a `RuleError` says if the source is no usable rule."""
+        return _sha(self.source, self.component)
 
     @property
     def text(self) -> str:
-        """The source, or JSON of source and budget."""
-        return self.source if self.budget is None else super().text
+        """The source, or JSON where there is more."""
+        return self.source if self.plain else super().text
 
     @property
     def shown(self) -> str:
@@ -155,13 +164,34 @@ class RuleMethod(Scorer):
 
     @property
     def file_name(self) -> str:
-        """A Python file where there is no budget."""
-        return "rule.py" if self.budget is None else super().file_name
+        """A Python file, or a JSON file where there is more."""
+        return "rule.py" if self.plain else super().file_name
 
     @property
     def compiled(self) -> CompiledRule:
         """The rule as it runs; a `RuleError` says if the source is no usable rule."""
-        return _compiled(self.source, self.name)
+        return _compiled(self.source, self.name, self.component)
+
+
+class RuleMethod(Written, Scorer):
+    """A branching rule, which may have a budget."""
+
+    kind: Literal["rule"] = "rule"
+
+    @property
+    def component(self) -> Component:
+        """Branching, whatever the source looks like."""
+        return BRANCHING
+
+    @property
+    def plain(self) -> bool:
+        """Whether it has no budget."""
+        return self.budget is None
+
+    @property
+    def identity(self) -> str:
+        """The rule's hash, or one of it and its budget."""
+        return self.sha if self.budget is None else digest_of([self.sha, self.budget.model_dump(mode="json")])
 
     @property
     def features(self) -> frozenset[int]:
@@ -176,6 +206,32 @@ class RuleMethod(Scorer):
     def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
         """Score candidates; see `CompiledRule.score`."""
         return self.compiled.score(X)
+
+
+_BESIDE = ScipMethod(name=RPB)
+
+
+class ComponentRule(Written):
+    """A rule of another component than branching; what its source defines says of which."""
+
+    kind: Literal["component_rule"] = "component_rule"
+    branching: AnyMethod = Field(_BESIDE, description="What branches beside it.")
+
+    @property
+    def plain(self) -> bool:
+        """Whether RPB branches."""
+        return self.branching == _BESIDE
+
+    @property
+    def identity(self) -> str:
+        """Hash of the rule and of what branches."""
+        return digest_of([self.sha, self.branching.identity])
+
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
+        """Put rule and branching in charge; the counters are those of the branching."""
+        stats = self.branching.attach(model, guard)
+        self.component.attach(model, self.compiled)
+        return stats
 
 
 _sha = lru_cache(maxsize=1024)(rule_sha)

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from bife_core.arguments import checked
+from bife_core.components import BRANCHING, Component
 from bife_core.errors import RuleError
-from bife_core.features import N_FEATURES
-from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.lowering import lower
 from bife_core.rules.module import Module, parse
 from bife_core.rules.types import CompiledRule, Program, Rejection, RejectionError
 
 
-def check_source(source: str | bytes) -> Program | Rejection:
+def check_source(source: str | bytes, component: Component = BRANCHING) -> Program | Rejection:
     """Return a rule as a scalar program, or why it is rejected, with the line."""
     try:
-        return lower(Module.of(parse(source)))
+        return lower(Module.of(parse(source), component))
     except RejectionError as error:
         return error.rejection
     except (RecursionError, MemoryError):  # the caller's own stack may have been nearly full
@@ -32,7 +31,7 @@ def check_source(source: str | bytes) -> Program | Rejection:
 
 @checked
 def compile_rule(
-    source: str | bytes | Callable[..., Any], *, name: str | None = None
+    source: str | bytes | Callable[..., Any], *, name: str | None = None, component: Component = BRANCHING
 ) -> CompiledRule | Rejection:
     """Check a rule and compile it to machine code; no code of the rule runs.
 
@@ -42,6 +41,8 @@ def compile_rule(
         Python text of one rule (`docs/rules.md` says what it may contain), or a function of one argument.
     name : str or None
         Name of the rule; None derives one from its hash.
+    component : Component
+        What it is a rule of.
 
     Returns
     -------
@@ -67,36 +68,37 @@ def compile_rule(
             return Rejection(
                 "no_code", "A rule is a plain function (def, undecorated), not a lambda or a class."
             )
-        source = f"def {FUNCTION_NAME}{text[head.end() :]}"
-    program = check_source(source)
+        source = f"def {component.function}{text[head.end() :]}"
+    program = check_source(source, component)
     if isinstance(program, Rejection):
         return program
     # numba takes a third of a second to import, which checking alone does not need.
     from bife_core.rules.machine_code import compile_program
 
     try:
-        address = compile_program(program.text, program.features, program.sha)
+        address = compile_program(program)
     except Exception as error:  # noqa: BLE001 - numba raises many types; each means "cannot compile this"
         return Rejection("type", f"The rule is too large or too deep for numba ({type(error).__name__}).")
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
-    return CompiledRule(name or f"rule_{program.sha[:8]}", text, program.sha, program.features, address)
+    name = name or f"rule_{program.sha[:8]}"
+    return CompiledRule(name, text, program.sha, program.features, address, component)
 
 
-def recompiled(source: str, name: str) -> CompiledRule:
+def recompiled(source: str, name: str, component: Component = BRANCHING) -> CompiledRule:
     """Return the rule of a source, or raise `RuleError`; what unpickling a rule calls."""
-    rule = compile_rule(source, name=name)
+    rule = compile_rule(source, name=name, component=component)
     if isinstance(rule, Rejection):
         raise RuleError(rule.reason)
     return rule
 
 
 # Machine code stays in its process: a copy is compiled anew from the source, which is checked again.
-copyreg.pickle(CompiledRule, lambda rule: (recompiled, (rule.source, rule.name)))
+copyreg.pickle(CompiledRule, lambda rule: (recompiled, (rule.source, rule.name, rule.component)))
 
 
-def rule_sha(source: str | bytes) -> str:
+def rule_sha(source: str | bytes, component: Component = BRANCHING) -> str:
     """Return the hash of a rule's scalar program, or raise `RuleError` where the source is no allowed rule."""
-    program = check_source(source)
+    program = check_source(source, component)
     if isinstance(program, Rejection):
         raise RuleError(program.reason)
     return program.sha
@@ -105,4 +107,4 @@ def rule_sha(source: str | bytes) -> str:
 def score_one(source: str, value: float) -> dict[str, float]:
     """Return a rule's `score` of a candidate whose features are all `value`: `bife doctor` tries workers with it."""
     rule = recompiled(source, "rule")
-    return {"score": float(rule.score(np.full((1, N_FEATURES), value))[0])}
+    return {"score": float(rule.score(np.full((1, BRANCHING.n_features), value))[0])}

@@ -11,8 +11,6 @@ from typing import Final
 
 import numpy as np
 
-FUNCTION_NAME: Final = "candidate_variable_score"
-
 MAX_SOURCE_CHARACTERS: Final = 20_000
 MAX_NODES: Final = 3_000
 MAX_DEPTH: Final = 100

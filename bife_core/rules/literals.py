@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bife_core.rules.language import FUNCTION_NAME
-from bife_core.syntax import NOT_PYTHON, syntax_tree
+from bife_core.components import BRANCHING
+from bife_core.syntax import NOT_PYTHON, functions_in, syntax_tree
 
 GUARD: Final = 1e-4
 """Numbers up to this size keep divisors from zero; they are no parameters."""
@@ -37,9 +37,9 @@ def literals(source: str) -> list[Literal]:
         return []
     inside = {
         id(inner)
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME
-        for statement in node.body
+        for name, function in functions_in(tree).items()
+        if name == BRANCHING.function
+        for statement in function.body
         for inner in ast.walk(statement)
     }
     found = [

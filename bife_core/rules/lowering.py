@@ -17,10 +17,8 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from bife_core.features import N_FEATURES
 from bife_core.rules.language import (
     ARGUMENTS,
-    FUNCTION_NAME,
     FUNCTIONS,
     MAX_POWER,
     MAX_WRITTEN_OUT,
@@ -41,8 +39,9 @@ _SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinit
 def lower(module: Module) -> Program:
     """Write a rule out as a scalar program; a `RejectionError` names the first thing outside `docs/rules.md`."""
     rule = _Rule(module)
-    rule.add(FUNCTION_NAME, module.functions[FUNCTION_NAME])
-    program = Program("".join(rule.texts), frozenset(rule.features))
+    main = module.component.function
+    rule.add(main, module.functions[main])
+    program = Program("".join(rule.texts), frozenset(rule.features), module.component)
     for name, function in module.functions.items():  # what is never called is checked and left out
         rule.add(name, function)
     return program
@@ -76,7 +75,8 @@ class _Function:
     def __init__(self, rule: _Rule, source: ast.FunctionDef) -> None:
         self.size = 0
         self._rule = rule
-        self._main = source.name == FUNCTION_NAME
+        self._component = rule.module.component
+        self._main = source.name == self._component.function
         given = parameters(source)
         used = [node for node in ast.walk(source) if isinstance(node, ast.Name)]
         names = [*given, *(node.id for node in used if isinstance(node.ctx, ast.Store))]
@@ -225,8 +225,9 @@ class _Function:
         if index is None:
             self.number(node.slice)
             raise no_number("the index of a feature must be a constant integer", node)
-        if not isinstance(index, int) or not 0 <= index < N_FEATURES:
-            raise forbidden(f"the feature index {index} is no integer from 0 to {N_FEATURES - 1}", node)
+        last = self._component.n_features - 1
+        if not isinstance(index, int) or not 0 <= index <= last:
+            raise forbidden(f"the feature index {index} is no integer from 0 to {last}", node)
         self._rule.features.add(index)
         return f"f{index}"
 
@@ -252,7 +253,7 @@ class _Function:
                 return literal(truth)
             case ast.Name(id=name) if name in self._local:
                 if self._read(node) == _FEATURES:
-                    raise no_number("one number is needed here, such as variable_features[20]", node)
+                    raise no_number(f"one number is needed here, such as {self._component.argument}[0]", node)
                 return self._spell(name)
             case ast.Constant(value=int() | float()) | ast.Name() | ast.Attribute():
                 if (value := self._constant(node)) is None:

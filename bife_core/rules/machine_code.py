@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 
-from bife_core.features import N_FEATURES
+from bife_core.rules.types import Program
 
 _njit: Any = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -29,11 +29,12 @@ _libraries: Final[dict[str, Any]] = {}
 _lock = threading.RLock()
 
 
-def compile_program(text: str, features: frozenset[int], sha: str) -> int:
+def compile_program(program: Program) -> int:
     """Compile a scalar program, unless this process has it already, and return its address; raises what numba does."""
+    sha = program.sha
     with _lock, global_compiler_lock:
         if sha not in _libraries:
-            _libraries[sha] = _link(_scorer(text, len(features)), sorted(features), sha)
+            _libraries[sha] = _link(_scorer(program.text, len(program.features)), program)
         return int(_libraries[sha].get_pointer_to_function(f"bife_score_{sha}"))
 
 
@@ -51,9 +52,9 @@ def _scorer(text: str, arguments: int) -> Any:
     return result
 
 
-def _link(compiled: Any, features: list[int], sha: str) -> Any:
+def _link(compiled: Any, program: Program) -> Any:
     """Put the loop over candidates around the compiled function."""
-    context = compiled.target_context
+    context, sha = compiled.target_context, program.sha
     library = compiled.library.codegen.create_library(f"bife_rule_{sha}")
     library.add_linking_library(compiled.library)
     module = library.create_ir_module(f"bife_rule_{sha}")
@@ -69,8 +70,11 @@ def _link(compiled: Any, features: list[int], sha: str) -> Any:
         description.llvm_func_name,
     )
     with cgutils.for_range(builder, rows) as row:
-        first = builder.mul(row.index, integer(N_FEATURES))
-        read = [builder.load(builder.gep(matrix, [builder.add(first, integer(i))])) for i in features]
+        first = builder.mul(row.index, integer(program.component.n_features))
+        read = [
+            builder.load(builder.gep(matrix, [builder.add(first, integer(i))]))
+            for i in sorted(program.features)
+        ]
         status, score = convention.call_function(
             builder, function, description.restype, description.argtypes, read
         )

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from bife_core.components import BRANCHING, COMPONENTS, Component
 from bife_core.rules.language import (
     BUILTINS,
     CONSTANTS,
-    FUNCTION_NAME,
     FUNCTIONS,
     MAX_DEPTH,
     MAX_FUNCTIONS,
@@ -107,14 +107,15 @@ def check_name(name: str, where: ast.AST) -> None:
 class Module:
     """What names mean outside functions: imported ones are ``"np"``, ``"math"`` or such as ``"np.sqrt"``."""
 
+    component: Component = BRANCHING
     imported: dict[str, str] = field(default_factory=lambda: {"np": "np", "math": "math"})
     constants: dict[str, int | float] = field(default_factory=dict)
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: ast.Module) -> Module:
+    def of(cls, tree: ast.Module, component: Component) -> Module:
         """Read a module; a `RejectionError` names the first thing that may not stand outside a function."""
-        module = cls()
+        module = cls(component)
         for statement in tree.body:
             if isinstance(statement, ast.FunctionDef):
                 module._add_function(statement)
@@ -132,8 +133,14 @@ class Module:
                 case _:
                     words = "only imports, constants and functions may stand outside a function"
                     raise forbidden(words, statement)
-        if FUNCTION_NAME not in module.functions:
-            raise RejectionError("signature", f"The source must define {FUNCTION_NAME}(variable_features).")
+        asked = f"{component.function}({component.argument})"
+        if component.function not in module.functions:
+            raise RejectionError("signature", f"The source must define {asked}.")
+        others = () if component == BRANCHING else map(COMPONENTS.find, COMPONENTS)
+        if any(other != component and other.function in module.functions for other in others):
+            raise RejectionError(
+                "signature", f"The source must define {asked} alone, no rule of another component."
+            )
         return module
 
     def meaning(self, node: ast.expr, local: Container[str] = ()) -> str:
@@ -210,19 +217,19 @@ class Module:
             raise forbidden(f"a rule may have at most {MAX_FUNCTIONS} functions", function)
         if function.decorator_list or getattr(function, "type_params", None):
             raise forbidden("decorators and type parameters are not allowed", function)
-        main = name == FUNCTION_NAME
+        main = name == self.component.function
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             raise RejectionError("signature", f"{name} must take plain positional arguments only", function)
         if main and (len(parameters(function)) != 1 or arguments.defaults):
-            expected = "exactly one argument, variable_features, without default"
-            raise RejectionError("signature", f"{FUNCTION_NAME} must take {expected}", function)
+            expected = f"exactly one argument, {self.component.argument}, without default"
+            raise RejectionError("signature", f"{name} must take {expected}", function)
         self.functions[name] = function
 
     def _check_free(self, name: str, where: ast.AST) -> None:
         check_name(name, where)
         if name in self.functions or name in self.constants or name in self.imported or name in BUILTINS:
             said = f"the name {name!r} has a meaning already"
-            raise RejectionError("signature" if name == FUNCTION_NAME else "forbidden", said, where)
+            raise RejectionError("signature" if name == self.component.function else "forbidden", said, where)
 
     def _add_constant(self, target: ast.expr, value: ast.expr) -> None:
         match target, value:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from bife_core.rules.language import FUNCTION_NAME
+from bife_core.components import BRANCHING
 from bife_core.syntax import syntax_tree
 
 
@@ -44,7 +44,7 @@ def read_rules(text: str) -> dict[str, ReferenceRule]:
                 f'"""{documentation}\n"""\n',
                 *(["import math\n"] if "math" in used else []),
                 f"{', '.join(constants)} = {', '.join(map(numbers.__getitem__, constants))}\n",
-                f"\ndef {FUNCTION_NAME}(variable_features) -> float:",
+                f"\ndef {BRANCHING.function}({BRANCHING.argument}) -> float:",
                 *lines[node.body[1].lineno - 1 : node.end_lineno],
             ]
             source = "\n".join(parts) + "\n"

@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bife_core.components import Component
 from bife_core.errors import RuleError
-from bife_core.features import N_FEATURES
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -97,11 +97,14 @@ class Program:
 
     text: str
     features: frozenset[int]
+    component: Component
 
     @property
     def sha(self) -> str:
         """Hash of the rule."""
-        return hashlib.sha256(f"{_VERSION}\n{self.text}".encode()).hexdigest()
+        kind = self.component
+        head = f"{_VERSION} {kind.name} {kind.version}" if kind.version else _VERSION
+        return hashlib.sha256(f"{head}\n{self.text}".encode()).hexdigest()
 
 
 class Complexity(NamedTuple):
@@ -116,7 +119,7 @@ class Complexity(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompiledRule:
-    """A branching rule as machine code; `bife_core.rules.compile_rule` makes one.
+    """A rule as machine code; `bife_core.rules.compile_rule` makes one.
 
     Numbers are 64-bit floats with IEEE arithmetic, as numpy's float64 has it: ``x / 0`` is an infinity or NaN,
     ``log(0)`` is -inf, ``sqrt(-1)`` is NaN. A rule never raises, and its time is bounded by the length of its text.
@@ -126,14 +129,17 @@ class CompiledRule:
     name : str
         How people call it.
     source : str
-        Text as it was given, defining ``candidate_variable_score(variable_features)``.
+        Text as it was given, defining the function of its component.
     sha : str
         Hash of what the rule computes: equal for sources that differ in names, comments or layout only.
     features : frozenset of int
         Columns the rule reads.
     address : int
         Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major,
-        n x `N_FEATURES`; the function returns 0. It stays valid for the life of the process and takes no Python lock.
+        n x `component.n_features`; the function returns 0. It stays valid for the life of the process and takes no
+        Python lock.
+    component : Component
+        What it is a rule of.
     """
 
     name: str
@@ -141,6 +147,7 @@ class CompiledRule:
     sha: str
     features: frozenset[int]
     address: int
+    component: Component
 
     def __repr__(self) -> str:
         return f"CompiledRule({self.name!r})"
@@ -150,8 +157,8 @@ class CompiledRule:
 
         Parameters
         ----------
-        X : (n, N_FEATURES) float64
-            One row per candidate, in the order of `bife_core.features.FEATURES`. It is not changed.
+        X : (n, n_features) float64
+            One row per candidate, in the order of the component's features. It is not changed.
 
         Returns
         -------
@@ -167,9 +174,10 @@ class CompiledRule:
             matrix = np.ascontiguousarray(X, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise RuleError(f"A rule scores a matrix of numbers: {error}.") from error
-        if np.ndim(X) != 2 or matrix.shape[1] != N_FEATURES:
+        width = self.component.n_features
+        if np.ndim(X) != 2 or matrix.shape[1] != width:
             raise RuleError(
-                f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
+                f"A rule scores a matrix of n x {width} features, not one of shape {np.shape(X)}."
             )
         scores = np.empty(len(matrix))
         _PROTOTYPE(self.address)(matrix.ctypes.data, len(matrix), scores.ctypes.data)

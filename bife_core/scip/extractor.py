@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.arguments import checked
+from bife_core.components import BRANCHING
 from bife_core.errors import SolverError
-from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import bipartite, kernel, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import scip_address
@@ -49,7 +49,7 @@ class FeatureExtractor:
     def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
         self._model = model
         self._mask = mask_of(features)
-        self._unwanted = [] if features is None else sorted(set(range(N_FEATURES)) - features)
+        self._unwanted = [] if features is None else sorted(set(range(BRANCHING.n_features)) - features)
         self._state = layout.new_state()
         weakref.finalize(self, layout.free_state, self._state)
 
@@ -65,7 +65,7 @@ class FeatureExtractor:
         probindex : (n,) int32
             Position of each candidate among the variables of the transformed problem, in the order of
             `Model.getLPBranchCands`.
-        X : (n, N_FEATURES) float64
+        X : (n, n_features) float64
             Row i belongs to candidate i; column j is described by `FEATURES[j]`.
 
         Raises
@@ -105,6 +105,8 @@ class FeatureExtractor:
             raise SolverError("The system has no memory left for the feature matrix.")
         if n == layout.NO_LP:
             raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
-        features = layout.array_at(int(self._state[layout.MATRIX]), (n, N_FEATURES), np.float64).copy()
+        features = layout.array_at(
+            int(self._state[layout.MATRIX]), (n, BRANCHING.n_features), np.float64
+        ).copy()
         features[:, self._unwanted] = 0.0
         return candidates, features

@@ -31,7 +31,7 @@ class Node:
 
     Attributes
     ----------
-    features : (n, N_FEATURES) float64
+    features : (n, n_features) float64
         Features of the candidates, as rules see them; columns that the scorer does not read are 0.
     candidates : (n,) int64
         Which variable each candidate is.

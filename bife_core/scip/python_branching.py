@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.scip.compiled import layout
 from bife_core.scip.node import Node
 from bife_core.scip.solver import HIGHEST_PRIORITY
@@ -98,7 +98,7 @@ def in_python(scorer: Branching, model: pyscipopt.Model, state: npt.NDArray[np.i
     What the scorer raises is reported once, and SCIP's next branching rule takes over.
     """
     solved, warned = weakref.proxy(model), False
-    unread = [] if scorer.features is None else sorted(set(range(N_FEATURES)) - scorer.features)
+    unread = [] if scorer.features is None else sorted(set(range(BRANCHING.n_features)) - scorer.features)
 
     def score(shown: int, n: int, out: int) -> int:
         nonlocal warned
@@ -106,7 +106,9 @@ def in_python(scorer: Branching, model: pyscipopt.Model, state: npt.NDArray[np.i
         found = layout.array_at(out, (n,), np.float64)
         found[:] = np.nan  # what a warning that raises leaves behind
         try:
-            features = layout.array_at(int(state[layout.MATRIX]), (n, N_FEATURES), np.float64).copy()
+            features = layout.array_at(
+                int(state[layout.MATRIX]), (n, BRANCHING.n_features), np.float64
+            ).copy()
             features[:, unread] = 0.0
             given = Node.at(shown, features) if scorer.observes else features
             scores = np.ascontiguousarray(scorer.score(given), dtype=np.float64)

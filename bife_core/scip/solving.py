@@ -33,6 +33,9 @@ _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256
 """More than a C `struct sigaction` takes anywhere."""
 
+RECORDED: Final = 1
+"""Raise this when a `SolveResult` says more, less or something else: stored solves of another version are not found."""
+
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """SCIP's words for a solve that a signal ended; such a solve says nothing about the method."""
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from pydantic import ValidationError
 
+from bife_core.components import BRANCHING, COMPONENTS
 from bife_core.errors import ConfigError
 from bife_core.search.config import SEARCHES, SearchConfig
 from bife_core.search.population import (
@@ -22,7 +23,6 @@ from bife_core.search.population import (
 )
 from bife_core.search.types import (
     Answer,
-    Fit,
     GenerationSummary,
     Operator,
     Request,
@@ -61,6 +61,9 @@ class BaseSearch(ABC):
     operators: tuple[Operator, ...] = OPERATORS
     """The operators of a generation, in order."""
 
+    founding: ClassVar[Operator] = "i1"
+    """The operator that makes the initial rules."""
+
     low_fidelity: ClassVar[bool] = True
     """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
 
@@ -84,6 +87,12 @@ class BaseSearch(ABC):
 
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
+        self.component = COMPONENTS.find(config.component)
+        if self.low_fidelity and not self.component.low_fidelity:
+            raise ConfigError(
+                f"The search {config.method!r} goes by F_LF, which is measured on nothing for the component "
+                f"{config.component!r}: choose a search that goes by F_HF alone, such as bife_without_f_lf."
+            )
         try:
             self.options: Any = self.Options.model_validate(config.options)
         except ValidationError as error:
@@ -182,17 +191,16 @@ class BaseSearch(ABC):
         self.begin_generation()
         asked = [
             self.sample_request(position, operator, self.choose_parents(operator))
-            for position, operator in enumerate((operators or self.initial_operators())[:remaining])
+            for position, operator in enumerate(
+                (operators or (self.founding,) * self.config.initial)[:remaining]
+            )
         ]
         return (*asked, *self.first_rules(len(asked), "i1"))
 
-    def initial_operators(self) -> tuple[Operator, ...]:
-        """Return what makes the initial rules."""
-        return tuple("i1" for _ in range(self.config.initial))
-
     def first_rules(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
         """Return the rules the search is to begin with, as samples of its first generation after `position` others."""
-        rules = self.config.first_rules if self.generation == 0 else ()
+        own = (self.component.baseline,) if self.component != BRANCHING and self.component.baseline else ()
+        rules = (*own, *self.config.first_rules) if self.generation == 0 else ()
         return tuple(
             self.sample_request(number, operator, source=source)
             for number, source in enumerate(rules, position)
@@ -208,24 +216,21 @@ class BaseSearch(ABC):
             generation=self.generation,
             operator=operator,
             parents=parents,
+            component=self.component.name,
             seed=sample_seed(self.config.drawn, name),
             scored=self.low_fidelity,
-            fit=self.fit(position, operator, parents),
             number=self._used + position,
             **fields,
         )
-
-    def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
-        """Return how the rule of a sample is fitted; None where it is written."""
-        return None
 
     @staticmethod
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Find a rule; a search whose requests have `training` defines it.
 
         It is called in a worker process, with the recorded decisions of a search that goes by F_LF, and may keep
-        checkpoints in `folder`, the study's own. It returns `source`, the text of a rule or of another method, and a
-        `thought`, or else `failure`; also `seconds`, where it took more CPU time than this call.
+        checkpoints in `folder`, the study's own. Beside what the request holds `training` has its `seed`, and the
+        sources of its `parents` and of all `known` samples. It returns `source`, the text of a rule or of another
+        method, and a `thought`, or else `failure`; also `seconds`, where it took more CPU time than this call.
         """
         raise NotImplementedError
 
@@ -261,7 +266,7 @@ class BaseSearch(ABC):
                 generation=request.generation,
                 operator=request.operator,
                 parents=tuple(parent.id for parent in request.parents),
-                niche=None if request.fit is None else request.fit.niche,
+                niche=(request.training or {}).get("niche"),
                 failure=failure,
             )
             self._samples[sample.id] = sample

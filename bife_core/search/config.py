@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
+from bife_core.components import BRANCHING, COMPONENTS
 from bife_core.errors import ConfigError
 from bife_core.plugins import Plugins
 from bife_core.values import Value
@@ -16,7 +17,7 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     "bife.searches",
     {
         "bife": "bife_core.search.bife:BifeSearch",
-        "symbolic": "bife_core.search.symbolic:SymbolicSearch",
+        "symbolic": "bife_core.symbolic.search:SymbolicSearch",
         "random": "bife_core.search.bife:RandomSearch",
         "bife_without_f_lf": "bife_core.search.bife:HighOnlySearch",
     },
@@ -34,6 +35,11 @@ class SearchConfig(Value):
 
     method: Annotated[str, AfterValidator(SEARCHES.known)] = Field(
         "bife", description="How rules are searched for.", json_schema_extra=SEARCHES.offer
+    )
+    component: Annotated[str, AfterValidator(COMPONENTS.known)] = Field(
+        BRANCHING.name,
+        description="What rules are searched for: branching, or what a package adds, such as the choice of cuts.",
+        json_schema_extra=COMPONENTS.offer,
     )
     samples: int = Field(100, ge=1, description="Rules to sample in all.")
     initial: int = Field(16, ge=1, description="Rules sampled for the initial population.")

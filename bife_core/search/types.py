@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from bife_core.components import BRANCHING
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
 
@@ -20,7 +21,7 @@ class Sample(Value):
     `id` is generation and position, such as ``g03-c05``, unique within a search. `sha` is a hash of the rule's
     normalised syntax tree, and `behaviour` has a letter for each recorded decision, for the candidate it chose; rules
     of one behaviour are behavioural duplicates. Of the fidelities `f_lf` and `f_hf` higher is better. `niche` is that
-    of a fitted rule, see `Fit`. Of a valid rule without F_HF, `duplicate_of` is the id of an earlier one that chooses
+    of a fitted rule. Of a valid rule without F_HF, `duplicate_of` is the id of an earlier one that chooses
     alike, for which it is not evaluated in the solver, and `eliminated` why it was given up in its race, as half a
     sentence. `failure` is why the sample is out, as one sentence.
     """
@@ -52,27 +53,11 @@ class Sample(Value):
         return f"{self.id} by {self.operator}{origin}"
 
 
-class Fit(Value):
-    """How a rule is fitted: from how many factors, and how many formulas are bred before one is chosen.
-
-    With 0 `children` one factor is added after the other. Rules of a generation are bred from the same decisions and
-    shall differ: `rank` says which of those bred is chosen, 0 being the likeliest, and `niche` how many kinds of
-    features (roles) the rule does without: of the first factors selected from all features, from those of other roles
-    than that, and so on. What imitates best may solve badly, and then all rules that rest on it do.
-    """
-
-    terms: int
-    children: int
-    rank: int = 0
-    niche: int = 0
-
-
 class _Written(Value):
     """What requests for a rule and for a reflection share; `hints` are texts for the generator, such as reflections.
 
     `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-    ``$count`` (of parents) are filled in. `frame` is all that stands around it, for rules that are no branching rules:
-    ``$benchmark``, ``$task`` (the operator's part) and ``$known`` (what is known of the instances and earlier rules).
+    ``$count`` (of parents) are filled in. `component` is what a rule is written for, see `bife_core.components`.
     """
 
     id: str
@@ -81,30 +66,23 @@ class _Written(Value):
     parents: tuple[Sample, ...] = ()
     hints: tuple[str, ...] = ()
     prompt: str | None = None
-    frame: str | None = None
+    component: str = BRANCHING.name
     seed: int
 
 
 class SampleRequest(_Written):
     """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
-    With `source` the rule is given and no generator is asked; with `method` it is the text of another method, not a
-    rule. `fit` says how a rule by operator `fit` is found, `training` what the search's own function `train` is given
-    to find it. `number` counts the rules that were asked for before it.
+    With `source` the rule, or the text of another method, is given and no generator is asked. With `training` the
+    search's own function `train` finds the rule, given that; a ``niche`` in it is that of the sample. `number` counts
+    the rules that were asked for before it.
     """
 
     kind: Literal["sample"] = "sample"
     scored: bool = True
     source: str | None = None
-    method: bool = False
-    fit: Fit | None = None
     training: dict[str, Any] | None = None
     number: int = 0
-
-    @property
-    def computed(self) -> bool:
-        """Whether the search finds the rule itself, and no generator is asked."""
-        return self.fit is not None or self.training is not None
 
 
 class ReflectionRequest(_Written):

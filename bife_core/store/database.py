@@ -29,6 +29,7 @@ from sqlalchemy import (
     insert,
     make_url,
     select,
+    update,
 )
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -37,8 +38,15 @@ from bife_core.errors import BifeError
 from bife_core.places import sqlite_file
 from bife_core.wording import storable
 
-SCHEMA: Final = "3"
-"""Raise this when tables change: a store of another schema is refused."""
+MIGRATIONS: Final = {
+    4: "DROP TABLE claims",  # which is made anew: PostgreSQL cut names to 256 characters
+}
+"""The statement that brings a store to each schema from the one before, in SQL that SQLite and PostgreSQL both take.
+
+Add one where the tables below change; tables that a store lacks are made without.
+"""
+SCHEMA: Final = max(MIGRATIONS)
+_OLDEST: Final = min(MIGRATIONS) - 1
 
 DATABASE: Final = "bife.db"
 """Name of the database in a folder."""
@@ -84,8 +92,8 @@ class StoreError(BifeError):
 class Database:
     """A database of BiFE's tables: SQLite in a `file`, or any other that SQLAlchemy opens, for which that is None.
 
-    `name` is file or address, without a password. Raises `StoreError` if it cannot be opened, or was written by another
-    version of BiFE.
+    `name` is file or address, without a password. Tables of an older version of BiFE are brought to today's. Raises
+    `StoreError` if the database cannot be opened, or has tables that this version does not know.
     """
 
     def __init__(self, where: Path | str) -> None:
@@ -116,17 +124,30 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine, "connect", _connected)
             event.listen(self.engine, "begin", _begun)
-        with self.writing(self.alone) as connection:
-            _tables.create_all(connection)
-            schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
-            if schema is None:
-                connection.execute(insert(meta).values(name="schema", value=SCHEMA))
-        if schema not in (None, SCHEMA):
+        try:
+            with self.writing(self.alone) as connection:
+                self._migrate(connection)
+        except StoreError:
             self.engine.dispose()
+            raise
+
+    def _migrate(self, connection: Connection) -> None:
+        """Make the tables that are missing, and bring the others to today's schema."""
+        meta.create(connection, checkfirst=True)
+        entry = meta.c.name == "schema"
+        schema = connection.execute(select(meta.c.value).where(entry)).scalar()
+        if schema is None:
+            connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
+        elif not _OLDEST <= int(schema) <= SCHEMA:
             raise StoreError(
-                f"The store {self.name} has schema {schema} and this version of BiFE reads schema {SCHEMA}; use the "
-                "version that wrote it, or set BIFE_HOME to a new folder."
+                f"The store {self.name} has schema {schema} and this version of BiFE reads schemas {_OLDEST} to "
+                f"{SCHEMA}; use the version that wrote it, or set BIFE_HOME to a new folder."
             )
+        else:
+            for number in range(int(schema) + 1, SCHEMA + 1):
+                connection.exec_driver_sql(MIGRATIONS[number])
+            connection.execute(update(meta).where(entry).values(value=str(SCHEMA)))
+        _tables.create_all(connection)
 
     @contextmanager
     def writing(self, first: Callable[[Connection], None] | None = None) -> Iterator[Connection]:

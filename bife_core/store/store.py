@@ -62,7 +62,7 @@ class Store:
     ----------
     where : Path or str
         A folder (then its ``bife.db``), a file ending in ``.db``, or a database URL. It raises `StoreError` if the
-        database cannot be opened, or another version of BiFE wrote it.
+        database cannot be opened, or a newer version of BiFE wrote it.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from bife_core.search import (
     WrittenRequest,
 )
 from bife_core.solves import OutOfTimeError
-from bife_core.study.evaluator import Evaluator, UnansweredError
+from bife_core.study.evaluator import Evaluator
 from bife_core.study.journal import (
     Drafted,
     EntryType,
@@ -93,7 +93,7 @@ class Answering:
             progress(len(results), len(requests))
         # The others were waited for all the same: what they cost must not be lost.
         stop = next((error for error in results if isinstance(error, DraftingStoppedError)), None)
-        stop = stop or self._outage([error for error in results if isinstance(error, UnansweredError)])
+        stop = stop or self._outage([error for error in results if isinstance(error, NoDraftError)])
         if stop is not None:
             raise stop
         return tuple(
@@ -131,7 +131,7 @@ class Answering:
         except OutOfTimeError:
             self.ended_by = self.ended_by or out_of_time(self.evaluator.account.budget)
             return Answer(id=request.id, failure=self.ended_by)
-        except (DraftingStoppedError, BudgetReachedError, UnansweredError) as error:
+        except NoDraftError as error:
             if error.draft is not None and error.draft.attempts:
                 asked = cast(WrittenRequest, request)
                 self._journal.add(Unanswered(request=asked, draft=error.draft, reason=str(error)))
@@ -177,7 +177,7 @@ class Answering:
                 )
             case TrialRequest():
                 tried = self._once(Tried, name, lambda: evaluator.try_out(request), request=request)
-                return Answer(id=name, costs=tried.score.costs or (), failure=tried.score.failure)
+                return Answer(id=name, costs=tried.score.costs, failure=tried.score.failure)
             case SolveRequest():
                 measure = partial(evaluator.solve, request)
                 solved = self._once(HighScored, name, lambda: measure(self._reference()), id=name)
@@ -223,7 +223,7 @@ class Answering:
                 raise OutOfTimeError("The run of the study was stopped.")
             return self._journal.add(entry)
 
-    def _outage(self, errors: Sequence[UnansweredError]) -> DraftingStoppedError | None:
+    def _outage(self, errors: Sequence[NoDraftError]) -> DraftingStoppedError | None:
         """Return why the search must stop if the model API does not answer any more, or never did in this process.
 
         A request that goes unanswered among others that are answered is a failed sample; so is one that is refused, for
@@ -234,13 +234,13 @@ class Answering:
             self._silence = 0
             return None
         self._silence += len(errors)
-        refused = all(error.draft.unanswered == "refused" for error in errors)
+        refused = all(error.draft and error.draft.unanswered == "refused" for error in errors)
         if self._silence < SILENT_REQUESTS and (self._answered or refused):
             return None
         silence = f"answered none of the last {self._silence} requests"
         if len(errors) == 1:
             silence = "did not answer the only request"
-        return DraftingStoppedError(f"The model API {silence}. {errors[0].draft.failure} Run again to go on.")
+        return DraftingStoppedError(f"The model API {silence}. {errors[0]} Run again to go on.")
 
     def _count(self, request: Request) -> None:
         """Add what an answer cost, whenever that was."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from bife_core.components import BRANCHING, component_of
 from bife_core.methods.loading import is_json
 from bife_core.search import Sample
 from bife_core.store import Store
@@ -12,8 +13,8 @@ from bife_core.store import Store
 _MARK: Final = "# From the archive: "
 
 
-def archived(store: Store, most: int) -> tuple[str, ...]:
-    """Return the best rules of searches that ended, `most` at most, the latest first; a first line says whose each is.
+def archived(store: Store, most: int, component: str = BRANCHING.name) -> tuple[str, ...]:
+    """Return a component's best rules of searches that ended, `most` at most, the latest first, each with its origin.
 
     It has the key of the search alone: models are sent these texts, and a name tells what a folder is called.
 
@@ -27,7 +28,7 @@ def archived(store: Store, most: int) -> tuple[str, ...]:
         )
         if best is None or not best["source"] or is_json(best["source"]):  # another method is no rule
             continue
-        if len(rules) < most:
+        if len(rules) < most and component_of(best["source"]).name == component:
             written = "".join(line for line in best["source"].splitlines(True) if not line.startswith(_MARK))
             rules.setdefault(best["sha"], f"{_MARK}{best['id']} of the search {row.key}\n{written}")
     return tuple(rules.values())

@@ -13,6 +13,7 @@ from bife_core.fidelity.high import high_fidelity
 from bife_core.generators import Spending
 from bife_core.generators.account import used_shares
 from bife_core.methods.loading import method_of
+from bife_core.observer import EvolutionState, Observer
 from bife_core.scip.solving import SolveResult, contradictions
 from bife_core.search import (
     BaseSearch,
@@ -31,7 +32,6 @@ from bife_core.study.answering import Answering
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.journal import Completed, Ended, Finalised, Journal, Referred
 from bife_core.values import Value
-from bife_core.watcher import EvolutionState, Watcher
 
 CONCURRENT_WORK: Final = 16
 """Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""
@@ -117,7 +117,7 @@ class Engine:
     def run(
         self,
         evaluator: Evaluator,
-        watcher: Watcher,
+        observer: Observer,
         on_generation: Callable[[EvolutionState], object],
         generations: int | None = None,
         limit: int | None = None,
@@ -127,7 +127,7 @@ class Engine:
         `on_generation` is called once a generation is stored, and on taking a search up for those of earlier runs.
         Raises `GeneratorError` if no further rule can be written until a person changes something.
         """
-        self._evaluator, self._watcher, self._on_generation = evaluator, watcher, on_generation
+        self._evaluator, self._observer, self._on_generation = evaluator, observer, on_generation
         self._answering.evaluator, self._answering.limit, self.paused = evaluator, limit, False
         self._threads = ThreadPool(CONCURRENT_WORK)
         try:
@@ -161,8 +161,8 @@ class Engine:
             asked_s = self._journal.elapsed_s
             for kind, activity in _ACTIVITIES.items():
                 if count := sum(isinstance(request, kind) for request in requests):
-                    self._watcher.activity(activity.format(count, instances=len(self._evaluator.design)))
-            answers = answering.answers(requests, self._threads, self._watcher.progress)
+                    self._observer.activity(activity.format(count, instances=len(self._evaluator.design)))
+            answers = answering.answers(requests, self._threads, self._observer.progress)
             self._busy_s += self._journal.elapsed_s - asked_s
             if answering.unwritten.issuperset(request.id for request in requests):
                 return

@@ -13,8 +13,9 @@ from typing import Final
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.decisions.nodes import has_nodes
-from bife_core.errors import ConfigError, GeneratorError
-from bife_core.fidelity.high import HighScore, TrialScore, score_high, score_trial
+from bife_core.decisions.recorded import numbers_in
+from bife_core.errors import ConfigError, GeneratorError, SolverError
+from bife_core.fidelity.high import HighScore, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.solving import Reference, Solving
 from bife_core.generators import (
@@ -26,19 +27,17 @@ from bife_core.generators import (
     PromptContext,
     Repairing,
 )
+from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import method_of
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.study.archive import origin
 from bife_core.study.prompt_context import ContextBuilder, Past
-from bife_core.symbolic.drafting import fit_draft, room_for
 
 _TRAINING_LIMIT_S: Final = 7 * 86400.0
-
-
-class UnansweredError(NoDraftError):
-    """The model API gave no answer for a rule."""
-
-    draft: Draft
+_ROOM_MB: Final = 3072.0
+_ROOM_PER_NUMBER: Final = 96.0
+"""Bytes of memory besides `_ROOM_MB` for each feature of each candidate: it is read, sorted into columns, and its
+logarithm is kept in seven shapes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +67,9 @@ class Evaluator:
         if isinstance(request, SampleRequest) and request.source is not None:
             about = {"key": request.id, "generator": "search", "model": "", "source": request.source}
             return Draft(**about, thought=origin(request.source)), None
-        if isinstance(request, SampleRequest) and request.computed:
+        if isinstance(request, SampleRequest) and request.training is not None:
             self.account.check_time()
-            if request.training is not None:
-                return self._trained(request), None
-            if self.decisions is None:
-                raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
-            return fit_draft(request, self.decisions, self.solving.pool, past.samples), None
+            return self._trained(request, past), None
         context = PromptContext(benchmark=self.context.benchmark)
         if getattr(self.generator, "needs_context", False):
             context = self.context.build(request, past, self.solving.pool)
@@ -83,12 +78,15 @@ class Evaluator:
             check = partial(self.score, request)
         return write_draft(request, context, self.generator, self.account, check)
 
-    def _trained(self, request: SampleRequest) -> Draft:
+    def _trained(self, request: SampleRequest, past: Past) -> Draft:
         name, decisions = self.config.search.method, self.decisions
-        given = {"decisions": decisions and str(decisions), "training": request.training}
+        sources = {"parents": request.parents, "known": past.samples}
+        known = {about: [one.source for one in some if one.source] for about, some in sources.items()}
+        training = {"seed": request.seed, **known, **(request.training or {})}
         draft = self.solving.pool.submit(
             "bife_core.search.base:train_rule",
-            {"search": name, "folder": str(self.folder), **given},
+            {"search": name, "folder": str(self.folder), "decisions": decisions and str(decisions)}
+            | {"training": training},
             limit_s=_TRAINING_LIMIT_S,
             memory_mb=None if has_nodes(decisions) else room_for(decisions),
             reads=[] if decisions is None else [decisions],
@@ -100,29 +98,38 @@ class Evaluator:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
-        # The numbers of a fitted rule are likeliest as they are.
-        low = self.config.low.model_copy(update={"tune": 0}) if request.computed else self.config.low
+        low, found = self.config.low, request.training is not None
+        if found:  # the numbers of a rule that was fitted are likeliest as they are
+            low = low.model_copy(update={"tune": 0})
         decisions = self.decisions if request.scored else None
-        # What a search found by training need not be a rule; what was written for it must be one.
-        method = request.method or request.training is not None
-        return score_low(draft.source, decisions, low, self.solving.pool, method=method)
+        # What a search gives or found by training need not be a rule; what was written for it must be one.
+        method, component = request.source is not None or found, request.component
+        return score_low(draft.source, decisions, low, self.solving.pool, method=method, component=component)
 
-    def try_out(self, request: TrialRequest) -> TrialScore:
-        """Solve training instances as a search asks."""
+    def try_out(self, request: TrialRequest) -> HighScore:
+        """Solve training instances as a search asks, with seconds as the clock shows them."""
         if not self.training:
             raise ConfigError("The search makes trials but there are no training instances.")
         cost = request.cost or self.config.high.cost
         high = self.config.high.model_copy(update={"time_limit_s": request.time_limit_s, "cost": cost})
         instances = [self.training[position] for position in request.instances]
-        return score_trial(
-            request.source, request.sample or request.id, instances, replace(self.solving, config=high)
-        )
+        rule = ScipMethod(name=RPB) if request.source is None else method_of(request.source, request.id)
+        try:
+            return score_high(rule, instances, replace(self.solving, config=high))
+        except SolverError as error:
+            return HighScore(failure=str(error))
 
     def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
         """Solve the design instances with a rule."""
         rule = method_of(request.sample.source or "", request.id)
         race = {"to_beat": request.to_beat, "best": request.best}
         return score_high(rule, self.design, self.solving, reference=reference, **race)
+
+
+def room_for(decisions: Path | None) -> float:
+    """Return the megabytes of address space that a search may take that is trained on a file of decisions."""
+    numbers = 0 if decisions is None else numbers_in(decisions)
+    return _ROOM_MB + _ROOM_PER_NUMBER * numbers / 2**20
 
 
 def write_draft(
@@ -137,8 +144,8 @@ def write_draft(
     A generator that repairs is given the reason once where `check` finds that the draft has no valid rule; the draft is
     what it writes then, with the calls for both. The score is what `check` found of this draft, or None.
 
-    Raises `DraftingStoppedError` if no further request can succeed either, `UnansweredError` if the model API gave no
-    answer, and `BudgetReachedError` if the budget is used up.
+    Raises `DraftingStoppedError` if no further request can succeed either, `BudgetReachedError` if the budget is used
+    up, and another `NoDraftError` if the model API gave no answer.
     """
     account.check_time()
     began = time.perf_counter()
@@ -164,7 +171,7 @@ def write_draft(
     seconds = sum(attempt.seconds for attempt in draft.attempts) or seconds
     draft = draft.model_copy(update={"seconds": seconds})
     if draft.unanswered is not None:
-        raise UnansweredError(draft.failure or "The model API gave no answer.", draft)
+        raise NoDraftError(draft.failure or "The model API gave no answer.", draft)
     return draft, score
 
 

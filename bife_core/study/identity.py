@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
+from bife_core.components import BRANCHING, COMPONENTS
 from bife_core.config import GeneratorConfig, PipelineConfig
-from bife_core.fidelity.high import HighScore, TrialScore
+from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import GENERATORS
@@ -16,10 +18,10 @@ from bife_core.scip.solving import SolveResult
 from bife_core.search import SEARCHES
 from bife_core.values import digest_of
 
-VERSION: Final = 10
+VERSION: Final = 11
 """Raise this when the same configuration would no longer give the same search."""
 
-_MEASURED: Final = (LowScore, Reference, HighScore, TrialScore, SolveResult)
+_MEASURED: Final = (LowScore, Reference, HighScore, SolveResult)
 """What the events of an evolution hold that costs time to measure, and that is read back when it goes on."""
 
 
@@ -56,7 +58,7 @@ def evolution_facts(
     its temperature and the prompts count, its address and key do not. `decisions` is the digest of what F_LF is
     measured on, and `generator` identifies one that the configuration does not name.
     """
-    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)}
+    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)} | {"component"}
     facts: dict[str, Any] = {
         "benchmark": benchmark,
         # A search may be extended: the number of its samples is no part of what it is.
@@ -70,6 +72,8 @@ def evolution_facts(
     code = [SEARCHES.revision(config.search.method), GENERATORS.revision(config.generator.kind)]
     if any(code):
         facts |= {"code": code}
+    if config.search.component != BRANCHING.name:
+        facts |= {"component": digest_of(str(asdict(COMPONENTS.find(config.search.component))))}
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
     return facts | ({"training": content_of(training)} if training else {})

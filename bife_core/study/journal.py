@@ -20,7 +20,7 @@ from weakref import WeakSet
 from pydantic import Field
 
 from bife_core.errors import BifeError
-from bife_core.fidelity.high import HighScore, TrialScore
+from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import Draft, Spending
@@ -111,7 +111,7 @@ class Tried(Entry):
     """What solving training instances cost."""
 
     request: TrialRequest
-    score: TrialScore
+    score: HighScore
 
 
 class Referred(Entry):

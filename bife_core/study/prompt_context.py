@@ -15,6 +15,7 @@ import numpy as np
 
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
+from bife_core.components import COMPONENTS
 from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.evaluation.metrics import METRICS
@@ -96,14 +97,16 @@ class ContextBuilder:
             # Once for each pool, also where that fails; the next run, which has another, tries again.
             if self._facts is None and pool not in self._read:
                 files = [str(path) for path in self._instances]
-                self._read[pool] = self._in_worker(pool, "work", self._instances, instances=files)
+                self._read[pool] = self._in_worker(pool, "describe_data", self._instances, instances=files)
         facts = self._facts = self._facts or self._benchmark_facts(self._read[pool].result())
         scores = {one.id: past.scores[one.id] for one in past.samples if one.id in past.scores}
         known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
         references = [result for result in past.reference.results if result] if past.reference else []
         begun_from = ""
         if isinstance(request, SampleRequest) and request.operator == "i1":
-            begun_from = theme(self._search.drawn, request.number, facts.features)
+            begun_from = theme(
+                self._search.drawn, request.number, facts.features, COMPONENTS.find(request.component)
+            )
         return facts.model_copy(
             update={
                 "rpb": high_fidelity(references, self._high) if known and references else None,
@@ -151,10 +154,10 @@ class ContextBuilder:
         )
 
     def _in_worker(
-        self, pool: Workers, function: str, models: Sequence[Path] = (), **arguments: Any
+        self, pool: Workers, function: str, files: Sequence[Path] = (), **arguments: Any
     ) -> Future[Any]:
-        """Have a worker that may read the decisions and these models call a function of this module."""
-        reads = [*models, *([] if self._decisions is None else [self._decisions])]
+        """Have a worker that may read the decisions and these files call a function of this module."""
+        reads = [*files, *([] if self._decisions is None else [self._decisions])]
         decisions = None if self._decisions is None else str(self._decisions)
         return pool.submit(
             f"{__name__}:{function}",
@@ -174,7 +177,7 @@ def _without_names(sample: Sample, past: Past) -> Sample:
     return sample.model_copy(update={"failure": failure})
 
 
-def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
+def describe_data(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
     """Read instances and decisions and return what they say; what `ContextBuilder` calls in a worker."""
     sentences = formulation([Path(path) for path in instances])
     if decisions is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,9 +24,10 @@ from bife_core.errors import ConfigError
 from bife_core.evaluation.interface import Given, given_instances
 from bife_core.fidelity.solving import Solving
 from bife_core.generators import Account, Generator, open_generator
+from bife_core.observer import EvolutionState, Observer
 from bife_core.plugins import code_revision
 from bife_core.presets import PresetName, preset, with_overrides
-from bife_core.sandbox import Note, WorkerPool, Workers
+from bife_core.sandbox import WorkerPool, Workers
 from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
@@ -40,7 +40,6 @@ from bife_core.study.identity import evolution_facts, evolution_key
 from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened, claim_on
 from bife_core.study.prompt_context import ContextBuilder
 from bife_core.values import flat
-from bife_core.watcher import EvolutionState, Watcher
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,8 +77,7 @@ class Study:
     search: MakeSearch = open_search
     generator: Generator | None = None
     workers: Workers | int | None = None
-    watcher: Watcher | None = None
-    note: Note | None = None
+    observer: Observer = field(default_factory=Observer)
     collection_s: float = 0.0
     beside: dict[str, float] = field(default_factory=dict)
     _engine: Engine | None = field(default=None, init=False)
@@ -124,16 +122,17 @@ class Study:
         with self._alone, self.claim(), ExitStack() as opened:
             self.journal.store.serve(marks([*self.instances, *self.training]), "design")
             limit = self._extend(samples)
-            watcher = self.watcher or Watcher()
 
             def generation_ended(state: EvolutionState) -> None:
-                watcher.generation(state)
+                self.observer.generation(state)
                 for callback in callbacks:
                     callback(self, state)
 
             config, engine, self._engine = self.config.search, self._engine, None
             engine = engine or Engine(self.search(config), config, self.journal, self.collection_s)
-            self._last = engine.run(self._evaluator(opened), watcher, generation_ended, generations, limit)
+            self._last = engine.run(
+                self._evaluator(opened), self.observer, generation_ended, generations, limit
+            )
             # One that paused goes on where it is; after anything else the events say where that is.
             self._engine = engine if engine.paused else None
             return self._last
@@ -148,10 +147,9 @@ class Study:
             yield
             return
         journal, name = self.journal, claim_on(self.journal.key)
-        tell = self.note or warnings.warn
 
         def wait(holder: str) -> None:
-            tell(f"Waiting: the {name} is under way in {holder}; its results are then used.")
+            self.observer.note(f"Waiting: the {name} is under way in {holder}; its results are then used.")
 
         with journal.store.claim(name, waits=wait), ExitStack() as held:
             held.callback(journal.halt)
@@ -231,13 +229,13 @@ class Study:
         def over() -> bool:
             return stopped.is_set() or (hours is not None and journal.elapsed_s >= 3600.0 * hours)
 
-        account = Account(journal.store, journal.key, config.budget, over, self.note or warnings.warn)
+        account = Account(journal.store, journal.key, config.budget, over, self.observer.note)
         return Evaluator(
             config=config,
             context=self._context,
             generator=self.generator or open_generator(config.generator, account),
             account=account,
-            solving=Solving(config.high, config.solver, workers, journal.store, self.note, over),
+            solving=Solving(config.high, config.solver, workers, journal.store, self.observer.note, over),
             decisions=self.decisions,
             folder=journal.folder,
             design=self.instances,
@@ -271,8 +269,7 @@ def create_study(
     generator: Generator | None = None,
     workers: Workers | int | None = None,
     archive: Store | Path | str | None = None,
-    watcher: Watcher | None = None,
-    note: Note | None = None,
+    observer: Observer | None = None,
     runs: Path | str | None = None,
     label: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -306,8 +303,8 @@ def create_study(
     archive : Store, Path or str, optional
         A store of earlier searches, of any family: their best rules are among the first of this one. Give another than
         that of the study, which is another study once a search in its archive ends.
-    watcher, note : Watcher and callable, optional
-        What is shown how far it is, and told what a person should know; by default a warning says that.
+    observer : Observer, optional
+        What is shown how far it is, and told what a person should know; by default Python's logging, as ``bife``.
     runs : path, optional
         Where studies have their folders, each named by its key.
     label : str, optional
@@ -327,7 +324,8 @@ def create_study(
     if isinstance(workers, int) and workers < 1:
         raise ConfigError(f"workers was expected to be 1 or more and is {workers}.")
     if archive is not None:
-        rules = archived(archive if isinstance(archive, Store) else Store(archive), config.search.initial)
+        held, wanted = archive if isinstance(archive, Store) else Store(archive), config.search
+        rules = archived(held, wanted.initial, wanted.component)
         config = with_overrides(config, {"search.first_rules": (*config.search.first_rules, *rules)})
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None
@@ -378,8 +376,7 @@ def create_study(
         search=search or open_search,
         generator=generator,
         workers=workers,
-        watcher=watcher,
-        note=note,
+        observer=observer or Observer(),
         collection_s=collection_s,
     )
 

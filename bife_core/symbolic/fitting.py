@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
 from bife_core.generators.offline.expression import (
     FLOOR,
@@ -25,13 +26,14 @@ from bife_core.generators.offline.expression import (
     Node,
     Operation,
     centred,
-    components,
     join_of,
     leaves,
+    leaves_of,
     normalised,
     product,
-    role_of_feature,
+    role,
     signed,
+    terms_of,
     tidy,
     walk,
 )
@@ -80,7 +82,7 @@ class Columns:
         self.sizes = np.diff(decisions.offsets)
         self.best = decisions.best
         self._features = decisions.columns
-        self.offered = range(len(decisions.columns))
+        self.offered = leaves_of(BRANCHING)[: len(decisions.columns)]
         kept = min(_KEPT, held_by_cache(decisions.n_candidates))
         self.value: Callable[[Node], Floats] = lru_cache(kept)(self._value)
         """What a formula gives for each candidate; not to be changed."""
@@ -88,7 +90,7 @@ class Columns:
     def _value(self, node: Node) -> Floats:
         if isinstance(node, Leaf):
             column = self._features[node.feature]
-            size = np.abs(column) if signed(node.feature) else column + centred(node.feature)
+            size = np.abs(column) if signed(node) else column + centred(node)
             return np.asarray(np.maximum(size, FLOOR))
         parts, numbers = [self.value(part) for part in node.parts], node.numbers
         if node.kind in _OPERATIONS:
@@ -185,7 +187,7 @@ class Fitter:
         self._logit = ConditionalLogit(columns, RIDGE)
         kept = min(1024, held_by_cache(len(columns.best)))
         self._logarithm: Callable[[Node], tuple[Floats, float]] = lru_cache(kept)(self._scaled)
-        self._paths: dict[tuple[int, ...], tuple[int, list[Fitted]]] = {}
+        self._paths: dict[tuple[Leaf, ...], tuple[int, list[Fitted]]] = {}
 
     def fit(self, root: Node) -> Fitted | None:
         """Return the formula with the likeliest exponents; None if it distinguishes no candidates.
@@ -193,7 +195,7 @@ class Fitter:
         The factors of a product get an exponent each; any other formula is raised to one power, which changes no
         choice but says how sure it is of them.
         """
-        parts = [part for part, _ in (components(root) if join_of(root) == "product" else ((root, 1.0),))]
+        parts = [part for part, _ in (terms_of(root) if join_of(root) == "product" else ((root, 1.0),))]
         known, spreads = self._known(parts)
         telling = [i for i, spread in enumerate(spreads) if spread > 0.0]
         if not telling:
@@ -201,34 +203,34 @@ class Fitter:
         weights, _ = self._logit.fit(known[telling], np.zeros(len(telling)))
         return self._fitted([parts[i] for i in telling], weights / spreads[telling])
 
-    def offered(self, niche: int, terms: int = 1) -> tuple[int, ...]:
+    def offered(self, niche: int, terms: int = 1) -> tuple[Leaf, ...]:
         """Return the features of a niche: those of other roles than the niches before it begin with.
 
         Where so many niches would leave nothing that distinguishes candidates, they are counted from 0 again. On the
         way `terms` factors of the niche are selected, for `select`.
         """
-        niches: list[tuple[int, ...]] = []
-        offered = tuple(self.columns.offered)
+        niches: list[tuple[Leaf, ...]] = []
+        offered = self.columns.offered
         while path := self._path(offered, terms if len(niches) == niche else 1):
             if len(niches) == niche:
                 return offered
             niches.append(offered)
-            first = role_of_feature(leaves(path[0].root)[0])
-            offered = tuple(feature for feature in offered if role_of_feature(feature) != first)
+            first = role(leaves(path[0].root)[0])
+            offered = tuple(leaf for leaf in offered if role(leaf) != first)
         return niches[niche % len(niches)] if niches else offered
 
     def select(self, terms: int, niche: int = 0) -> list[Fitted]:
         """Return products of one, two, ... factors: each time the factor is added that gains most."""
         return self._path(self.offered(niche, terms), terms)
 
-    def _path(self, offered: tuple[int, ...], terms: int) -> list[Fitted]:
+    def _path(self, offered: tuple[Leaf, ...], terms: int) -> list[Fitted]:
         made, path = self._paths.get(offered, (0, []))
         if made < terms:
             made, path = self._paths[offered] = terms, self._selected(offered, terms)
         return path[:terms]
 
-    def _selected(self, features: Sequence[int], terms: int) -> list[Fitted]:
-        offered = [part for feature in features for part in self._shapes(feature)]
+    def _selected(self, leaves: Sequence[Leaf], terms: int) -> list[Fitted]:
+        offered = [part for leaf in leaves for part in self._shapes(leaf)]
         telling, roughly = self._roughly(offered)
         chosen: list[int] = []
         weights, utility = np.zeros(0), np.zeros(roughly.shape[1])
@@ -308,12 +310,11 @@ class Fitter:
         count = len(self.columns.starts)
         # Choices depend on ratios of exponents alone: the first, which `normalised` makes 1, is no number of the rule.
         numbers = sum(len(part.numbers) for part in walk(root) if isinstance(part, Operation))
-        numbers += len({part.feature for part in walk(root) if isinstance(part, Leaf)})
+        numbers += len(leaves(root))
         numbers -= isinstance(root, Operation) and root.kind in ("product", "sum")
         return Fitted(root, loss, loss + numbers * math.log(count) / (2.0 * count))
 
-    def _shapes(self, feature: int) -> list[Node]:
-        leaf = Leaf(feature)
+    def _shapes(self, leaf: Leaf) -> list[Node]:
         values = self.columns.value(leaf)
         above = values[values > values.min()]
         if len(above) == 0:

@@ -1,3 +1,1 @@
-"""The command line, ``bife``. Commands import what they need when they run, so that help is instant."""
-
-from flows.cli.program import app as app, main as main
+"""What the command `bife` has in a checkout beside the library's: a home in operation, and stages run as flows."""

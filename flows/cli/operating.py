@@ -17,11 +17,11 @@ from uuid import UUID
 import typer
 from rich.text import Text
 
+from bife_core.cli.consoles import say, show_facts, show_heading, show_table, standard_output
+from bife_core.cli.outcome import CommandEnd
+from bife_core.cli.running import STOP_SIGNALS
+from bife_core.home import Home, project_home
 from bife_core.wording import counted
-from flows.cli.consoles import say, show_facts, show_heading, show_table, standard_output
-from flows.cli.outcome import CommandEnd
-from flows.cli.running import STOP_SIGNALS
-from tasks.home import Home, project_home
 
 if TYPE_CHECKING:
     from flows.operate.programs import Access
@@ -132,7 +132,7 @@ def _detached(home: Home) -> None:
     options = [word for word in sys.argv[1:] if word not in ("--detach", "-d")]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-c", "from flows.cli import main; main()", *options],
+            [sys.executable, "-c", "from bife_core.cli import main; main()", *options],
             env=os.environ | {"BIFE_HOME": str(home.root)},
             cwd=log.parent,
             stdin=subprocess.DEVNULL,
@@ -229,10 +229,12 @@ def track(
 ) -> None:
     """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
 
-    Registered rules are in MLflow alone: the command that registered a rule registers it again.
+    Rules that were registered before there was an MLflow are registered in it; those that were registered in an MLflow
+    that was lost, the command that registered them registers again.
     """
     with standard_output().status("Starting ..."):
-        from flows.cli.watching import Display
+        from bife_core.cli.watching import Display
+        from tasks.registry.mlflow_registry import carry_over
         from tasks.stores import observing
         from tasks.tracking.store import client, tracking_uri
         from tasks.tracking.subscriber import track as track_all
@@ -244,6 +246,8 @@ def track(
             done, left = done + (not reason), left + bool(reason)
             say(f"{study.key}  {study.name}: {reason or 'written'}")
     say(f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
+    if copied := carry_over(rebuild=rebuild):
+        say(f"{counted(copied, 'version')} of rules registered, from the store's registry.")
     if left:
         raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
 
@@ -302,10 +306,14 @@ def backup(
     ] = False,
 ) -> None:
     """Write all of the home into one file, also while runs are under way."""
-    from tasks import backup
+    from bife_core import backup
 
     home = project_home()
     with standard_output().status("Copying ..."):
         for note in (backup.restore if restore else backup.back_up)(home, file) or ():
             say(f"note: {note}")
     say(f"{home.root} is as it was." if restore else f"{file}: {file.stat().st_size / 1e6:.1f} MB.")
+
+
+COMMANDS = (up, down, status, track, prune, backup)
+"""The commands, in the order that help shows them."""

@@ -15,9 +15,9 @@ from typing import Final
 import psutil
 
 from bife_core.errors import ConfigError
+from bife_core.home import Home
 from bife_core.places import sqlite_url
 from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
-from tasks.home import Home
 from tasks.tracking import store
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"

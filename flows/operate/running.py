@@ -26,14 +26,15 @@ from prefect.settings import get_current_settings
 from prefect.states import Cancelled, Crashed
 
 from bife_core.errors import BifeError
+from bife_core.home import project_home
 from bife_core.migrations import note_version
+from bife_core.observer import Observer
 from bife_core.store import StoreError
 from bife_core.study.journal import stop_journals
 from flows.operate import guard
 from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
 from flows.reporting.conduct import own_process, report_end, require_room
-from tasks.home import project_home
-from tasks.stores import Observer, home_store, observing
+from tasks.stores import home_store, observing
 from tasks.tracking.subscriber import track_evolution
 
 P = ParamSpec("P")

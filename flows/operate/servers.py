@@ -21,10 +21,10 @@ import psutil
 from pydantic import ValidationError
 
 from bife_core.errors import BifeError
+from bife_core.home import Home
 from bife_core.migrations import made_by_newer
 from bife_core.values import Value
 from flows.operate import guard
-from tasks.home import Home
 
 LOOPBACK: Final = "127.0.0.1"
 START_LIMIT_S: Final = 180.0

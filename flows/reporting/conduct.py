@@ -9,74 +9,65 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.context import FlowRunContext
-from prefect.events import emit_event
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 from prefect.logging.loggers import flow_run_logger
 from prefect.states import Completed, Failed
 
+from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
-from bife_core.study import EvolutionState
+from bife_core.home import project_home
+from bife_core.observer import EvolutionState, Observer
+from bife_core.stages.conclusions import links
+from bife_core.stages.records import EVOLUTION
+from bife_core.stages.runtime import Runtime
 from bife_core.wording import storable
-from flows.reporting.artifacts import renew, showing
-from tasks.home import project_home
-from tasks.stores import Observer, observer, observing, watched
+from flows.reporting.artifacts import EvolutionPage, renew, show_conclusion, showing
+from tasks.runtime import TrackedRuntime
+from tasks.states import NOTHING_TO_DO, with_message
+from tasks.stores import observer, observing, watched
 from tasks.tracking.provenance import whole_run
-from tasks.tracking.store import client
+from tasks.tracking.store import client, run_url
 from tasks.tracking.subscriber import GONE, synchronise
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-EVOLUTION_ENDED: Final = "bife.evolution.ended"
-"""Event; its payload: `rule`, a reference to the best rule, and `config`, all settings of the evolution."""
-
-CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
-"""Event; its payload: `name` of the registered model and `approval`, who is to decide."""
-
-NO_RULE: Final = "bife.search.without-rule"
-"""Event of a search without a rule that is known to be faster than RPB; its payload: `reason`, a sentence."""
-
-NEARLY_USED: Final = "bife.budget.nearly-used"
-"""Event of a search that has used `NEARLY` of a limit of its budget, once for each; its payload: `reason`."""
-
-CHAMPION_SLOWER: Final = "bife.champion.slower"
-"""Event; its payload: `name` and `version` of the champion that is slower than RPB, and the `reason`."""
-
-NEARLY: Final = 0.8
-
 _MACHINE: Final = "bife.machine"
 _PROCESS: Final = "bife.pid"
 
 
-def present_run() -> FlowRun | None:
-    """Return the flow run that goes on here, or None."""
-    context = FlowRunContext.get()
-    return context.flow_run if context is not None else None
+_flows: dict[Callable[..., Any], Flow[..., Any]] = {}
+"""The flow of each stage, which a part of another flow is a run of."""
 
 
-def stands_alone() -> bool:
-    """Whether the present flow run was started by itself and not by another flow, which goes on with its result."""
-    run = present_run()
-    return run is not None and run.parent_task_run_id is None
+class FlowRuntime(TrackedRuntime):
+    """Runs parts of a stage as flows, and shows on Prefect's pages what comes of them."""
 
+    def stage(
+        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
+        *args: P.args, **kwargs: P.kwargs,
+    ) -> R:  # fmt: skip
+        """Run the flow of a stage as a part of the present one."""
+        return cast(R, _flows[stage](config, *args, **kwargs))
 
-def tried_again() -> bool:
-    """Whether the present flow run began before and did not come to its end: it may have emitted no event then."""
-    run = present_run()
-    return run is not None and run.run_count > 1
+    _page: EvolutionPage | None = None
 
+    def show_generation(self, label: str, study: str, state: EvolutionState) -> None:
+        """Bring the page of a search up to date."""
+        shown = links(self.ranking(study), run_url(self.run_of(study), EVOLUTION))
+        self._page = self._page or EvolutionPage(label, shown)
+        self._page.generation(state)
 
-def announce(event: str, subject: str, payload: dict[str, Any]) -> None:
-    """Emit an event about a subject, for the automations of a Prefect server, if there is one."""
-    if os.environ.get("PREFECT_API_URL"):
-        emit_event(event, resource={"prefect.resource.id": f"bife.{subject}"}, payload=payload)
+    def conclude(self, label: str, stage: str, text: str) -> None:
+        """Write the conclusion of a stage where Prefect's reader looks first."""
+        show_conclusion(label, stage, text)
 
 
 class RunLog(Observer):
@@ -114,11 +105,11 @@ def _conducted(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            if not stands_alone():
-                return function(*args, **kwargs)
+            if not TrackedRuntime().stands_alone:
+                return _worded(function(*args, **kwargs))
             with whole_run(), nullcontext() if watched() else observing(RunLog()):
                 require_room()
-                result = _synchronised(function(*args, **kwargs))
+                result = _synchronised(_worded(function(*args, **kwargs)))
                 with showing():
                     renew()
                 return result
@@ -131,6 +122,13 @@ def _conducted(function: Callable[P, R]) -> Callable[P, R]:
     # Prefect reads annotations as text and would look their names up here, where they mean nothing.
     run.__signature__ = inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
     return run
+
+
+def _worded(result: R) -> R:
+    """Return a result in such a way that the page of its run shows what it came to."""
+    if isinstance(result, State) or not (sentence := getattr(result, "sentence", "")):
+        return result
+    return with_message(result, sentence, None if getattr(result, "new", True) else NOTHING_TO_DO)
 
 
 def require_room() -> None:
@@ -184,13 +182,25 @@ def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]
         flow_run_logger(flow_run, flow).warning(left)
 
 
-def stage(name: str, about: str = "{config.instances.label}") -> Callable[[Callable[P, R]], Flow[P, R]]:
-    """Return a decorator that makes a flow of a function; each of its runs is called by `name` and what it is about."""
-    return lambda function: flow(
-        name=name,
-        flow_run_name=f"{name} {about}",
-        on_running=[name_owner],
-        on_failure=[report_end],
-        on_crashed=[report_end],
-        on_cancellation=[report_end],
-    )(_conducted(function))
+def stage(
+    name: str, about: str = "{config.instances.label}", of: Callable[..., Any] | None = None
+) -> Callable[[Callable[P, R]], Flow[P, R]]:
+    """Return a decorator that makes a flow of a function; each of its runs is called by `name` and what it is about.
+
+    `of` is the stage of which it is the flow.
+    """
+
+    def made(function: Callable[P, R]) -> Flow[P, R]:
+        found = flow(
+            name=name,
+            flow_run_name=f"{name} {about}",
+            on_running=[name_owner],
+            on_failure=[report_end],
+            on_crashed=[report_end],
+            on_cancellation=[report_end],
+        )(_conducted(function))
+        if of is not None:
+            _flows[of] = found
+        return found
+
+    return made

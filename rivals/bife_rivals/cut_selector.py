@@ -10,20 +10,18 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyscipopt
 from numba import float64, int32, int64, types
 
-from bife_core.features import N_FEATURES
 from bife_core.jit import c_callback, jit
 from bife_core.scip.compiled import api
 from bife_core.scip.compiled.layout import free_state
 from bife_core.scip.compiled.memory import (
     call_scorer,
     ensure_room,
-    fill,
     float64_view,
     int64_view,
     load_float64,
@@ -32,7 +30,7 @@ from bife_core.scip.compiled.memory import (
     store_int64,
 )
 from bife_core.scip.libscip import call_from_compiled_code, check, library, scip_address
-from bife_rivals.cut_rule import CUT_FEATURES
+from bife_rivals.cuts import CUTS
 
 NAME: Final = "bife_cuts"
 PRIORITY: Final = 1_000_000
@@ -43,11 +41,10 @@ _SUCCESS: Final = int(pyscipopt.SCIP_RESULT.SUCCESS)
 _DIDNOTFIND: Final = int(pyscipopt.SCIP_RESULT.DIDNOTFIND)
 _OKAY: Final = 1
 _EUCLIDEAN: Final = ord("e")
-_WIDTH: Final = N_FEATURES
-_COUNT: Final = len(CUT_FEATURES)
+_WIDTH: Final = CUTS.n_features
 
 # Words of the selector's state; a buffer has its address and its capacity.
-_SCORER, CALLS, CUTS, SELECTED, _MATRIX, _, _SCORES, _ = range(8)
+_SCORER, CALLS, SHOWN, SELECTED, _MATRIX, _, _SCORES, _ = range(8)
 _WORDS: Final = 8
 
 _SCIP: Final = {
@@ -85,7 +82,7 @@ def _spread(total, squares, count):
 
 @jit
 def _describe(scip, row, incumbent, forced, n_forced, out):
-    """Write the features of a cut, in the order of `CUT_FEATURES`."""
+    """Write the features of a cut, in the order of `CUTS.features`."""
     n = int64(api.row_n_entries(row))
     out[0] = _efficacy(scip, 0, row)
     out[1] = out[0]
@@ -153,7 +150,6 @@ def _select(scip, selector, cuts, n, forced, n_forced, root, most, n_selected, r
     incumbent = api.best_solution(scip)
     for k in range(n):
         out = float64_view(state[_MATRIX] + 8 * k * _WIDTH, _WIDTH)
-        fill(out, _COUNT, _WIDTH, 0.0)
         _describe(scip, load_int64(cuts, k), incumbent, forced, n_forced, out)
     if call_scorer(state[_SCORER], state[_MATRIX], n, state[_SCORES]) != 0:
         return _OKAY
@@ -178,17 +174,17 @@ def _select(scip, selector, cuts, n, forced, n_forced, root, most, n_selected, r
         start += 1
         stop = _filter(load_int64(cuts, start - 1), cuts, scores, start, stop, good)
     state[CALLS] += 1
-    state[CUTS] += n
+    state[SHOWN] += n
     state[SELECTED] += start
     store_int32(n_selected, 0, start)
     store_int32(result, 0, _SUCCESS)
     return _OKAY
 
 
-def include(model: pyscipopt.Model, scorer: int, *kept: object) -> np.ndarray:
-    """Put a cut selector in charge that scores by a C function at an address; return its counters, which go on."""
+def attach(model: pyscipopt.Model, rule: Any) -> np.ndarray:
+    """Put a cut selector in charge that scores by a rule's machine code; return its counters, which go on."""
     state = np.zeros(_WORDS, dtype=np.int64)
-    state[_SCORER] = scorer
+    state[_SCORER] = rule.address
     selector = ctypes.c_void_p()
     included = library().SCIPincludeCutselBasic(
         ctypes.c_void_p(scip_address(model)),
@@ -201,5 +197,5 @@ def include(model: pyscipopt.Model, scorer: int, *kept: object) -> np.ndarray:
     )
     check(included, "include the cut selector")
     # SCIP holds bare addresses: state and machine code must live as long as the model does.
-    weakref.finalize(model, free_state, state, kept, slots=(_MATRIX, _SCORES))
+    weakref.finalize(model, free_state, state, rule, slots=(_MATRIX, _SCORES))
     return state

@@ -13,7 +13,8 @@ from pydantic import Field
 
 from bife_core.errors import ConfigError
 from bife_core.values import Value
-from bife_rivals.symb4co import Run, Symb4CoOptions, Symb4CoSearch
+from bife_rivals.symb4co import Symb4CoOptions, Symb4CoSearch
+from bife_rivals.symb4co_training import Run, rule_of, trained
 
 
 class Gs4CoOptions(Symb4CoOptions):
@@ -55,7 +56,6 @@ class Gs4CoSearch(Symb4CoSearch):
                 f"The search gs4co trains with {error.name}, which is not installed; run pip install "
                 "'bife-rivals[learned]' and start it again: what was recorded is kept."
             ) from error
-        from bife_rivals.symb4co_training import rule_of, trained
 
         assert decisions is not None
         run = GraphTraining(Run.of(training), decisions)

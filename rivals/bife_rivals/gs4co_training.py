@@ -23,10 +23,9 @@ from bife_core.decisions.recorded import Decisions
 from bife_rivals.graph_rule import GraphRule
 from bife_rivals.gs4co_grammar import LEVELS, GraphGrammar, GraphWalk
 from bife_rivals.gs4co_samples import GraphSamples
-from bife_rivals.symb4co import Run
 from bife_rivals.symb4co_grammar import Floats, Integers
 from bife_rivals.symb4co_policy import Batch, Objective
-from bife_rivals.symb4co_training import Training
+from bife_rivals.symb4co_training import Run, Training
 
 LAYERS: Final = 4
 HEADS: Final = 4

@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 from numba import int64
 
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.jit import c_callback, jit
 from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
 from bife_core.scip.compiled.memory import ensure_room, float64_view, int64_view, load_int64, store_int64
 from bife_rivals.weights import HIDDEN, INPUTS, LAYERS, PERCEPTRON, SIZE, SLOPE
 
+_WIDTH: Final = BRANCHING.n_features
 _ZERO: Final = np.float32(0.0)
 _PERCEPTRON_SIZE: Final = sum(math.prod(shape) for shape in PERCEPTRON.values())
 _EMBEDDING: Final = SIZE // 2
@@ -282,7 +283,7 @@ def film(node, n, out):
     candidates = int64_view(words[_CANDIDATES], n)
     shape = words[_N_VARIABLES], N_VARIABLE
     variables = float64_view(words[_VARIABLES], shape[0] * shape[1]).reshape(shape)
-    features = float64_view(words[_FEATURES], n * N_FEATURES).reshape((n, N_FEATURES))
+    features = float64_view(words[_FEATURES], n * _WIDTH).reshape((n, _WIDTH))
     x = _scaled_inputs(features, variables, candidates, n)
     places = np.empty(n, np.int64)
     for c in range(n):

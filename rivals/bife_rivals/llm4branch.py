@@ -33,8 +33,8 @@ from bife_core.search import (
 from bife_core.search.config import SearchConfig
 from bife_core.values import Value
 from bife_rivals import prompt
+from bife_rivals.constants import Tuner, parameters, with_values
 from bife_rivals.islands import Islands, Llm4BranchOptions
-from bife_rivals.tuning import Tuner, parameters, with_values
 
 START_RULE: Final = "pseudocost_product"
 BASELINE: Final = "rpb"

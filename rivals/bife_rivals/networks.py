@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from bife_core import NodeMethod
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE, free_state
 from bife_core.scip.node import Node
 from bife_rivals import kernels
@@ -24,7 +24,7 @@ from bife_rivals.weights import EMBEDDING, GNN, NORMS, PERCEPTRON, Floats, Shape
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 ARRAYS: Final[dict[str, npt.NDArray[Any]]] = {
-    "features": np.empty((1, N_FEATURES)),
+    "features": np.empty((1, BRANCHING.n_features)),
     "variables": np.empty((1, N_VARIABLE)),
     "rows": np.empty((1, N_ROW)),
     "edge_values": np.empty(1),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyscipopt
 from pydantic import Field, field_validator
 
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.methods.base import RPB
 from bife_core.methods.scorer import BaseScorer, Scorer
 from bife_core.rules import Rejection
@@ -26,6 +26,7 @@ from bife_core.scip.solver import HIGHEST_PRIORITY
 LEAST_SPREAD: Final = 1e-9
 """Values of a feature at a node that differ by no more count as equal: SCIP's own tolerance, as published."""
 
+_WIDTH: Final = BRANCHING.n_features
 Floats = npt.NDArray[np.float64]
 
 
@@ -111,8 +112,8 @@ def _compiled(source: str) -> Any:
     read = np.array(sorted(_program(source).features), dtype=np.int64)
 
     def score_node(matrix: int, n: int, out: int) -> Any:
-        X = float64_view(matrix, n * N_FEATURES).reshape((n, N_FEATURES))
-        own = np.zeros((n, N_FEATURES))
+        X = float64_view(matrix, n * _WIDTH).reshape((n, _WIDTH))
+        own = np.zeros((n, _WIDTH))
         for i in read:
             low, high = np.inf, -np.inf
             for r in range(n):

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.components import BRANCHING
+from bife_core.features import FEATURES
 
 OPERATORS: Final = ("+", "-", "*")
 COMBINED: Final = (np.add, np.subtract, np.multiply)
@@ -37,7 +38,7 @@ class Grammar:
     """Names of what takes one operand."""
     names: ClassVar[tuple[str, ...]] = tuple(feature.name for feature in FEATURES)
 
-    variables: int = N_FEATURES
+    variables: int = BRANCHING.n_features
     least: int = 4
     most: int = 64
     soft_length: int = 20

@@ -15,11 +15,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field, model_validator
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError
@@ -28,7 +29,6 @@ from bife_core.files import write_whole
 from bife_core.methods.scorer import BaseScorer
 from bife_core.values import Value, digest_of
 from bife_rivals.scaled_rule import Floats, ScaledRule, scaled
-from bife_rivals.symb4co import Run
 from bife_rivals.symb4co_grammar import Grammar
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
 
@@ -39,6 +39,44 @@ _KEPT: Final = ("step", "waited", "cpu_s", "history")
 """What a checkpoint has of a run as it is."""
 _PART: Final = 200
 """Samples that are worked on at a time: what expressions make of their nodes is to fit into memory."""
+
+
+class TrainingOptions(Value):
+    """How a run is trained; the defaults are published."""
+
+    batch: int = Field(1024, ge=2, description="Expressions written in each step.")
+    kept: int = Field(48, ge=1, description="Of those, the most accurate, which the policy is updated with.")
+    steps: int = Field(3000, ge=1, description="Steps of a run at most.")
+    patience: int = Field(1000, ge=1, description="Steps without a better expression after which a run ends.")
+    validated: int = Field(16, ge=1, description="Expressions that are validated at a time.")
+    validate_every: int = Field(10, ge=1, description="Steps between validations.")
+    hidden: int = Field(128, ge=1, description="Cells of each of the two layers.")
+    rate: float = Field(5e-5, gt=0, description="Step size of Adam.")
+    epochs: int = Field(8, ge=1, description="Updates of the policy in each step.")
+    clip: float = Field(0.2, gt=0, description="How far the ratio of probabilities is trusted.")
+    entropy: float = Field(0.05, ge=0, description="Weight of the entropy of what is written.")
+    entropy_decay: float = Field(0.9, gt=0, le=1, description="Factor of that weight, token by token.")
+    least_length: int = Field(4, ge=1, description="Tokens of an expression at least.")
+    most_length: int = Field(64, ge=4, description="Tokens of an expression at most.")
+    soft_length: int = Field(20, ge=1, description="Tokens that an expression is drawn to.")
+
+    @model_validator(mode="after")
+    def _lengths_fit(self) -> Self:
+        least, most = self.least_length, self.most_length
+        if least >= most:
+            raise ValueError(f"least_length ({least}) must be below most_length ({most})")
+        return self
+
+
+class Run(TrainingOptions):
+    """A run as a value: its settings and its seed; equal runs on equal samples find equal expressions."""
+
+    seed: int
+
+    @classmethod
+    def of(cls, training: dict[str, Any]) -> Run:
+        """Return the run of a request."""
+        return cls.model_validate({name: training[name] for name in cls.model_fields})
 
 
 class Found(Value):

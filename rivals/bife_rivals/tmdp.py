@@ -163,7 +163,9 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
         job = world.job(drawn[k], policy, seeds[k], **(DFS if config.dfs else {}))
         limits: Any = {"limit_s": job.limit_s, "reads": [drawn[k].path], "writes": [folder]}
         futures[
-            world.sampling.submit("bife_rivals.tmdp_policy:work", job.model_dump(mode="json"), **limits)
+            world.sampling.submit(
+                "bife_rivals.tmdp_policy:solve_sampling", job.model_dump(mode="json"), **limits
+            )
         ] = k
     for future in as_completed(futures):
         k = futures[future]

@@ -100,9 +100,9 @@ class SamplingPolicy(GnnMethod):
         return BranchingStats()
 
 
-def work(**job: Any) -> dict[str, Any]:
+def solve_sampling(**job: Any) -> dict[str, Any]:
     """Solve under a policy; what workers are sent, since no text may name a method that writes a file."""
-    return solves.work(**job | {"method": SamplingPolicy.model_validate(job["method"])})
+    return solves.solve_job(**job | {"method": SamplingPolicy.model_validate(job["method"])})
 
 
 class _Sampling(LpBranchrule):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
 from bife_core.scip.node import Node
 
@@ -54,7 +54,7 @@ GNN: Final[Shapes] = {
 }
 """Arrays of the graph network, in the order in which machine code reads them."""
 
-INPUTS: Final = N_VARIABLE + N_FEATURES + 1
+INPUTS: Final = N_VARIABLE + BRANCHING.n_features + 1
 HIDDEN: Final = 256
 LAYERS: Final = 3
 SLOPE: Final = 0.01

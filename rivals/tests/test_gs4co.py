@@ -15,8 +15,7 @@ from bife_rivals.graph_rule import GraphRule
 from bife_rivals.gs4co import Gs4CoSearch
 from bife_rivals.gs4co_grammar import GraphGrammar, GraphWalk
 from bife_rivals.gs4co_samples import GraphSamples
-from bife_rivals.symb4co import Run
-from bife_rivals.symb4co_training import judged, trained
+from bife_rivals.symb4co_training import Run, judged, trained
 
 import bife_core
 from bife_core import InProcess, solve

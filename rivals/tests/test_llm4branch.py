@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bife_rivals.constants import Tuner, parameters, with_values
 from bife_rivals.grid import cell_of, features_of
 from bife_rivals.islands import Islands, Llm4BranchOptions
-from bife_rivals.tuning import Tuner, parameters, with_values
 
+from bife_core.components import BRANCHING
 from bife_core.config import SearchConfig
-from bife_core.features import N_FEATURES
 from bife_core.search import Answer, Request, Sample, open_search
 from bife_core.testing import drive
 from tests.support.searching import ids
@@ -159,7 +159,7 @@ START = HEADER + "f[20] * f[21]\n"
 
 def program(name: str, f_hf: float, features: tuple[int, ...] = ()) -> Sample:
     """Return a solved program that reads some features, by default one of its own."""
-    own = features or (ord(name[-1]) % N_FEATURES,)
+    own = features or (ord(name[-1]) % BRANCHING.n_features,)
     source = HEADER + " + ".join(f"f[{index}]" for index in own) + "\n"
     return Sample(id=name, generation=0, operator="skeleton", source=source, f_hf=f_hf)
 

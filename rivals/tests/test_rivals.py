@@ -19,7 +19,6 @@ from bife_core.search import Answer, ReflectionRequest, Request, SampleRequest, 
 from bife_core.testing import World, check_search, drive
 from tests.support.searching import ids
 
-CUT_RULE = '{"kind": "cut_rule", "source": "def cut_score(cut):\\n    x = cut[0]\\n    return x * cut[1]"}'
 PUBLISHED = Path(__file__).parents[1] / "published"
 
 
@@ -175,8 +174,6 @@ def test_reflections_may_use_up_budget() -> None:
         ("llm4branch", {"first_rules": ("def f(): pass",)}, "a program of its own"),
         ("llm4branch", {"options": {"exploitation": 0.9, "exploration": 0.2}}, "cannot exceed 1"),
         ("reevo", {"options": {"mutation": 1}}, "mutation"),
-        ("cuts", {"first_rules": (CUT_RULE,)}, "one expression of `cut`"),
-        ("cuts", {"first_rules": ('{"kind": "graph_rule", "formula": "v.fraction"}',)}, "kind cut_rule"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_sentence(method: str, fields: dict[str, Any], why: str) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 from bife_rivals.scaled_rule import ScaledRule, scaled
-from bife_rivals.symb4co import Run, Symb4CoSearch
+from bife_rivals.symb4co import Symb4CoSearch
 from bife_rivals.symb4co_grammar import Grammar, Walk
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
-from bife_rivals.symb4co_training import ScaledSamples, Training, judged, split, trained
+from bife_rivals.symb4co_training import Run, ScaledSamples, Training, judged, split, trained
 
 from bife_core import low_fidelity, solve
 from bife_core.benchmarks.base import Benchmark
+from bife_core.components import BRANCHING
 from bife_core.config import SearchConfig
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import RuleError
-from bife_core.features import N_FEATURES
 from bife_core.methods.loading import method_of
 from bife_core.search import open_search
 from bife_core.testing import World, check_method, drive
@@ -42,7 +42,7 @@ def easy() -> Decisions:
     parts = []
     for name in "ab":
         sizes = rng.integers(2, 12, 80)
-        columns = rng.exponential(size=(N_FEATURES, int(sizes.sum())))
+        columns = rng.exponential(size=(BRANCHING.n_features, int(sizes.sum())))
         part = decisions_of(sizes.tolist(), np.zeros(columns.shape[1]), columns=columns, instance=name)
         nodes = [scaled(X) for X in np.split(part.matrix, part.offsets[1:-1])]
         scores = np.concatenate([X[:, 20] * X[:, 21] for X in nodes])
@@ -231,7 +231,7 @@ RULE = "def candidate_variable_score(f):\n    return (f[20] + 0.5 * f[71]) * (1 
 
 
 def test_a_scaled_rule_reads_each_feature_relative_to_its_node() -> None:
-    X = np.random.default_rng(0).normal(size=(50, N_FEATURES))
+    X = np.random.default_rng(0).normal(size=(50, BRANCHING.n_features))
     X[:, 3] = 7.0
     f = scaled(X)
     assert (f[:, 3] == 0).all()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, work
+from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, solve_sampling
 from bife_rivals.weights import GNN, NORMS, as_text
 
 from bife_core import InProcess, Store, load_method, solve
@@ -64,7 +64,7 @@ def test_what_workers_are_sent_is_a_solve_under_the_policy(instances: list[Insta
     file = tmp_path / "episode"
     policy = SamplingPolicy(weights=as_text(some_weights()), file=file, seed=(0,))
     job = SolveJob(instance=instances[0], method=policy, settings=SolveSettings(solver=PAPER))
-    work(**job.model_dump(mode="json"))
+    solve_sampling(**job.model_dump(mode="json"))
     assert len(Episode.load(file).parents) > 0
 
 

@@ -1,24 +1,20 @@
-"""Registered rules: versions in MLflow's registry with their evidence, and which of them is champion and why.
-
-A version is an MLflow model without pickle. `deciding.register` makes one, `evidence.gate` decides by its evidence
-whether it becomes champion, and a person may promote, refuse or roll back. All raise `TrackingError` if MLflow does not
-answer.
-"""
+"""The registry that decides: MLflow's, and before it has a database the one in the home's store."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
 
-from tasks.home import registry_is_empty
+from bife_core.places import sqlite_file
+from bife_core.registry.base import Registry
+from bife_core.registry.local import LocalRegistry
+from tasks.stores import home_store
 
-if TYPE_CHECKING:
-    from tasks.registry.evidence import RegisteredRule
 
+def registry() -> Registry:
+    """Return the registry that decides; MLflow, which takes seconds, is loaded only where it has one."""
+    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
+    if (database := sqlite_file(address)) is not None and not database.exists():
+        return LocalRegistry(home_store())
+    from tasks.registry.mlflow_registry import IN_MLFLOW
 
-def registered_rules() -> list[RegisteredRule]:
-    """Return what `reading.list_rules` does; MLflow, which takes seconds, is not loaded for an empty registry."""
-    if registry_is_empty():
-        return []
-    from tasks.registry.reading import list_rules
-
-    return list_rules()
+    return IN_MLFLOW

@@ -21,7 +21,7 @@ from bife_core.methods.scorer import Scorer
 
 
 class BranchingRule(PythonModel):
-    """Scores candidates: (n, N_FEATURES) float64 in, (n,) float64 out, higher is better.
+    """Scores candidates: (n, n_features) float64 in, (n,) float64 out, higher is better.
 
     For use without MLflow in between there is ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule``, which for
     RPB with other parameters is all there is: it scores no candidates.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import shlex
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from prefect import runtime
 from prefect.exceptions import PrefectException
 from prefect.utilities.urls import url_for
 
-from bife_core.machine import this_machine
+from bife_core.machine import this_machine, user
 
 WHOLE_RUN: Final = "prefect.root_flow_run_id"
 """Tag: the flow run that was started, of which the one that made a record may be a part."""
@@ -60,15 +59,6 @@ def provenance() -> dict[str, str]:
                 "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
             }
     return {name: value for name, value in tags.items() if value}
-
-
-@cache
-def user() -> str:
-    """Return the login name of the user who runs this process, or "unknown"."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a container may run as a number that has no name
-        return "unknown"
 
 
 @cache

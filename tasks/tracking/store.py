@@ -14,22 +14,19 @@ from urllib.parse import urlencode
 import mlflow
 import pandas as pd
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param, Run, RunData, RunTag
+from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
 from sqlalchemy.exc import SQLAlchemyError
 
-from bife_core.errors import BifeError
+from bife_core.errors import RegistryError
+from bife_core.home import project_home
 from bife_core.migrations import made_by_newer, note_version
 from bife_core.places import sqlite_file, sqlite_url
-from bife_core.wording import storable
-from tasks.home import project_home
+from bife_core.stages.records import EVOLUTION, EXPERIMENTS
+from bife_core.wording import fits, storable
 from tasks.stores import home_store
 
-COLLECTION: Final = "bife-collection"
-EVOLUTION: Final = "bife-evolution"
-EVALUATION: Final = "bife-evaluation"
-TUNING: Final = "bife-tuning"
 TRACKING_TROUBLE: Final = (MlflowException, SQLAlchemyError, OSError)
 """What a tracking server or its disk may raise."""
 
@@ -43,7 +40,7 @@ _NAME, _PARAM, _TAG = 250, 6000, 8000
 """Characters that MLflow's database takes of the name of a run, a param and a tag: PostgreSQL refuses more."""
 
 
-class TrackingError(BifeError):
+class TrackingError(RegistryError):
     """MLflow's store or registry cannot be reached or does not hold what was asked for."""
 
 
@@ -63,7 +60,7 @@ def client() -> MlflowClient:
             # A server knows its own place for artifacts.
             local = not tracking_uri().startswith(("http://", "https://"))
             place = (project_home().mlflow / "artifacts").as_uri() if local else None
-            for name in (COLLECTION, EVOLUTION, EVALUATION, TUNING):
+            for name in EXPERIMENTS:
                 if made.get_experiment_by_name(name) is None:
                     _create_experiment(made, name, place)
             if (file := sqlite_file(tracking_uri())) is not None:
@@ -128,14 +125,15 @@ def open_run(
         return found[0] if found else create_run(experiment, name, {"bife.key": key, **tags}, start_ms)
 
 
-def run_data(run_id: str) -> RunData:
-    """Return parameters, metrics and tags of a run."""
+def run_facts(run_id: str) -> dict[str, str]:
+    """Return params and tags of a run; a `TrackingError` says that MLflow does not give it."""
     try:
-        return client().get_run(run_id).data
+        data = client().get_run(run_id).data
     except MlflowException as error:
         raise TrackingError(
             f"MLflow at {tracking_uri()} gives no run {run_id} ({first_line(error)})."
         ) from error
+    return {**data.params, **data.tags}
 
 
 def children(parent: str) -> list[Run]:
@@ -147,12 +145,6 @@ def create_run(experiment: str, name: str, tags: Mapping[str, str], start_ms: in
     """Make a run, left running; it began now unless `start_ms` says otherwise."""
     fitting = {key: fits(value, _TAG) for key, value in tags.items()}
     return client().create_run(experiment_id(experiment), start_ms, fitting, fits(name, _NAME))
-
-
-def fits(value: object, most: int) -> str:
-    """Return a value as text that a column of MLflow's database takes; one that is cut ends in an ellipsis."""
-    text = storable(str(value))
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def points(values: Mapping[str, Any], time_ms: int, step: int = 0) -> list[Metric]:

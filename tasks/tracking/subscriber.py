@@ -17,14 +17,15 @@ from typing import Final
 from mlflow.exceptions import MlflowException
 
 from bife_core.errors import BifeError
+from bife_core.home import project_home
+from bife_core.stages.records import Record, read_record, store_record
 from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.study.journal import claim_on, close_left, left_open, read_journal
 from bife_core.wording import counted
-from tasks.home import project_home
 from tasks.stores import cursor_of, home_store, lacking, mlflow_run, observer, subscriber
 from tasks.tracking import provenance
 from tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, tracking_uri
-from tasks.tracking.writer import Record as Record, write_evolution, write_record
+from tasks.tracking.writer import write_evolution, write_record
 
 GONE: Final = "The process ended; the same command goes on where it stopped."
 """Why a search stopped whose process could not report a reason."""
@@ -139,33 +140,16 @@ def track_record(folder: Path, record: Record) -> str:
     A record that is stored already stays as it is, with its time and provenance. Returns the id of its run, which is
     empty if MLflow does not take it now; `synchronise` writes it later.
     """
-    study, events = folder.name, home_store()
-    with events.claim(claim_on(study)):
-        stored = None
-        with suppress(TrackingError):  # an event of another version is followed by a new one
-            stored, _ = read_record(study)
-        if stored is None:
-            own = {"at_unix_s": time.time(), "provenance": provenance.provenance()}
-            events.open_study(study, study.partition("-")[0], record.name)
-            events.append(study, "record", record.model_copy(update=own).model_dump(mode="json"))
+    study = folder.name
+    with home_store().claim(claim_on(study)):
+        store_record(home_store(), study, record, provenance.provenance())
         _seen(study)
         return "" if _track_stored(study, now=False) else mlflow_run(study)
 
 
-def read_record(study: str) -> tuple[Record | None, int]:
-    """Return the last record of a study, if any, and the number of its event; or raise `TrackingError`."""
-    events = [*home_store().events(study)]
-    try:
-        return (Record.model_validate(events[-1].body), events[-1].seq) if events else (None, 0)
-    except ValueError as error:
-        raise TrackingError(
-            f"The record {study} was written by another version of BiFE; run the command that made it again."
-        ) from error
-
-
 def _track_stored(study: str, *, now: bool) -> str:
     """Write the record of a study, whose claim the caller holds; return why MLflow does not have it."""
-    record, last = read_record(study)
+    record, last = read_record(home_store(), study)
     if record is None:
         return ""
     return outage.deliver(study, last, partial(write_record, project_home().runs / study, record), now=now)

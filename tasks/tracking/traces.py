@@ -11,9 +11,10 @@ from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.generators import Attempt, Draft
 from bife_core.search import WrittenRequest
+from bife_core.stages.records import EVOLUTION
 from bife_core.study.journal import Drafted, Unanswered
 from bife_core.wording import storable
-from tasks.tracking.store import EVOLUTION, client, experiment_id
+from tasks.tracking.store import client, experiment_id
 
 _SOURCE_RUN: Final = "mlflow.sourceRun"
 """By which MLflow searches for the traces of a run."""

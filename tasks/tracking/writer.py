@@ -14,20 +14,19 @@ from typing import Any, Final
 
 from mlflow.entities import Metric, Run
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
-from pydantic import Field
 
 from bife_core.fidelity.high import HighScore
+from bife_core.home import project_home
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import method_of
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import complexity
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
+from bife_core.stages.records import EVOLUTION, Record
 from bife_core.study import files as reports, journal
 from bife_core.study.archive import descent
-from bife_core.values import Value
 from bife_core.wording import counted
-from tasks.home import project_home
 from tasks.stores import home_store, observer
 from tasks.tracking import store
 from tasks.tracking.traces import store_traces
@@ -75,7 +74,7 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     if not isinstance(opened, journal.Opened):
         raise store.TrackingError("The first event of an evolution does not say which search it is.")
     tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
-    run = store.open_run(store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
+    run = store.open_run(EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
     run_id = str(run.info.run_id)
     store.log(run_id, params=opened.params)
     store.save_view(run_id, opened.name, _ms(opened))
@@ -102,7 +101,7 @@ def _write_child(child: _Child, known: dict[str, str], run: Run | None) -> None:
         return
     if run is None:
         began_ms = child.start_ms or child.end_ms or None
-        run = store.create_run(store.EVOLUTION, known["sample_id"], known | child.tags, began_ms)
+        run = store.create_run(EVOLUTION, known["sample_id"], known | child.tags, began_ms)
     run_id = str(run.info.run_id)
     store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
     store.log_texts(run_id, child.texts)
@@ -259,25 +258,6 @@ class _Search:
         # A search that is extended ends again: each end is a step of its own.
         news.metrics += store.points(values, _ms(entry), seq)
         news.status = "FINISHED"
-
-
-class Record(Value):
-    """All that MLflow gets of a collection or an evaluation; equal inputs have an equal key, and one run.
-
-    `tables` are rows by the artifact's file name, `files` names of artifacts in its folder; `at_unix_s` is when it was
-    finished, and `provenance` tags of the process that did.
-    """
-
-    experiment: str
-    key: str
-    name: str
-    params: dict[str, Any]
-    metrics: dict[str, float | None]
-    tags: dict[str, str]
-    tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
-    files: tuple[str, ...] = ()
-    at_unix_s: float = 0.0
-    provenance: dict[str, str] = Field(default_factory=dict)
 
 
 def write_record(folder: Path, record: Record) -> str:

@@ -109,11 +109,7 @@ FUNCTIONS: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, list[Any]]]]
     bife_core.load_method: ({}, {"reference": [3, None, [], object(), "a\0b.set", *STRANGE]}),
     bife_core.open_benchmark: (
         {"config": InstancesConfig(), "cache_dir": "absent"},
-        {
-            "config": [3, None, "set_covering", {}],
-            "cache_dir": [3, None, [], *STRANGE],
-            "progress": [3],
-        },
+        {"config": [3, None, "set_covering", {}], "cache_dir": [3, None, [], *STRANGE], "progress": [3]},
     ),
     bife_core.preset: (
         {"name": "quick"},

@@ -10,8 +10,7 @@ import pyscipopt
 import pytest
 
 from bife_core.benchmarks.base import Benchmark, Instance
-from bife_core.benchmarks.generated import open_benchmark
-from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.config import CollectionConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.nodes import load_nodes, nodes_of
@@ -26,22 +25,17 @@ CONFIG = CollectionConfig(decisions=3, decisions_per_instance=2, time_limit_s=60
 
 
 @pytest.fixture(scope="module")
-def auctions(instance_cache: Path) -> Benchmark:
-    return open_benchmark(InstancesConfig(size="tiny"), instance_cache)
-
-
-@pytest.fixture(scope="module")
 def here() -> InProcess:
     """For calls that need no wall: each folder that is written to costs a pool a worker."""
     return InProcess()
 
 
 def test_collecting_is_exact_reproducible_and_resumable(
-    auctions: Benchmark, pool: WorkerPool, here: InProcess, tmp_path: Path
+    knapsack_family: Benchmark, pool: WorkerPool, here: InProcess, tmp_path: Path
 ) -> None:
     seen: list[tuple[int, int]] = []
     summary = collect_decisions(
-        auctions, CONFIG, tmp_path / "a", pool, progress=lambda *step: seen.append(step)
+        knapsack_family, CONFIG, tmp_path / "a", pool, progress=lambda *step: seen.append(step)
     )
     assert summary.decisions == 3
     assert seen[-1] == (3, 3)
@@ -52,38 +46,36 @@ def test_collecting_is_exact_reproducible_and_resumable(
     kinds = (summary.pruned_share, summary.tightenable_share, np.mean(decisions.genuine))
     assert sum(kinds) == pytest.approx(1)
 
-    elsewhere = collect_decisions(auctions, CONFIG, tmp_path / "b", here)
+    elsewhere = collect_decisions(knapsack_family, CONFIG, tmp_path / "b", here)
     assert elsewhere.digest == summary.digest
 
     parts = {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()}
     summary.path.unlink()
-    resumed = collect_decisions(auctions, CONFIG, tmp_path / "a", here)
+    resumed = collect_decisions(knapsack_family, CONFIG, tmp_path / "a", here)
     assert resumed.digest == summary.digest
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()} == parts
 
 
-def test_what_is_damaged_is_made_anew(auctions: Benchmark, here: InProcess, tmp_path: Path) -> None:
-    summary = collect_decisions(auctions, CONFIG, tmp_path, here)
+def test_what_is_damaged_is_made_anew(knapsack_family: Benchmark, here: InProcess, tmp_path: Path) -> None:
+    summary = collect_decisions(knapsack_family, CONFIG, tmp_path, here)
     (end, *_), (part, *_) = (
         sorted((tmp_path / "parts").glob(f"*.{kind}"), key=lambda path: path.stem) for kind in ("json", "npz")
     )
     for damaged in (end, part, summary.path):
         damaged.write_bytes(damaged.read_bytes()[: damaged.stat().st_size // 2])
         notes: list[str] = []
-        again = collect_decisions(auctions, CONFIG, tmp_path, here, note=notes.append)
+        again = collect_decisions(knapsack_family, CONFIG, tmp_path, here, note=notes.append)
         assert again.digest == summary.digest == Decisions.load(again.path).digest
         assert [note.endswith("its instance is solved once more.") for note in notes] == [True] * (
             damaged != summary.path
         )
     end.unlink()
-    assert collect_decisions(auctions, CONFIG, tmp_path, here).digest == summary.digest
+    assert collect_decisions(knapsack_family, CONFIG, tmp_path, here).digest == summary.digest
     assert end.is_file()
 
 
-def test_the_expert_takes_the_largest_score(
-    tiny_auctions: list[Instance],
-) -> None:
-    path = tiny_auctions[2].path
+def test_the_expert_takes_the_largest_score(knapsacks: list[Instance]) -> None:
+    path = knapsacks[2].path
     recording = record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None)
     assert (recording.status, recording.unscored) == ("optimal", 0)
     followed = recording.decisions
@@ -100,7 +92,7 @@ def test_the_expert_takes_the_largest_score(
     assert followed.genuine.any()
 
 
-def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(tiny_auctions: list[Instance]) -> None:
+def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(knapsacks: list[Instance]) -> None:
     def recorded(instance: Instance) -> str:
         found = record_decisions(instance.path, "x", settings=SolveSettings(), quota=6)
         return found.decisions.digest
@@ -108,31 +100,25 @@ def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(tiny_aucti
     gc.collect()
     gc.disable()
     try:
-        first = recorded(tiny_auctions[0])
-        other = recorded(tiny_auctions[1])
-        solve(tiny_auctions[0].path, "vanillafullstrong", node_limit=3)
-        assert recorded(tiny_auctions[0]) == first != other
+        first = recorded(knapsacks[0])
+        other = recorded(knapsacks[1])
+        solve(knapsacks[0].path, "vanillafullstrong", node_limit=3)
+        assert recorded(knapsacks[0]) == first != other
         kept = [one for one in gc.get_objects() if type(one) is pyscipopt.Model and one.getNVars(False) > 0]
         assert kept == []
     finally:
         gc.enable()
 
 
-def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:
-    recording = record_decisions(tiny_auctions[0].path, "x", settings=SolveSettings(), quota=2)
-    assert len(recording.decisions) == 2
-    assert recording.status == "userinterrupt"
-
-
 def test_nodes_are_recorded_beside_decisions_as_they_were(
-    auctions: Benchmark, here: InProcess, tmp_path: Path
+    knapsack_family: Benchmark, here: InProcess, tmp_path: Path
 ) -> None:
     asked = CONFIG.model_copy(update={"nodes": True, "decisions": 4, "decisions_per_instance": 3})
-    summary = collect_decisions(auctions, asked, tmp_path / "nodes", here)
+    summary = collect_decisions(knapsack_family, asked, tmp_path / "nodes", here)
     parts = [Decisions.load(path.with_suffix("").with_suffix(".npz")) for path in summary.nodes]
     nodes = [node for path, part in zip(summary.nodes, parts, strict=True) for node in load_nodes(path, part)]
     decisions = Decisions.load(summary.path)
-    assert collect_decisions(auctions, asked, tmp_path / "nodes", here).nodes == summary.nodes
+    assert collect_decisions(knapsack_family, asked, tmp_path / "nodes", here).nodes == summary.nodes
     merged = list(nodes_of(summary.path))
     assert len(merged) == summary.decisions < len(nodes)
     assert all(np.array_equal(one.rows, other.rows) for one, other in zip(merged, nodes, strict=False))
@@ -142,7 +128,7 @@ def test_nodes_are_recorded_beside_decisions_as_they_were(
     assert concatenate(parts)[: len(decisions)].digest == decisions.digest
     assert [node.first for node in nodes] == [True, False, False] * len(parts)
 
-    path = auctions.instances("collection", 1)[0].path
+    path = knapsack_family.instances("collection", 1)[0].path
     recording = record_decisions(path, "x", settings=SolveSettings(), quota=3, observe=True)
     kept = {id(node.edge_values) for node in recording.nodes}
     assert len(kept) == 2 < len(recording.nodes), "rows that are the same are kept once"
@@ -163,8 +149,8 @@ def test_nodes_are_recorded_beside_decisions_as_they_were(
         assert len(loaded.edge_rows) == len(loaded.edge_values)
 
 
-def test_a_share_of_the_nodes_is_recorded(tiny_auctions: list[Instance]) -> None:
-    path = tiny_auctions[2].path
+def test_a_share_of_the_nodes_is_recorded(knapsacks: list[Instance]) -> None:
+    path = knapsacks[2].path
     some, again, every = (
         record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None, share=share).decisions
         for share in (0.3, 0.3, 1.0)
@@ -181,9 +167,11 @@ class Wide(InProcess):
 
 
 @pytest.mark.parametrize("quota", [1, 2])
-def test_no_more_instances_are_solved_than_it_takes(auctions: Benchmark, tmp_path: Path, quota: int) -> None:
+def test_no_more_instances_are_solved_than_it_takes(
+    knapsack_family: Benchmark, tmp_path: Path, quota: int
+) -> None:
     config = CollectionConfig(decisions=3, decisions_per_instance=quota, time_limit_s=60)
-    summary = collect_decisions(auctions, config, tmp_path, Wide())
+    summary = collect_decisions(knapsack_family, config, tmp_path, Wide())
     assert summary.decisions == 3
     assert len(summary.instances) == len(list((tmp_path / "parts").glob("*.npz")))
 

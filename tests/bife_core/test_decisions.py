@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
-from bife_core.features import N_FEATURES
 from tests.support.recorded import decisions_of
 
 
@@ -21,7 +21,7 @@ def made_up(sizes: list[int], seed: int = 0, instance: str = "a") -> Decisions:
     return decisions_of(
         sizes,
         rng.exponential(size=rows).round(1),
-        columns=rng.normal(size=(N_FEATURES, rows)),
+        columns=rng.normal(size=(BRANCHING.n_features, rows)),
         gains=np.minimum(rng.exponential(size=(2, rows)), np.repeat(room, sizes)),
         probindex=rng.integers(0, 1000, rows).astype(np.int32),
         node=np.arange(n),
@@ -40,16 +40,6 @@ def test_a_saved_file_gives_everything_back(tmp_path: Path) -> None:
     assert loaded.instance == original.instance
     assert loaded.digest == original.digest
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["d.npz"]
-
-
-def test_the_file_is_arrays_anyone_can_read(tmp_path: Path) -> None:
-    decisions = made_up([2, 2])
-    decisions.save(tmp_path / "d.npz")
-    with np.load(tmp_path / "d.npz") as file:
-        assert file["offsets"].tolist() == [0, 2, 4]
-        assert "pseudocost_product" in file["features"]
-        np.testing.assert_array_equal(file["columns"], decisions.columns)
-        np.testing.assert_array_equal(file["scores"], decisions.scores)
 
 
 def test_a_decision_knows_what_could_be_done_instead_of_branching() -> None:

@@ -9,15 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bife_core.features import (
-    FEATURES,
-    GROUPS,
-    N_FEATURES,
-    Group,
-    columns,
-    groups_of,
-    rows,
-)
+from bife_core.components import BRANCHING
+from bife_core.features import FEATURES, GROUPS, Group, columns, groups_of, rows
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "features.md"
 
@@ -46,38 +39,18 @@ active_coef_weight4_stddev active_coef_weight4_min active_coef_weight4_max
 """
 ORDER = TABLE.split()
 
-MEMBERS = {
-    columns.OBJECTIVE: range(3),
-    columns.STRUCTURE: range(3, 18),
-    columns.FRACTIONALITY: range(18, 20),
-    columns.PSEUDOCOST: range(20, 25),
-    columns.CUTOFF: range(25, 29),
-    rows.DEGREE: range(29, 36),
-    rows.RHS_RATIO: range(36, 40),
-    rows.ONE_TO_ALL: range(40, 48),
-    rows.UNIT: range(48, 54),
-    rows.ROW_SUM: range(54, 60),
-    rows.CANDIDATE_SUM: range(60, 66),
-    rows.DUAL: range(66, 72),
-}
-
 
 def test_the_order_is_the_published_one() -> None:
     names = [feature.name for feature in FEATURES]
     assert names == ORDER, "indices are public: the table changes at its end only, and ORDER here with it"
-    assert [feature.index for feature in FEATURES] == list(range(N_FEATURES))
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
-def test_groups(group: Group) -> None:
-    assert [feature.index for feature in FEATURES if feature.group == group] == list(MEMBERS[group])
+    assert [feature.index for feature in FEATURES] == list(range(BRANCHING.n_features))
 
 
 @pytest.mark.parametrize(
     ("indices", "groups"),
     [
         (None, set(GROUPS)),
-        (frozenset(range(N_FEATURES)), set(GROUPS)),
+        (frozenset(range(BRANCHING.n_features)), set(GROUPS)),
         (frozenset(), set()),
         (frozenset({24}), {columns.PSEUDOCOST}),
         (

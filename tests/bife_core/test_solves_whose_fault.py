@@ -12,7 +12,7 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig, LowFidelityConfig
-from bife_core.fidelity.high import score_high, score_trial
+from bife_core.fidelity.high import score_high
 from bife_core.fidelity.low import score_low
 from bife_core.fidelity.solving import Solving
 from bife_core.methods.base import RPB, ScipMethod
@@ -63,44 +63,41 @@ class Struck(Workers):
 
 
 def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_that_the_machine_works(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    one = tiny_auctions[:1]
+    one = knapsacks[:1]
     undisturbed = score_high(rule, one, solving(pool, tmp_path / "a"))
     score = score_high(rule, one, solving(Struck(pool, 2), tmp_path / "b"))
     assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
-    trial = score_trial(RULE, "rule", one, solving(Struck(pool, 2), tmp_path / "c"))
-    assert trial.costs == (-(undisturbed.f_hf or 0.0),)
 
 
 def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    score = score_high(rule, tiny_auctions[:1], solving(Struck(pool, 4), tmp_path))
+    score = score_high(rule, knapsacks[:1], solving(Struck(pool, 4), tmp_path))
     assert score.f_hf is None
     assert "SIGKILL" in (score.failure or "")
     assert (score.failure or "").endswith("RPB does not fail there.")
 
 
 def test_a_machine_without_files_for_a_call_is_an_error_and_nobodys_solve(
-    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none_left(*_: object) -> int:
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("bife_core.sandbox.cores._opened", none_left)
-    job = SolveJob(instance=tiny_auctions[0], method=rule, settings=SolveSettings(time_limit_s=30))
+    job = SolveJob(instance=knapsacks[0], method=rule, settings=SolveSettings(time_limit_s=30))
     with WorkerPool(1) as full, pytest.raises(WorkerFailure, match="Too many open files"):
         run_solves([[job]], Store(tmp_path), full, machine_may_fail=True)
 
 
 def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    one, hopeless = tiny_auctions[:1], Struck(pool, 1000, source=None)
+    one, hopeless = knapsacks[:1], Struck(pool, 1000, source=None)
     for score in (
         lambda: score_high(rule, one, solving(hopeless, tmp_path)),
-        lambda: score_trial(None, "rpb", one, solving(hopeless, tmp_path)),
         lambda: score_low(RULE, None, LowFidelityConfig(), hopeless),
     ):
         with pytest.raises(WorkerFailure, match="SIGKILL") as failure:
@@ -139,6 +136,8 @@ def test_where_no_solve_heeds_the_limit_rpb_fails_as_well_as_the_rule_and_neithe
     ]
     for solved in run_solves([jobs], Store(tmp_path), Overrun()):
         assert (
-            solved.rpb_failure == solved.failure == "bife_core.solves:work was stopped at its limit of 90 s."
+            solved.rpb_failure
+            == solved.failure
+            == "bife_core.solves:solve_job was stopped at its limit of 90 s."
         )
         assert solved.rules_fault is None

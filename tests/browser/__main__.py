@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tasks.home import Home
+from bife_core.home import Home
 from tests.browser.chromium import NoBrowserError, chromium, missing, window
 from tests.browser.showing import something_to_see
 from tests.browser.views import VIEWS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tasks.home import Home
+from bife_core.home import Home
 from tests.browser.chromium import chromium, window
 from tests.browser.showing import Shown, something_to_see
 

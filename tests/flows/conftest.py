@@ -11,11 +11,11 @@ from typer.testing import CliRunner, Result
 
 from bife_core.config import PipelineConfig
 from bife_core.estimate import Estimate
+from bife_core.observer import Observer
 from bife_core.presets import preset
+from bife_core.stages.results import PipelineResult
 from bife_core.study import EvolutionState
 from flows.operate import running
-from flows.results import PipelineResult
-from tasks.stores import Observer
 
 
 @dataclass
@@ -67,7 +67,7 @@ class SmokeRun:
 
 def demonstrate() -> SmokeRun:
     """Call ``bife demo --preset smoke`` in this process, watched twice."""
-    from flows.cli import app
+    from bife_core.cli.program import app
 
     diary, results, run = Diary(), [], running.run
 

@@ -13,12 +13,14 @@ import typer
 import yaml
 from prefect.utilities.schema_tools import validate
 
+from bife_core.cli import options
+from bife_core.cli.program import app
+from bife_core.components import BRANCHING, COMPONENTS
 from bife_core.config import PipelineConfig
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SEARCHES
 from bife_core.settings import configuration, flat, form
-from flows.cli import app, options
-from flows.pipeline import pipeline
+from flows.stages import pipeline
 from tests.support.documents import DOCS, blocks
 from tests.support.operating import nested
 
@@ -58,13 +60,14 @@ def check(settings: dict[str, Any]) -> None:
 
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory with the folders and files that examples name, and a search that a page adds."""
+    """A directory with the folders and files that examples name, and a search and a component that pages add."""
     for name in ("DIR", "plans", "images"):
         (tmp_path / name).mkdir()
     (tmp_path / "FILE.set").touch()
     (tmp_path / "FILE").write_text(json.dumps(yaml.safe_load(blocks("cli.md", "yaml")[0])))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(SEARCHES, "first", BifeSearch)
+    monkeypatch.setitem(COMPONENTS, "node_order", BRANCHING)
 
 
 @pytest.mark.parametrize("command", commands())

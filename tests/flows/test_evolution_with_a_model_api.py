@@ -10,10 +10,12 @@ from bife_core import open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
-from flows.evolution import evolution
+from bife_core.stages.records import EVOLUTION
+from bife_core.stages.searching import NO_RULE
 from flows.operate.running import run
-from flows.reporting.conduct import NO_RULE
-from tasks.tracking.store import EVOLUTION, experiment_id
+from flows.stages import evolution
+from tasks.runtime import TrackedRuntime
+from tasks.tracking.store import experiment_id
 from tests.support.model_api import ModelApi
 
 KEY = "sk-secret-of-the-tests"
@@ -123,7 +125,7 @@ def test_no_name_of_a_folder_of_models_is_sent(smoke, configured, tmp_path):
 def test_a_model_that_writes_no_rule_ends_the_search_without_one(smoke, configured, monkeypatch):
     announced = []
     monkeypatch.setattr(
-        "flows.evolution.announce", lambda event, _, payload: announced.append((event, payload))
+        TrackedRuntime, "announce", lambda _, event, __, payload: announced.append((event, payload))
     )
     with ModelApi(then="no_code") as api:
         config = configured(api, 5)

@@ -12,12 +12,13 @@ from bife_core.export import export_c
 from bife_core.methods.loading import load_method
 from bife_core.scip.solver import SolverConfig
 from bife_core.search import SearchCost
+from bife_core.stages.evaluation_files import load_report
+from bife_core.stages.runtime import Runtime
 from bife_core.study.journal import Referred, read_journal
-from flows.evaluation import evaluation
 from flows.operate.running import run
-from tasks.collection import prepare_instances
-from tasks.evaluation_files import load_report
-from tasks.registry.reading import list_rules
+from flows.stages import evaluation
+from tasks.registry.mlflow_registry import IN_MLFLOW
+from tasks.runtime import TrackedRuntime
 from tasks.stores import home_store
 from tasks.tracking import store
 from tests.flows.conftest import demonstrate
@@ -43,7 +44,7 @@ def everything_in_mlflow():
     numbers = [experiment.experiment_id for experiment in client.search_experiments()]
     return {
         "runs": sorted((found.info.run_id, found.info.status) for found in client.search_runs(numbers)),
-        "versions": [(rule.name, rule.version, rule.aliases) for rule in list_rules()],
+        "versions": [(rule.name, rule.version, rule.aliases) for rule in IN_MLFLOW.versions()],
     }
 
 
@@ -82,7 +83,7 @@ def test_the_budget_of_the_final_rule_travels_with_it(smoke):
     found = run(None, evaluation, smoke.config, again)
     assert found.summary.methods[method.name] == method
     for directory in (result.evaluation.directory, found.directory):
-        report, _ = load_report([str(directory)])
+        report, _ = load_report([str(directory)], Runtime())
         assert [search.best for search in report.searches] == [result.final.id]
         assert report.statements[1].startswith(f"Under {method.name}")
 
@@ -220,10 +221,10 @@ def test_what_instances_serve_is_entered_before_they_are_solved_and_once(smoke, 
     assert smoke.result.evaluation.summary.use == 1
     splits = {one.split for one in home_store().served().values()}
     assert splits == set(SPLITS)
-    shared = [one.digest for one in prepare_instances.fn(smoke.config.instances, "test", 2).instances]
+    shared = [one.digest for one in Runtime().instances(smoke.config.instances, "test", 2).instances]
     before = uses(shared)
     with monkeypatch.context() as patch:
-        patch.setattr("flows.evaluation.evaluate", Mock(side_effect=BifeError("interrupted")))
+        patch.setattr("bife_core.stages.evaluating.measure", Mock(side_effect=BifeError("interrupted")))
         with pytest.raises(BifeError, match="interrupted"):
             run(None, evaluation, smoke.config, "paper_mis", others=("pscost", "paper_cfl"))
     interrupted = uses(shared)
@@ -244,7 +245,7 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     name = store.client().get_run(result.run.run_id).info.run_name
     assert name == f"combinatorial_auction {best} vs relpscost"
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
-    joined, _ = load_report([result.run.run_id])
+    joined, _ = load_report([result.run.run_id], TrackedRuntime())
     assert joined.evaluations == (result.summary,)
     assert joined.searches[0].best == smoke.result.evolution.best.id
 

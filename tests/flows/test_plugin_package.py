@@ -21,6 +21,7 @@ SECTIONS = {
     "Adding a benchmark": "knapsack.py",
     "Adding a search": "best_of.py",
     "Adding a rule generator": "constant.py",
+    "Adding a component": "node_order.py",
     "Adding a method": "largest_gain.py",
 }
 FORM_AND_SEARCH = """
@@ -39,8 +40,8 @@ print(json.dumps({"form": form()["properties"], "chosen": config.search.method, 
 """
 SEARCH_AND_EVALUATION = """
 import sys
-from tasks.home import project_home
-from flows.cli import app
+from bife_core.home import project_home
+from bife_core.cli.program import app
 
 def bife(*words):
     assert app([*words, *sys.argv[1:]], prog_name="bife", standalone_mode=False) in (0, None)

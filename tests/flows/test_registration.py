@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bife_core.presets import with_overrides
-from flows.registration import evidence, register_rule
-from tasks.registry.deciding import refuse
-from tasks.registry.evidence import CHALLENGER, Origin, gate
-from tasks.registry.reading import by_alias
+from bife_core.registry.evidence import CHALLENGER, Origin, gate
+from bife_core.stages.registering import evidence, register_rule
+from tasks.registry.mlflow_registry import IN_MLFLOW
+from tasks.runtime import TrackedRuntime
 from tasks.stores import observing
 from tests.flows.conftest import Diary
 from tests.support.measured import summary
@@ -22,15 +22,15 @@ def config(smoke):
 
 def test_a_run_says_why_its_rule_is_no_challenger(smoke, config):
     evaluated = smoke.result.evaluation
-    first, notes = register_rule(config, evaluated, Origin())
+    first, notes = register_rule(config, TrackedRuntime(), evaluated, Origin())
     assert first.aliases == (CHALLENGER,)
     assert notes == ()
-    refuse.fn(first.name, first.version, "Ada", "reads too many features")
+    IN_MLFLOW.refuse(first.name, first.version, "Ada", "reads too many features")
     diary = Diary()
     with observing(diary):
-        again, (note,) = register_rule(config, evaluated, Origin())
+        again, (note,) = register_rule(config, TrackedRuntime(), evaluated, Origin())
     assert (again.version, again.aliases) == (first.version, ())
-    assert by_alias(first.name, CHALLENGER) is None
+    assert IN_MLFLOW.find(first.name, CHALLENGER) is None
     assert note in diary.notes
     assert "Ada refused it on" in note
     assert "(reads too many features)" in note
@@ -40,7 +40,9 @@ def test_half_the_nodes_in_twice_the_time_make_no_champion(smoke, config):
     """Work is reported, but never makes a champion: CPU time then decides."""
     lean = summary([20.0 + 2 * k for k in range(8)], [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
     assert lean.lead.finding == "better"
-    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lean}), Origin())
+    known = evidence(
+        config, TrackedRuntime(), smoke.result.evaluation.model_copy(update={"summary": lean}), Origin()
+    )
     assert (known.metric, known.ratio, known.time_ratio) == ("time", pytest.approx(2.0), pytest.approx(2.0))
     assert gate(known, None).reason.startswith(
         "It is not known to be faster than RPB: 2.000 of RPB's CPU time"
@@ -52,7 +54,9 @@ def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
     lower = summary(
         limited, limited, "primal_dual_integral", integrals=([50.0 + k for k in range(12)], 100.0)
     )
-    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lower}), Origin())
+    known = evidence(
+        config, TrackedRuntime(), smoke.result.evaluation.model_copy(update={"summary": lower}), Origin()
+    )
     assert (known.metric, known.unfinished, known.time_ratio) == (
         "primal_dual_integral",
         12,
@@ -65,7 +69,9 @@ def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
     higher = summary(
         limited, limited, "primal_dual_integral", integrals=([120.0 + k for k in range(12)], 100.0)
     )
-    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": higher}), Origin())
+    known = evidence(
+        config, TrackedRuntime(), smoke.result.evaluation.model_copy(update={"summary": higher}), Origin()
+    )
     assert gate(known, None).reason.startswith(
         "It is not known to be better than RPB: 1.255 of RPB's primal-dual integral"
     )
@@ -73,6 +79,8 @@ def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
 
 def test_a_rule_that_hangs_on_some_models_is_no_champion(smoke, config):
     hangs = summary([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0 + k for k in range(8)])
-    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": hangs}), Origin())
+    known = evidence(
+        config, TrackedRuntime(), smoke.result.evaluation.model_copy(update={"summary": hangs}), Origin()
+    )
     assert (known.solves, known.missing, known.proofs, known.baseline_proofs) == (8, 3, 5, 8)
     assert gate(known, None).reason == "It cannot count as faster than RPB: 3 of its 8 solves are missing."

@@ -11,9 +11,10 @@ from prefect.states import Scheduled
 from bife_core.config import InstancesConfig, PipelineConfig, SearchConfig
 from bife_core.methods.loading import load_method, with_budget
 from bife_core.methods.scorer import RuleMethod
+from bife_core.registry.choosing import registered_name
 from bife_core.scip.solver import SolverConfig
-from flows.resolving import resolved, seed_at
-from tasks.registry.reading import registered_name
+from bife_core.stages.resolving import resolved, seed_at
+from tasks.runtime import TrackedRuntime
 from tasks.stores import observing
 from tests.flows.conftest import Diary
 from tests.support.challenging import beside, made_champion, source
@@ -32,7 +33,7 @@ _seeds: list[int | None] = []
 
 @flow(name="resolving", retries=1, retry_delay_seconds=1)
 def resolving(config: PipelineConfig) -> None:
-    _seeds.append(resolved(config).search.seed)
+    _seeds.append(resolved(config, TrackedRuntime()).search.seed)
     if len(_seeds) == 1:
         raise RuntimeError("once more")
 
@@ -50,17 +51,19 @@ def test_a_seed_is_that_of_the_scheduled_time_on_every_try():
 
 def test_what_names_one_search_already_is_left_as_it_is():
     config = wish(seed=7)
-    assert resolved(config) is config
+    assert resolved(config, TrackedRuntime()) is config
 
 
 def test_the_present_champion_is_among_the_first_rules():
     diary = Diary()
     with observing(diary):
-        assert resolved(wish(first_rules=("champion",))).search.first_rules == ()
+        assert resolved(wish(first_rules=("champion",)), TrackedRuntime()).search.first_rules == ()
         made_champion(registered_name(TOYS, SolverConfig()), 1)
-        found = resolved(wish(first_rules=("champion",))).search
+        found = resolved(wish(first_rules=("champion",)), TrackedRuntime()).search
         other = wish(first_rules=("champion",)).model_copy(update={"solver": SolverConfig(name="paper")})
-        assert resolved(other).search.first_rules == (), "a champion of other settings is none"
+        assert resolved(other, TrackedRuntime()).search.first_rules == (), (
+            "a champion of other settings is none"
+        )
     assert found == SearchConfig(first_rules=(source(1),))
     assert diary.notes == []
 
@@ -71,7 +74,7 @@ def test_a_champion_with_a_budget_is_a_first_rule_without_it():
     made_champion(registered_name(small, SolverConfig()), 1, budgeted)
     assert load_method(f"models:/{registered_name(small, SolverConfig())}@champion") == budgeted
     config = wish(first_rules=("champion",)).model_copy(update={"instances": small})
-    assert resolved(config).search.first_rules == (source(1),)
+    assert resolved(config, TrackedRuntime()).search.first_rules == (source(1),)
 
 
 def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
@@ -79,23 +82,24 @@ def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
     config = wish(first_rules=("champion",)).model_copy(update={"instances": rules})
     name = registered_name(rules, SolverConfig())
     made_champion(name, 1)
-    monkeypatch.setattr("flows.resolving.present_run", lambda: SimpleNamespace(id="a-run"))
-    first = resolved(config)
+    monkeypatch.setattr("tasks.runtime.present_run", lambda: SimpleNamespace(id="a-run"))
+    first = resolved(config, TrackedRuntime())
     made_champion(name, 2, **beside(1))
-    assert resolved(config) == first
+    assert resolved(config, TrackedRuntime()) == first
     assert first.search.first_rules == (source(1),)
-    monkeypatch.setattr("flows.resolving.present_run", lambda: SimpleNamespace(id="the-next"))
-    assert resolved(config).search.first_rules == (source(2),)
+    monkeypatch.setattr("tasks.runtime.present_run", lambda: SimpleNamespace(id="the-next"))
+    assert resolved(config, TrackedRuntime()).search.first_rules == (source(2),)
 
 
 def test_the_archive_stands_for_the_best_rules_of_the_home(monkeypatch):
     wanted = wish(first_rules=("archive", source(3)))
-    monkeypatch.setattr("flows.resolving.archived", lambda *_: ())
-    assert resolved(wanted).search.first_rules == (source(3),)
+    monkeypatch.setattr("bife_core.stages.resolving.archived", lambda *_: ())
+    assert resolved(wanted, TrackedRuntime()).search.first_rules == (source(3),)
     monkeypatch.setattr(
-        "flows.resolving.archived", lambda store, most: (source(1), source(2)) if most == 16 else ()
+        "bife_core.stages.resolving.archived",
+        lambda store, most: (source(1), source(2)) if most == 16 else (),
     )
-    assert resolved(wanted).search.first_rules == (source(1), source(2), source(3))
+    assert resolved(wanted, TrackedRuntime()).search.first_rules == (source(1), source(2), source(3))
 
 
 def test_a_registry_that_is_away_is_a_note(monkeypatch):
@@ -104,8 +108,8 @@ def test_a_registry_that_is_away_is_a_note(monkeypatch):
     def away(*_):
         raise TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("flows.resolving.champion_of", away)
+    monkeypatch.setattr("tasks.registry.mlflow_registry.MlflowRegistry.champion_of", away)
     diary = Diary()
     with observing(diary):
-        assert resolved(wish(first_rules=("champion",))).search.first_rules == ()
+        assert resolved(wish(first_rules=("champion",)), TrackedRuntime()).search.first_rules == ()
     assert diary.notes == ["The search does not begin with the champion. MLflow is away."]

@@ -10,10 +10,10 @@ from mlflow import MlflowClient
 
 from bife_core.presets import preset, with_overrides
 from bife_core.search import PARTS, SearchCost
-from flows.collection import collection
-from flows.evolution import evolution
+from bife_core.stages.records import EVOLUTION
 from flows.operate.running import run
-from tasks.tracking.store import EVOLUTION, experiment_id
+from flows.stages import collection, evolution
+from tasks.tracking.store import experiment_id
 
 RIVALS = ("eoh", "llm4branch", "reevo")
 SPENDS = {

@@ -8,10 +8,11 @@ from mlflow import MlflowClient
 from bife_core.errors import ConfigError
 from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
+from bife_core.stages.searching import EVOLUTION_ENDED, NEARLY_USED
 from bife_core.study.journal import claim_on
-from flows.evolution import evolution
 from flows.operate.running import run
-from flows.reporting.conduct import EVOLUTION_ENDED, NEARLY_USED
+from flows.stages import evolution
+from tasks.runtime import TrackedRuntime
 from tasks.stores import home_store
 from tests.support.model_api import ModelApi
 
@@ -41,13 +42,13 @@ def announced(monkeypatch):
     """The events of searches but their ends, as (event, payload)."""
     heard = []
 
-    def hear(event, subject, payload):
+    def hear(_, event, subject, payload):
         if event != EVOLUTION_ENDED:
             name = claim_on(subject.removeprefix("evolution."))
             assert not home_store().claims.take([name]), "a library study of the same key waits"
             heard.append((event, payload))
 
-    monkeypatch.setattr("flows.evolution.announce", hear)
+    monkeypatch.setattr(TrackedRuntime, "announce", hear)
     return heard
 
 

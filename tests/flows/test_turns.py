@@ -4,18 +4,19 @@ import math
 
 import pytest
 
+from bife_core.home import project_home
 from bife_core.methods.base import RPB
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import branching_of, load_method
 from bife_core.presets import with_overrides
 from bife_core.report import Story
+from bife_core.stages import searching
+from bife_core.stages.records import TUNING
 from bife_core.study.files import read_samples
-from flows.evaluation import evaluation
 from flows.operate.running import run
-from flows.pipeline import pipeline
-from flows.tuning import tuning
-from tasks.home import project_home
-from tasks.registry.reading import registered
+from flows.reporting import conduct
+from flows.stages import evaluation, pipeline, tuning
+from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.tracking import store
 from tests.flows.test_pipeline import artifacts, tracked
 from tests.support.stored import counts
@@ -81,13 +82,13 @@ def test_what_was_tuned_is_a_run_and_a_file_that_branches(turns):
         == load_method(f"runs:/{number}").identity
     )
     assert artifacts(number) == {result.tuned.path.name, "trials_table.json"}
-    assert store.experiment_id(store.TUNING) == tracked(number).info.experiment_id
+    assert store.experiment_id(TUNING) == tracked(number).info.experiment_id
     assert tracked(number).data.metrics["ratio"] == result.tuned.tuning.best.raced.ratio
 
 
 def test_the_registered_version_is_the_configuration_with_its_rule(turns):
     _, result = turns
-    version = registered(result.registered.reference)
+    version = IN_MLFLOW.registered(result.registered.reference)
     loaded = load_method(result.registered.reference)
     assert loaded.identity == version.sha == result.evaluation.sha
     if result.final is not None:
@@ -98,7 +99,7 @@ def test_the_registered_version_is_the_configuration_with_its_rule(turns):
 def test_settings_count_where_no_rule_is_found(turns, monkeypatch):
     config, result = turns
     none = result.evolution.model_copy(update={"best": None, "samples": ()})
-    monkeypatch.setattr("flows.pipeline.evolution", lambda *_: none)
+    monkeypatch.setitem(conduct._flows, searching.search, lambda *_: none)
     found = run(None, pipeline, config)
     assert found.final is None
     lead = found.evaluation.summary.methods[found.evaluation.summary.rule]

@@ -4,11 +4,12 @@ import pytest
 
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
-from flows.reporting.conduct import CHAMPION_SLOWER
-from flows.watch import watch
-from tasks.registry.deciding import PromotionError
-from tasks.registry.reading import registered_name
-from tasks.watch import ChampionWatch, standing
+from bife_core.registry.base import PromotionError
+from bife_core.registry.choosing import registered_name
+from bife_core.stages.runtime import Runtime
+from bife_core.stages.watching import CHAMPION_SLOWER, ChampionWatch, standing
+from flows.stages import watch
+from tasks.runtime import TrackedRuntime
 from tests.support.challenging import made_champion
 from tests.support.measured import summary
 
@@ -26,7 +27,7 @@ def config(monkeypatch, tmp_path):
 def announced(monkeypatch):
     heard = []
     monkeypatch.setattr(
-        "flows.watch.announce", lambda event, subject, payload: heard.append((event, payload))
+        TrackedRuntime, "announce", lambda _, event, subject, payload: heard.append((event, payload))
     )
     return heard
 
@@ -40,14 +41,14 @@ def test_without_a_champion_there_is_nothing_to_watch(config):
 def test_each_run_solves_new_instances_and_a_slower_champion_is_proposed_for_demotion_once(config, announced):
     name = registered_name(config.instances, config.solver)
     champion = made_champion(name, 0)
-    counts = [one.instances + one.unbranched for one in (watch(config), watch(config))]
+    counts = [one.comparison.instances + one.comparison.unbranched for one in (watch(config), watch(config))]
     assert counts == [2, 4]
     assert announced == []
 
-    watched = ChampionWatch(load_method(champion.reference), config.solver)
+    watched = ChampionWatch(load_method(champion.reference), config.solver, Runtime())
     watched.add_evaluation(summary([9.0] * 60, [1.0] * 60))
     for _ in range(2):
-        assert standing(watch(config))[0]
+        assert standing(watch(config).comparison)[0]
     ((event, payload),) = announced
     assert event == CHAMPION_SLOWER
     assert (payload["name"], payload["version"]) == (name, champion.version)

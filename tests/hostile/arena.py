@@ -17,8 +17,8 @@ import numpy as np
 import psutil
 
 from bife_core.benchmarks.generated import open_benchmark
+from bife_core.components import BRANCHING
 from bife_core.config import InstancesConfig, LowFidelityConfig
-from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES
@@ -66,9 +66,11 @@ class Arena:
             self.decisions.parent.mkdir(parents=True, exist_ok=True)
             rng = np.random.default_rng(0)
             sizes = rng.integers(3, 13, 60)
-            shape = (N_FEATURES, int(sizes.sum()))
+            shape = (BRANCHING.n_features, int(sizes.sum()))
             # From zero up to the thousands.
-            columns = rng.exponential(size=shape) * 10.0 ** rng.integers(-2, 4, size=(N_FEATURES, 1))
+            columns = rng.exponential(size=shape) * 10.0 ** rng.integers(
+                -2, 4, size=(BRANCHING.n_features, 1)
+            )
             columns[rng.random(shape) < 0.2] = 0.0
             decisions_of(sizes.tolist(), rng.exponential(size=shape[1]), columns=columns).save(self.decisions)
         config = InstancesConfig(benchmark="combinatorial_auction", size="tiny")
@@ -115,7 +117,7 @@ class Arena:
         job = SolveJob(
             instance=self.instance, method=RuleMethod(name="hostile", source=source), settings=settings
         )
-        work = "bife_core.solves:work"
+        work = "bife_core.solves:solve_job"
         try:
             result = self.pool.submit(
                 work, job.model_dump(mode="json"), limit_s=limit_s, reads=[job.instance.path]

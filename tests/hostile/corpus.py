@@ -1,4 +1,4 @@
-"""The corpus: one rule a file, with its expected outcome in a header (tests/hostile/README.md)."""
+"""The corpus: rules in files, with their expected outcomes in headers (tests/hostile/README.md)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Final
 RULES: Final = Path(__file__).with_name("rules")
 
 _DIRECTIVE: Final = re.compile(rb"#\s*(expect|solve|about|repeat|pad)\s*:\s*(.*?)\s*")
+_CASE: Final = re.compile(rb"^# case: (.+?) \| (.+) \| .*\n", re.MULTILINE)
+_HEAD: Final = b"def candidate_variable_score(variable_features):\n"
 _NUMBER: Final = re.compile(r"\{(.*?)\}")
 _KINDS: Final = frozenset({"no_code", "syntax", "signature", "forbidden", "type"})
 
 
 @dataclass(frozen=True)
 class Case:
-    """One file of a corpus, without its header, and the outcomes of scoring and solving that are right; empty: any."""
+    """One rule of a corpus, without its header, and the outcomes of scoring and solving that are right; empty: any."""
 
     name: str
     source: bytes
@@ -29,9 +31,21 @@ class Case:
 
 
 def read_case(path: Path) -> Case:
-    """Read one file; a file without header is expected to be contained, whatever that takes."""
-    lines = path.read_bytes().split(b"\n")
-    directives: dict[str, str] = {}
+    """Read a file of one rule; one without header is expected to be contained, whatever that takes."""
+    return _case(path.stem, path.read_bytes(), {})
+
+
+def read_cases(path: Path) -> list[Case]:
+    """Read a file of several rules, or of one."""
+    _, *parts = _CASE.split(path.read_bytes())
+    return [
+        _case(name.decode(), text, {"expect": expect.decode()})
+        for name, expect, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    ] or [read_case(path)]
+
+
+def _case(name: str, text: bytes, directives: dict[str, str]) -> Case:
+    lines = text.split(b"\n")
     while lines and (match := _DIRECTIVE.fullmatch(lines[0].removesuffix(b"\r"))):
         directives[match[1].decode()] = match[2].decode()
         lines.pop(0)
@@ -40,12 +54,15 @@ def read_case(path: Path) -> Case:
         source = _repeated(source.decode(), int(directives["repeat"])).encode()
     if "pad" in directives:
         source += b"#" * (int(directives["pad"]) - len(source))
-    return Case(path.stem, source, _words(directives.get("expect", "")), _words(directives.get("solve", "")))
+    if source.startswith(b" "):
+        source = _HEAD + source
+    return Case(name, source, _words(directives.get("expect", "")), _words(directives.get("solve", "")))
 
 
 def read_corpus(directory: Path) -> list[Case]:
     """Read all files of a directory and its sub-directories, in the order of their names."""
-    return [read_case(path) for path in sorted(directory.rglob("*")) if path.suffix in (".py", ".txt")]
+    files = [path for path in sorted(directory.rglob("*")) if path.suffix in (".py", ".txt")]
+    return [case for path in files for case in read_cases(path)]
 
 
 def outcome_of(kind: str | None) -> str:

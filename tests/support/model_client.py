@@ -9,11 +9,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bife_core.generators.account import Account
 from bife_core.generators.base import PromptContext
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import SampleRequest
-from tests.support.stored import account_at
+from bife_core.store import Store
 
 THREADS = 16
 
@@ -21,7 +22,7 @@ THREADS = 16
 def main() -> None:
     """Ask for as many rules as the command line says."""
     directory, count = Path(sys.argv[1]), int(sys.argv[2])
-    generator = OpenAIGenerator(ModelApiSettings.from_environment(), account_at(directory))
+    generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(Store(directory), "a study"))
     requests = [
         SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number)
         for number in range(count)

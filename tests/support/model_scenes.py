@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bife_core.rules.language import FUNCTION_NAME
+from bife_core.components import BRANCHING
 from tests.support.model_answers import USAGE, completion, good_answer, rule_source
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ SCENES: dict[str, Callable[[ModelRequest], None]] = {
     "refusal": lambda handler: handler.answer("I am sorry, but I cannot help with that request."),
     "no_code": lambda handler: handler.answer("{A good idea}\n```\nslack times gain\n```"),
     "wrong_name": lambda handler: handler.answer(_fenced("score", "variable_features[18]")),
-    "broken_code": lambda handler: handler.answer(f"{{Half a rule}}\n{_fenced(FUNCTION_NAME, '(1 +')}"),
+    "broken_code": lambda handler: handler.answer(f"{{Half a rule}}\n{_fenced(BRANCHING.function, '(1 +')}"),
     "cut_off": lambda handler: handler.answer(_next(handler)[:200], "length"),
     "not_json": lambda handler: handler.send_text(200, "<p>Welcome to the proxy</p>", "text/html"),
     "refusal_field": lambda handler: handler.answer(None, refusal="I will not write that."),

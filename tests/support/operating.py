@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import psutil
 
+from bife_core.home import Home
 from flows.operate.servers import Server, current, free_port, state_file
-from tasks.home import Home
 from tests.support.programs import environment, program
 
 FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = Path(__file__).parents[2]
-PROGRAM: Final = [sys.executable, "-c", "from flows.cli import main; main()"]
+PROGRAM: Final = [sys.executable, "-c", "from bife_core.cli import main; main()"]
 """The command line."""
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
-from bife_core.features import FEATURES, GROUPS, N_FEATURES, groups_of
+from bife_core.features import FEATURES, GROUPS, groups_of
 from bife_core.generators.offline.expression import Node
 from bife_core.symbolic.fitting import Columns
 
@@ -25,7 +26,7 @@ def decisions_of(
 ) -> Decisions:
     """Return decisions with that many candidates each, whose first feature is `feature`; the rest is zero."""
     rows, n = sum(sizes), len(sizes)
-    columns = np.zeros((N_FEATURES, rows))
+    columns = np.zeros((BRANCHING.n_features, rows))
     if feature is not None:
         columns[0] = feature
     default: dict[str, Any] = {
@@ -54,10 +55,10 @@ def planted(
     rng = np.random.default_rng(seed)
     rows = count * candidates
     scales = {group.name: rng.normal(0.0, 2.0) for group in GROUPS if group in groups_of(None)}
-    scale = np.array([[scales[feature.group.name]] for feature in FEATURES[:N_FEATURES]])
-    columns = np.exp(rng.normal(0.0, 1.0, (N_FEATURES, rows)) + scale)
-    columns[rng.random((N_FEATURES, rows)) < 0.1] = 0.0
-    for feature in FEATURES[:N_FEATURES]:
+    scale = np.array([[scales[feature.group.name]] for feature in FEATURES[: BRANCHING.n_features]])
+    columns = np.exp(rng.normal(0.0, 1.0, (BRANCHING.n_features, rows)) + scale)
+    columns[rng.random((BRANCHING.n_features, rows)) < 0.1] = 0.0
+    for feature in FEATURES[: BRANCHING.n_features]:
         if feature.low == -1.0:
             columns[feature.index] = rng.uniform(-1.0, 1.0, rows)
         elif feature.low < 0.0:

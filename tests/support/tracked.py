@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tasks.stores import Observer, mlflow_run
+from bife_core.observer import Observer
+from bife_core.stages.records import EVOLUTION
+from tasks.stores import mlflow_run
 from tasks.tracking import store
 from tasks.tracking.subscriber import track_evolution
 from tests.support.journals import TRIED_TWICE
@@ -47,7 +49,7 @@ def children(projection):
 
 def traces(projection):
     return store.client().search_traces(
-        locations=[store.experiment_id(store.EVOLUTION)], run_id=projection.run_id, max_results=500
+        locations=[store.experiment_id(EVOLUTION)], run_id=projection.run_id, max_results=500
     )
 
 

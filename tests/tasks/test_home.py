@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from bife_core import home as home_module
 from bife_core.errors import ConfigError
+from bife_core.home import Home
 from bife_core.places import mlflow_uri, sqlite_file
-from tasks import home as home_module
-from tasks.home import Home, prepare_environment
+from tasks.home import prepare_environment
 from tests.support.programs import python
 
 

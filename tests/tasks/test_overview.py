@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from tasks.home import project_home
+from bife_core.home import project_home
 from tasks.overview import sections
 from tasks.stores import home_store
 from tasks.tracking.store import TrackingError, client
@@ -96,10 +96,10 @@ def test_what_mlflow_lacks_is_counted_until_it_is_written(own_home):
 
 
 def test_a_registry_that_is_away_leaves_the_rest(own_home, monkeypatch):
-    def away():
+    def away(_):
         raise TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("tasks.registry.reading.list_rules", away)
+    monkeypatch.setattr("tasks.registry.mlflow_registry.MlflowRegistry.versions", away)
     journals.add_end(search("alone"))
     (own_home / "instances").mkdir()
     (own_home / "instances" / "one.mps").write_bytes(b"0" * 3_000_000)

@@ -20,7 +20,8 @@ from tests.support.programs import environment, program
 
 SEARCH = """
 import sys
-from tasks.home import prepare_environment, project_home
+from bife_core.home import project_home
+from tasks.home import prepare_environment
 prepare_environment()
 from tasks.stores import home_store
 from tasks.tracking import subscriber

@@ -12,6 +12,7 @@ import pytest
 from mlflow import MlflowClient
 from prefect import flow, runtime
 
+from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION
 from tasks.stores import home_store
 from tasks.tracking import provenance, store
 from tasks.tracking.subscriber import Record, read_record, track_record
@@ -23,7 +24,7 @@ ML = "?workflowType=machine_learning"
 
 @pytest.fixture
 def run_id(key):
-    return store.open_run(store.EVALUATION, key, "a run", {}).info.run_id
+    return store.open_run(EVALUATION, key, "a run", {}).info.run_id
 
 
 @pytest.mark.long
@@ -45,11 +46,11 @@ def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     params = {f"p{n}": n for n in range(230)}  # more than one request takes
     for _ in range(2):
-        run_id = store.open_run(store.EVALUATION, key, "a run", {}).info.run_id
+        run_id = store.open_run(EVALUATION, key, "a run", {}).info.run_id
         store.log(run_id, params=params, metrics=store.points({"f_lf": 0.5, "absent": None}, 1000, step=2))
         store.log_texts(run_id, {"note.txt": "x", "empty.txt": None})
         store.client().set_terminated(run_id, "FAILED")
-    (run,) = store.find_runs(store.EVALUATION, f"tags.`bife.key` = '{key}'")
+    (run,) = store.find_runs(EVALUATION, f"tags.`bife.key` = '{key}'")
     assert (run.info.run_id, run.info.status) == (run_id, "FAILED")
     assert run.data.params == {name: str(n) for name, n in params.items()}
     assert run.data.metrics.keys() == {"f_lf"}
@@ -63,7 +64,7 @@ def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
 def test_a_table_is_replaced_and_keeps_its_order(run_id):
     store.log_table(run_id, [{"id": "b", "f": 1.0}], "t.json")
     store.log_table(run_id, [{"id": "b", "f": 1.0}, {"id": "a", "f": None}], "t.json")
-    table = store.client().load_table(store.experiment_id(store.EVALUATION), "t.json", [run_id])
+    table = store.client().load_table(store.experiment_id(EVALUATION), "t.json", [run_id])
     assert list(table["id"]) == ["b", "a"]
     tags = store.client().get_run(run_id).data.tags
     assert json.loads(tags["mlflow.loggedArtifacts"]) == [{"path": "t.json", "type": "table"}]
@@ -76,26 +77,24 @@ def test_what_a_database_cannot_hold_is_replaced_or_cut(run_id):
     data = store.run_data(run_id)
     assert data.tags["awkward"] == "NUL \ufffd and half a pair \ufffd"
     assert [data.params["long"], data.tags["long"]] == ["p" * 5999 + "\u2026", "t" * 7999 + "\u2026"]
-    table = store.client().load_table(store.experiment_id(store.EVALUATION), "awkward.json", [run_id])
+    table = store.client().load_table(store.experiment_id(EVALUATION), "awkward.json", [run_id])
     assert list(table["thought"]) == [data.tags["awkward"]]
 
 
 def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
     store.save_view(run_id, "an evolution", 1000)
-    number = store.experiment_id(store.EVOLUTION)
+    number = store.experiment_id(EVOLUTION)
     kept = json.loads(store.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
     # What MLflow's menu of saved views asks of an entry before it lists it.
     assert (kept["name"], kept["createdAt"]) == (f"an evolution ({run_id[:8]}): rules, best first", 1000)
     state = json.loads(kept["state"])
-    child = store.create_run(
-        store.EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: run_id, "kind": "sample"}
-    )
-    store.create_run(store.EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: "another", "kind": "sample"})
-    (found,) = store.find_runs(store.EVOLUTION, state["searchFilter"])
+    child = store.create_run(EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: run_id, "kind": "sample"})
+    store.create_run(EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: "another", "kind": "sample"})
+    (found,) = store.find_runs(EVOLUTION, state["searchFilter"])
     assert found.info.run_id == child.info.run_id
     assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)
     assert store.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
-    assert store.run_url(run_id, store.EVOLUTION) == f"#/experiments/{number}/runs/{run_id}{ML}"
+    assert store.run_url(run_id, EVOLUTION) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example:5000")
     assert store.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
 
@@ -132,7 +131,7 @@ except TrackingError as error:
 @pytest.fixture
 def stage(key):
     return Record(
-        experiment=store.COLLECTION,
+        experiment=COLLECTION,
         key=key,
         name="a stage",
         params={},

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Engine
 from bife_core import InProcess, create_study, open_benchmark, preset, with_overrides
 from bife_core.config import InstancesConfig
 from bife_core.generators.account import Account
+from bife_core.stages.records import EVOLUTION
 from bife_core.store import ClaimLostError
 from bife_core.study.journal import Finalised, claim_on
 from tasks.stores import home_store, observing
@@ -203,7 +204,7 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
         # By turns the same process goes on, or another one.
         evolution = Projection(folder.name) if fatal // 2 % 2 else evolution
         assert not evolution.sync()
-        found = list(store.find_runs(store.EVOLUTION, f"tags.`bife.key` = '{folder.name}'"))
+        found = list(store.find_runs(EVOLUTION, f"tags.`bife.key` = '{folder.name}'"))
         assert [run.info.status for run in found] == ["FINISHED"]
         runs = store.children(evolution.run_id)
         assert sorted(run.data.tags["sample_id"] for run in runs) == ["g01-c00", "g01-c01", "g01-r00"]
@@ -237,7 +238,7 @@ def test_a_trace_of_which_a_server_took_half_is_there_once_and_whole(
     evolution.sync()
     assert not evolution.sync()
     found = store.client().search_traces(
-        locations=[store.experiment_id(store.EVOLUTION)], filter_string=f"timestamp_ms = {int(began * 1000)}"
+        locations=[store.experiment_id(EVOLUTION)], filter_string=f"timestamp_ms = {int(began * 1000)}"
     )
     assert sorted(trace.info.tags["bife.call"] for trace in found) == ["g01-c00.1", "g01-c00.2"]
     assert sorted(trace.data.spans[0].outputs for trace in found) == ["one", "two"]

@@ -8,6 +8,7 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
+from bife_core.stages.records import EVOLUTION
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
 from tasks.tracking import store
@@ -160,7 +161,7 @@ def test_a_generation_has_its_points_at_its_own_time_and_the_files_of_the_folder
 
 
 def table(evolution, artifact):
-    return store.client().load_table(store.experiment_id(store.EVOLUTION), artifact, [evolution.run_id])
+    return store.client().load_table(store.experiment_id(EVOLUTION), artifact, [evolution.run_id])
 
 
 def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):

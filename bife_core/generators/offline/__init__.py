@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
-from bife_core.features import FEATURES
+from bife_core.components import COMPONENTS, Component
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, PromptContext
 from bife_core.generators.config import GeneratorConfig
-from bife_core.generators.offline.expression import Node
+from bife_core.generators.offline.expression import Leaf, Node, leaves_of
 from bife_core.generators.offline.operators import explore, recombine, rule_over, sample_rule, tune, vary
 from bife_core.generators.offline.source import describe, read, write
+from bife_core.methods.loading import code_of
 from bife_core.rules import Rejection, check_source
 from bife_core.search.types import ReflectionRequest, Sample, WrittenRequest
 
-_OPERATORS: Final[dict[str, tuple[str, Callable[[np.random.Generator, Sequence[Node]], Node]]]] = {
-    "i1": ("Drawn from the grammar", lambda rng, _: sample_rule(rng)),
+_OPERATORS: Final[dict[str, tuple[str, Callable[..., Node]]]] = {
+    "i1": ("Drawn from the grammar", lambda rng, _, offered: sample_rule(rng, offered)),
     "e1": ("Drawn to be unlike the parents", explore),
-    "e2": ("Parts of the parents joined", lambda rng, parents: recombine(rng, parents[:2])),
-    "m1": ("The parent with one part changed", lambda rng, parents: vary(rng, parents[0])),
-    "m2": ("The parent with other numbers", lambda rng, parents: tune(rng, parents[0])),
+    "e2": ("Parts of the parents joined", lambda rng, parents, offered: recombine(rng, parents[:2], offered)),
+    "m1": ("The parent with one part changed", lambda rng, parents, offered: vary(rng, parents[0], offered)),
+    "m2": ("The parent with other numbers", lambda rng, parents, offered: tune(rng, parents[0], offered)),
 }
-"""What an operator does, in words and to the trees of the parents."""
+"""What an operator does, in words and to the trees of the parents, with the leaves it may draw."""
 
 
 class OfflineGenerator:
-    """Rules from a grammar over the feature table, for the operators a language model is asked for.
+    """Rules from a grammar over the features of a component, for the operators a language model is asked for.
 
     It is no language model and knows nothing of the instances. All draws come from the request's seed. Of a parent
     outside the grammar its features are taken.
@@ -48,35 +49,37 @@ class OfflineGenerator:
         """Write one rule or one reflection; it always succeeds."""
         if isinstance(request, ReflectionRequest):
             return Draft(key=request.id, generator=self.name, model=self.model, text=_reflection(request))
-        rng = np.random.default_rng(request.seed)
-        parents = tuple(dict.fromkeys(_tree(rng, parent) for parent in request.parents))
+        rng, component = np.random.default_rng(request.seed), COMPONENTS.find(request.component)
+        parents = tuple(dict.fromkeys(_tree(rng, parent, component) for parent in request.parents))
         operator = request.operator if parents else "i1"
         # One of another package is taken for a crossover or a mutation.
         origin, made = _OPERATORS.get(operator, _OPERATORS["e2" if len(parents) > 1 else "m1"])
-        root = made(rng, parents)
+        root = made(rng, parents, leaves_of(component))
         thought = f"{origin}: {describe(root)}."
         return Draft(
             key=request.id, generator=self.name, model=self.model, source=write(root), thought=thought
         )
 
 
-def _tree(rng: np.random.Generator, parent: Sample) -> Node:
+def _tree(rng: np.random.Generator, parent: Sample, component: Component) -> Node:
     """Return the tree of a parent, else one over its features, else a fresh one."""
-    features = _features(parent)
-    return read(parent.source or "") or (rule_over(rng, features) if features else sample_rule(rng))
+    source, found = code_of(parent.source or ""), _features(parent, component)
+    return read(source) or (rule_over(rng, found) if found else sample_rule(rng, leaves_of(component)))
 
 
-def _features(parent: Sample) -> list[int]:
-    checked = check_source(parent.source or "")
-    return [] if isinstance(checked, Rejection) else sorted(checked.features)
+def _features(parent: Sample, component: Component) -> list[Leaf]:
+    checked = check_source(code_of(parent.source or ""), component)
+    read_by_it = () if isinstance(checked, Rejection) else sorted(checked.features)
+    return [leaves_of(component)[index] for index in read_by_it]
 
 
 def _reflection(request: ReflectionRequest) -> str:
     """Return which features the last parent reads and the others do not; of hints alone, the hints joined."""
     if not request.parents:
         return " ".join(dict.fromkeys(request.hints)) or "There is no hint yet."
-    *others, better = map(_features, request.parents)
-    names = ", ".join(FEATURES[index].name for index in better if not any(index in other for other in others))
+    component = COMPONENTS.find(request.component)
+    *others, better = (_features(parent, component) for parent in request.parents)
+    names = ", ".join(leaf.about.name for leaf in better if not any(leaf in other for other in others))
     return (
         f"Favour {names}." if names else "Both read the same features; combine them as the better rule does."
     )

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Final, Literal
 
-from bife_core.features import FEATURES, SIGNED, Role
+from bife_core.components import BRANCHING, Component
+from bife_core.features import SIGNED, Feature, Role
 
 FLOOR: Final = 1e-6
 """Least value of a leaf."""
@@ -36,9 +37,15 @@ SQUASHES: Final[tuple[Kind, ...]] = ("log1p", "tanh", "saturation")
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Size of a feature, at least `FLOOR`."""
+    """Size of a feature of a component, by its index, at least `FLOOR`."""
 
     feature: int
+    component: Component = field(default=BRANCHING, hash=False, repr=False)
+
+    @property
+    def about(self) -> Feature:
+        """The feature it reads."""
+        return self.component.features[self.feature]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +59,24 @@ class Operation:
 
 Node = Leaf | Operation
 
-Component = tuple[Node, float]
+Term = tuple[Node, float]
 """A part of a rule with its exponent (in a product) or weight (in a sum)."""
 
 
-def signed(feature: int) -> bool:
+def signed(leaf: Leaf) -> bool:
     """Whether a feature can be negative; a leaf then takes its absolute value."""
-    return FEATURES[feature].low == SIGNED
+    return leaf.about.low == SIGNED
 
 
-def centred(feature: int) -> bool:
+def centred(leaf: Leaf) -> bool:
     """Whether a feature lies between -1 and 1; a leaf then adds 1 to it."""
-    return FEATURES[feature].low == -1.0
+    return leaf.about.low == -1.0
+
+
+@cache
+def leaves_of(component: Component) -> tuple[Leaf, ...]:
+    """Return the leaves that formulas of a component may have: one for each feature."""
+    return tuple(Leaf(index, component) for index in range(component.n_features))
 
 
 class CancelledError(ValueError):
@@ -75,7 +88,7 @@ def tidy(number: float) -> float:
     return float(f"{number:.2g}")
 
 
-def joined(kind: Join, *parts: Component) -> Node:
+def joined(kind: Join, *parts: Term) -> Node:
     """Return a product of powers or a weighted sum: nested ones are opened, equal parts joined, zeros dropped.
 
     A `CancelledError` says that nothing is left.
@@ -83,7 +96,7 @@ def joined(kind: Join, *parts: Component) -> Node:
     together: dict[Node, float] = {}
     for node, number in parts:
         opened = isinstance(node, Operation) and node.kind == kind
-        for part, own in components(node) if opened else ((node, 1.0),):
+        for part, own in terms_of(node) if opened else ((node, 1.0),):
             together[part] = together.get(part, 0.0) + own * number
     kept = {node: tidy(number) for node, number in together.items() if tidy(number) != 0.0}
     if not kept:
@@ -128,9 +141,9 @@ def replaced(node: Node, old: Node, new: Node) -> Node:
     return rebuilt(node, [replaced(part, old, new) for part in node.parts], node.numbers)
 
 
-def leaves(node: Node) -> tuple[int, ...]:
-    """Return the indices of the features `node` reads, each once, in writing order."""
-    return tuple(dict.fromkeys(part.feature for part in walk(node) if isinstance(part, Leaf)))
+def leaves(node: Node) -> tuple[Leaf, ...]:
+    """Return the leaves of `node`, each once, in writing order."""
+    return tuple(dict.fromkeys(part for part in walk(node) if isinstance(part, Leaf)))
 
 
 def form(node: Node) -> Node:
@@ -146,7 +159,7 @@ def join_of(root: Node) -> Join:
     return "sum" if isinstance(root, Operation) and root.kind == "sum" else "product"
 
 
-def components(root: Node) -> tuple[Component, ...]:
+def terms_of(root: Node) -> tuple[Term, ...]:
     """Return the factors or terms of a rule with their exponents or weights; any other is one component."""
     match root:
         case Operation("product" | "sum"):
@@ -167,12 +180,9 @@ def normalised(root: Node) -> Node:
     return root
 
 
-def role_of_feature(index: int) -> Role:
-    """Return what a feature is good for in a rule."""
-    return FEATURES[index].group.role
-
-
 def role(node: Node) -> Role:
     """Return what a component is good for: the role of its first feature, or "gain" if any feature has it."""
-    roles = [role_of_feature(index) for index in leaves(node)]
+    if isinstance(node, Leaf):
+        return node.about.group.role
+    roles = [leaf.about.group.role for leaf in leaves(node)]
     return "gain" if "gain" in roles else roles[0]

@@ -14,27 +14,28 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from bife_core.features import N_FEATURES, Role
+from bife_core.components import BRANCHING
+from bife_core.features import Role
 from bife_core.generators.offline.expression import (
     PAIRS,
     SQUASHES,
     CancelledError,
-    Component,
     Join,
     Kind,
     Leaf,
     Node,
     Operation,
-    components,
+    Term,
     form,
     join_of,
     joined,
     leaves,
+    leaves_of,
     normalised,
     product,
     replaced,
     role,
-    role_of_feature,
+    terms_of,
     tidy,
     walk,
     with_numbers,
@@ -42,9 +43,9 @@ from bife_core.generators.offline.expression import (
 
 T = TypeVar("T")
 
-PLAIN: Final = range(N_FEATURES)
-"""Features that may be drawn where a caller does not restrict them."""
-MOST_COMPONENTS: Final = 5
+PLAIN: Final = leaves_of(BRANCHING)
+"""Leaves that may be drawn where a caller does not restrict them."""
+MOST_TERMS: Final = 5
 """Parts of a rule at most, unless more are asked for."""
 
 _SHAPES: Final[tuple[Kind, ...]] = (*SQUASHES, "bonus")
@@ -65,41 +66,41 @@ def near(rng: np.random.Generator, value: float, spread: float = 0.5) -> float:
     return tidy(value * float(np.exp(rng.normal(0.0, spread))))
 
 
-def sample_rule(rng: np.random.Generator, offered: Sequence[int] = PLAIN) -> Node:
+def sample_rule(rng: np.random.Generator, offered: Sequence[Leaf] = PLAIN) -> Node:
     """Operator i1: two to four parts of different roles, multiplied or added."""
-    roles = list(dict.fromkeys(map(role_of_feature, offered)))
+    roles = list(dict.fromkeys(map(role, offered)))
     drawn = rng.permutation(len(roles))[: pick(rng, (2, 3, 4))]
     join: Join = pick(rng, ("product", "sum"))
-    chosen = [_component(rng, join, _part(rng, roles[int(place)], (), offered)) for place in drawn]
+    chosen = [_term(rng, join, _part(rng, roles[int(place)], (), offered)) for place in drawn]
     return normalised(joined(join, *chosen))
 
 
-def rule_over(rng: np.random.Generator, features: Sequence[int]) -> Node:
+def rule_over(rng: np.random.Generator, features: Sequence[Leaf]) -> Node:
     """Return a product over the features that another rule reads, two of a role at most."""
     chosen: dict[Role, Node] = {}
-    for feature in features:
-        found = chosen.get(role_of_feature(feature))
+    for leaf in features:
+        found = chosen.get(role(leaf))
         if not isinstance(found, Operation):
-            pair = Leaf(feature) if found is None else Operation(pick(rng, PAIRS), (found, Leaf(feature)))
-            chosen[role_of_feature(feature)] = pair
+            pair = leaf if found is None else Operation(pick(rng, PAIRS), (found, leaf))
+            chosen[role(leaf)] = pair
     return normalised(product(*((part, near(rng, 1.0)) for part in chosen.values())))
 
 
-def _feature(rng: np.random.Generator, of: Role, without: Sequence[int], offered: Sequence[int]) -> int:
-    """Return an offered feature of a role, one in `without` only if there is no other."""
-    indices = [index for index in offered if role_of_feature(index) == of]
-    return pick(rng, [index for index in indices if index not in without] or indices)
+def _feature(rng: np.random.Generator, of: Role, without: Sequence[Leaf], offered: Sequence[Leaf]) -> Leaf:
+    """Return an offered leaf of a role, one in `without` only if there is no other."""
+    fitting = [leaf for leaf in offered if role(leaf) == of]
+    return pick(rng, [leaf for leaf in fitting if leaf not in without] or fitting)
 
 
-def _part(rng: np.random.Generator, of: Role, without: Sequence[int], offered: Sequence[int]) -> Node:
+def _part(rng: np.random.Generator, of: Role, without: Sequence[Leaf], offered: Sequence[Leaf]) -> Node:
     """Return an unshaped part of a role: one feature, or two joined."""
     first = _feature(rng, of, without, offered)
     if rng.random() >= _PAIRED:
-        return Leaf(first)
-    return Operation(pick(rng, PAIRS), (Leaf(first), Leaf(_feature(rng, of, (*without, first), offered))))
+        return first
+    return Operation(pick(rng, PAIRS), (first, _feature(rng, of, (*without, first), offered)))
 
 
-def _component(rng: np.random.Generator, join: Join, part: Node) -> Component:
+def _term(rng: np.random.Generator, join: Join, part: Node) -> Term:
     """Return a term, squashed lest its scale drown the others, or a factor: shaped or not, to divide by or not."""
     kinds: Sequence[Kind | None] = SQUASHES if join == "sum" else (None, *_SHAPES)
     kind = pick(rng, kinds)
@@ -107,31 +108,29 @@ def _component(rng: np.random.Generator, join: Join, part: Node) -> Component:
     return shaped, near(rng, 1.0) * (1.0 if join == "sum" else pick(rng, (1.0, -1.0)))
 
 
-def _by_role(root: Node) -> dict[Role, list[Component]]:
-    groups: dict[Role, list[Component]] = {}
-    for node, number in components(root):
+def _by_role(root: Node) -> dict[Role, list[Term]]:
+    groups: dict[Role, list[Term]] = {}
+    for node, number in terms_of(root):
         groups.setdefault(role(node), []).append((node, number))
     return groups
 
 
-def _converted(rng: np.random.Generator, join: Join, root: Node, parts: list[Component]) -> list[Component]:
+def _converted(rng: np.random.Generator, join: Join, root: Node, parts: list[Term]) -> list[Term]:
     """Return the parts of one role of a rule in shapes that suit a product or a sum: one term of all its factors."""
     if join_of(root) == join:
         return parts
-    return [
-        _component(rng, join, part) for part in ([product(*parts)] if join == "sum" else map(_bare, parts))
-    ]
+    return [_term(rng, join, part) for part in ([product(*parts)] if join == "sum" else map(_bare, parts))]
 
 
-def _bare(component: Component) -> Node:
+def _bare(component: Term) -> Node:
     """Return what a squash or a bonus shapes, or any other part as it is."""
     node, _ = component
     return node.parts[0] if isinstance(node, Operation) and node.kind in _SHAPES else node
 
 
-def explore(rng: np.random.Generator, parents: Sequence[Node]) -> Node:
+def explore(rng: np.random.Generator, parents: Sequence[Node], offered: Sequence[Leaf] = PLAIN) -> Node:
     """Operator e1: of several fresh rules the one least like all parents in features and in form."""
-    drawn = [sample_rule(rng) for _ in range(_FRESH)]
+    drawn = [sample_rule(rng, offered) for _ in range(_FRESH)]
     return max(drawn, key=lambda rule: min(distance(rule, parent) for parent in parents))
 
 
@@ -147,8 +146,8 @@ def distance(one: Node, other: Node) -> float:
 def recombine(
     rng: np.random.Generator,
     parents: Sequence[Node],
-    offered: Sequence[int] = PLAIN,
-    most: int = MOST_COMPONENTS,
+    offered: Sequence[Leaf] = PLAIN,
+    most: int = MOST_TERMS,
 ) -> Node:
     """Operator e2: parts meet by role (gain, fractionality, ...).
 
@@ -173,7 +172,7 @@ def recombine(
 
 
 def vary(
-    rng: np.random.Generator, parent: Node, offered: Sequence[int] = PLAIN, most: int = MOST_COMPONENTS
+    rng: np.random.Generator, parent: Node, offered: Sequence[Leaf] = PLAIN, most: int = MOST_TERMS
 ) -> Node:
     """Operator m1: one change of form, drawn from those that apply."""
     moves: tuple[_Move, ...] = (partial(_add, most=most), _drop, _exchange, _pair, _reshape, _turn_over)
@@ -185,44 +184,43 @@ def vary(
     return sample_rule(rng, offered)
 
 
-_Move = Callable[[np.random.Generator, Node, Sequence[int]], Node | None]
+_Move = Callable[[np.random.Generator, Node, Sequence[Leaf]], Node | None]
 
 
-def _add(rng: np.random.Generator, root: Node, offered: Sequence[int], most: int) -> Node | None:
-    if len(components(root)) >= most:
+def _add(rng: np.random.Generator, root: Node, offered: Sequence[Leaf], most: int) -> Node | None:
+    if len(terms_of(root)) >= most:
         return None
-    of = pick(rng, list(dict.fromkeys(map(role_of_feature, offered))))
+    of = pick(rng, list(dict.fromkeys(map(role, offered))))
     join = join_of(root)
-    return joined(join, (root, 1.0), _component(rng, join, _part(rng, of, leaves(root), offered)))
+    return joined(join, (root, 1.0), _term(rng, join, _part(rng, of, leaves(root), offered)))
 
 
-def _drop(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Node | None:
-    parts = list(components(root))
+def _drop(rng: np.random.Generator, root: Node, offered: Sequence[Leaf]) -> Node | None:
+    parts = list(terms_of(root))
     parts.pop(int(rng.integers(len(parts))))
     return joined(join_of(root), *parts)
 
 
-def _exchange(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Node | None:
+def _exchange(rng: np.random.Generator, root: Node, offered: Sequence[Leaf]) -> Node | None:
     """Read another feature of the same role in place of one."""
     old = pick(rng, leaves(root))
-    new = _feature(rng, role_of_feature(old), leaves(root), offered)
-    return replaced(root, Leaf(old), Leaf(new))
+    return replaced(root, old, _feature(rng, role(old), leaves(root), offered))
 
 
-def _pair(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Node | None:
+def _pair(rng: np.random.Generator, root: Node, offered: Sequence[Leaf]) -> Node | None:
     """Join two features otherwise, or join a feature with another of its role."""
     pairs = [part for part in walk(root) if isinstance(part, Operation) and part.kind in PAIRS]
     if pairs:
         old = pick(rng, pairs)
         return replaced(root, old, Operation(pick(rng, PAIRS), old.parts))
     first = pick(rng, leaves(root))
-    second = _feature(rng, role_of_feature(first), leaves(root), offered)
-    return replaced(root, Leaf(first), Operation(pick(rng, PAIRS), (Leaf(first), Leaf(second))))
+    second = _feature(rng, role(first), leaves(root), offered)
+    return replaced(root, first, Operation(pick(rng, PAIRS), (first, second)))
 
 
-def _reshape(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Node | None:
+def _reshape(rng: np.random.Generator, root: Node, offered: Sequence[Leaf]) -> Node | None:
     """Give a part another shape, or take the one it has."""
-    parts, join = list(components(root)), join_of(root)
+    parts, join = list(terms_of(root)), join_of(root)
     at = int(rng.integers(len(parts)))
     node, number = parts[at]
     bare = _bare(parts[at])
@@ -234,7 +232,7 @@ def _reshape(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> No
     return joined(join, *parts)
 
 
-def _turn_over(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Node | None:
+def _turn_over(rng: np.random.Generator, root: Node, offered: Sequence[Leaf]) -> Node | None:
     """Make a sum of a product or a product of a sum."""
     join: Join = "product" if join_of(root) == "sum" else "sum"
     return joined(
@@ -243,7 +241,7 @@ def _turn_over(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> 
 
 
 def tune(
-    rng: np.random.Generator, parent: Node, offered: Sequence[int] = PLAIN, most: int = MOST_COMPONENTS
+    rng: np.random.Generator, parent: Node, offered: Sequence[Leaf] = PLAIN, most: int = MOST_TERMS
 ) -> Node:
     """Operator m2: other numbers in the same form."""
     spread = float(rng.choice([0.12, 0.3, 0.6]))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.components import Component, component_of
 from bife_core.generators.offline.expression import (
     FLOOR,
     Kind,
@@ -16,12 +17,11 @@ from bife_core.generators.offline.expression import (
     Operation,
     centred,
     joined,
+    leaves,
+    leaves_of,
     signed,
 )
-from bife_core.rules.language import FUNCTION_NAME
-from bife_core.syntax import NOT_PYTHON, syntax_tree
-
-ARGUMENT: Final = "variable_features"
+from bife_core.syntax import NOT_PYTHON, functions_in, syntax_tree
 
 _PYTHON: Final[dict[Kind, str]] = {
     "min": "min({a}, {b})",
@@ -62,8 +62,8 @@ def write(root: Node) -> str:
 
     def named(node: Node) -> str:
         if node not in names:
-            code = _leaf(node.feature) if isinstance(node, Leaf) else expression(node)
-            name = FEATURES[node.feature].name if isinstance(node, Leaf) else f"{node.kind}_{len(names)}"
+            code = _leaf(node) if isinstance(node, Leaf) else expression(node)
+            name = node.about.name if isinstance(node, Leaf) else f"{node.kind}_{len(names)}"
             names[node] = name
             lines.append(f"    {name} = {code}")
         return names[node]
@@ -74,7 +74,8 @@ def write(root: Node) -> str:
     result = named(root) if isinstance(root, Leaf) else expression(root)
     body = "\n".join([f'    """Score = {describe(root)}."""', *lines, f"    return {result}"])
     head = "import math\n\n\n" if "math." in body else ""
-    return f"{head}def {FUNCTION_NAME}({ARGUMENT}) -> float:\n{body}\n"
+    component = leaves(root)[0].component
+    return f"{head}def {component.function}({component.argument}) -> float:\n{body}\n"
 
 
 def _text(
@@ -99,11 +100,11 @@ def _text(
     return text
 
 
-def _leaf(feature: int) -> str:
-    value = f"{ARGUMENT}[{feature}]"
-    if signed(feature):
+def _leaf(leaf: Leaf) -> str:
+    value = f"{leaf.component.argument}[{leaf.feature}]"
+    if signed(leaf):
         value = f"abs({value})"
-    elif centred(feature):
+    elif centred(leaf):
         value = f"1.0 + {value}"
     return f"max({value}, {FLOOR!r})"
 
@@ -111,8 +112,8 @@ def _leaf(feature: int) -> str:
 def describe(node: Node) -> str:
     """Return what `node` computes, as a formula with the features' names; saturated(x, c) is x / (x + c)."""
     if isinstance(node, Leaf):
-        name = FEATURES[node.feature].name
-        return f"|{name}|" if signed(node.feature) else f"(1 + {name})" if centred(node.feature) else name
+        name = node.about.name
+        return f"|{name}|" if signed(node) else f"(1 + {name})" if centred(node) else name
     return _text(node, [_nested(part) for part in node.parts], _FORMULAS, "{:g}".format, times=" ", power="^")
 
 
@@ -124,10 +125,10 @@ def _nested(node: Node) -> str:
 def read(source: str) -> Node | None:
     """Return the tree of a rule that `write` made, or None for any other text."""
     try:
-        functions = [node for node in syntax_tree(source).body if isinstance(node, ast.FunctionDef)]
-        (function,) = functions
+        tree = syntax_tree(source)
+        (function,) = functions_in(tree).values()
         _, *assignments, result = function.body
-        nodes: dict[str, Node] = {}
+        nodes = dict(_leaves(component_of(tree)))
         for assignment in assignments:
             name, _, code = ast.unparse(assignment).partition(" = ")
             nodes[name] = _node(code, nodes)
@@ -136,7 +137,12 @@ def read(source: str) -> Node | None:
         return None
 
 
-_LEAVES: Final = {ast.unparse(ast.parse(_leaf(feature))): Leaf(feature) for feature in range(N_FEATURES)}
+@cache
+def _leaves(component: Component) -> dict[str, Node]:
+    """Return the leaves of a component by how they are spelled."""
+    return {ast.unparse(ast.parse(_leaf(leaf))): leaf for leaf in leaves_of(component)}
+
+
 _PATTERNS: Final = {
     kind: re.compile(
         re.escape(code)
@@ -150,9 +156,9 @@ _PATTERNS: Final = {
 
 
 def _node(code: str, nodes: dict[str, Node]) -> Node:
-    """Return the node of an expression over names that have one; a KeyError says that it is none of the grammar."""
-    if code in _LEAVES or code in nodes:
-        return _LEAVES.get(code) or nodes[code]
+    """Return the node of an expression over what has one; a KeyError says that it is none of the grammar."""
+    if code in nodes:
+        return nodes[code]
     for kind, pattern in _PATTERNS.items():
         if found := pattern.fullmatch(code):
             names = found.groupdict()

@@ -50,7 +50,7 @@ def best_candidate(scores, finite=False):
 
 
 @jit
-def over_budget(scip, state, share):
+def guard_exceeded(scip, state, share):
     """Whether a guarded rule has had its share of the solving time, which is 0 where SCIP's clocks are off."""
     if state[layout.ON_THE_WALL]:
         elapsed_s = (nanoseconds(WALL_CLOCK, state, layout.SCRATCH) - state[layout.BEGAN_NS]) * 1e-9
@@ -95,7 +95,7 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     if within_budget(scip, state):
         return _OKAY
     share = load_float64(state.ctypes.data, layout.GUARD_SHARE)
-    if share > 0.0 and over_budget(scip, state, share):
+    if share > 0.0 and guard_exceeded(scip, state, share):
         state[layout.OVERTIME] += 1
         return _OKAY
     started = nanoseconds(CPU_CLOCK, state, layout.SCRATCH)

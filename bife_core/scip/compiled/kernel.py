@@ -17,7 +17,8 @@ from typing import Final
 
 from numba import float64, int64, literal_unroll
 
-from bife_core.features import N_FEATURES, columns, rows
+from bife_core.components import BRANCHING
+from bife_core.features import columns, rows
 from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.memory import (
@@ -42,6 +43,7 @@ _write_objective, _write_structure = needs.writer(columns.OBJECTIVE), needs.writ
 _write_fractionality, _write_cutoff = needs.writer(columns.FRACTIONALITY), needs.writer(columns.CUTOFF)
 _write_pseudocost = needs.writer(columns.PSEUDOCOST)
 
+_WIDTH: Final = BRANCHING.n_features
 
 _VARIABLE: Final = (0xB0, 0x150, 0x1C9)
 """Column; history and problem index; status."""
@@ -296,7 +298,7 @@ def extract(scip, state, mask, only_priority):
         return layout.NO_LP, int64(0)
     candidates = state[layout.SCRATCH]
     n = state[layout.SCRATCH + 2] if only_priority else state[layout.SCRATCH + 1]
-    if not (ensure_room(state, layout.MATRIX, n * N_FEATURES) and ensure_room(state, layout.SCORES, n)):
+    if not (ensure_room(state, layout.MATRIX, n * _WIDTH) and ensure_room(state, layout.SCORES, n)):
         return layout.NO_MEMORY, int64(0)
     state[layout.SCRATCH] = 0
     api.lp_rows(scip, state.ctypes.data + 8 * layout.LP_ROWS, scratch)
@@ -324,7 +326,7 @@ def extract(scip, state, mask, only_priority):
         _fetch_ahead(state, candidates, c, n, mask)
         variable = load_int64(candidates, c)
         col = api.var_col(variable)
-        row = state[layout.MATRIX] + 8 * c * N_FEATURES
+        row = state[layout.MATRIX] + 8 * c * _WIDTH
         if needs_static:
             index = int64(api.col_index(col))
             unseen = index >= state[layout.COL_STAMP + 1] or load_int64(state[layout.COL_STAMP], index) == 0

@@ -10,8 +10,9 @@ from numba import float64, int64, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from bife_core.components import BRANCHING
 from bife_core.errors import SolverError
-from bife_core.features import FEATURES, GROUPS, N_FEATURES, Group, columns, groups_of, members_of, rows
+from bife_core.features import FEATURES, GROUPS, Group, columns, groups_of, members_of, rows
 
 
 def _bits(groups: Iterable[Group]) -> int:
@@ -48,9 +49,9 @@ def mask_of(features: frozenset[int] | None) -> int:
 
     A `SolverError` says that one is none.
     """
-    if features is not None and not features <= frozenset(range(N_FEATURES)):
+    if features is not None and not features <= frozenset(range(BRANCHING.n_features)):
         raise SolverError(
-            f"Features were expected to be numbers from 0 to {N_FEATURES - 1} and are {set(features)}."
+            f"Features were expected to be numbers from 0 to {BRANCHING.n_features - 1} and are {set(features)}."
         )
     spread = features is None or any(feature.index in features for feature in rows.COSTLY)
     return _bits(groups_of(features)) | (SPREAD if spread else 0)

@@ -6,7 +6,7 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.folder import FolderBenchmark
 from bife_core.benchmarks.generated import GeneratedBenchmark, open_benchmark
 from bife_core.config import InstancesConfig
-from bife_core.errors import ConfigError, InstanceError
+from bife_core.errors import ConfigError
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -33,9 +33,3 @@ def test_an_unknown_benchmark_is_named_with_the_known_ones(tmp_path):
 def test_an_unknown_size_is_named_with_the_known_ones(tmp_path):
     with pytest.raises(ConfigError, match=r"set_covering has no size 'huge'.*tiny, test, transfer"):
         open_benchmark(InstancesConfig(benchmark="set_covering", size="huge"), tmp_path)
-
-
-def test_a_missing_folder_is_an_error_in_words(tmp_path):
-    config = InstancesConfig(benchmark="folder", folder=tmp_path / "nowhere")
-    with pytest.raises(InstanceError, match=r"nowhere is no folder of instances"):
-        open_benchmark(config, tmp_path)

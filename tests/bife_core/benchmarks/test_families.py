@@ -37,11 +37,6 @@ def test_names_are_those_of_the_registry():
     assert len({family.label for family in FAMILIES.values()}) == len(FAMILIES)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_every_family_has_the_three_sizes(name):
-    assert {"tiny", "test", "transfer"} <= set(FAMILIES[name].sizes)
-
-
 @pytest.mark.parametrize(
     ("name", "size"),
     [

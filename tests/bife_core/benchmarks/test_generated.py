@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 
 import pytest
-from numpy.random import RandomState
 
 from bife_core.benchmarks.base import Place, content_digest
 from bife_core.benchmarks.config import FAMILIES
@@ -46,16 +45,6 @@ def test_other_parameters_and_other_data_make_other_files(benchmark, tmp_path):
         family = replace(benchmark.family, data=(table,))
         paths.append(replace(benchmark, family=family).instance("design", 0).path)
     assert paths[0] == paths[2] != paths[1]
-
-
-def test_a_family_may_name_what_an_instance_is_made_from(benchmark):
-    family = replace(
-        benchmark.family,
-        generate=lambda place, **size: benchmark.family.generate(RandomState(place.index), **size),
-        source=lambda place: place,
-        count=lambda size, split: 2,
-    )
-    assert len(replace(benchmark, family=family).instances("design", 9)) == 2
 
 
 def test_an_instance_is_a_group_of_its_own_unless_its_family_says_which(benchmark):

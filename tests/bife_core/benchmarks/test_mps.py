@@ -32,12 +32,6 @@ def milp(**changes):
     return MilpData(**{**values, **changes})
 
 
-@pytest.mark.parametrize("maximise", [False, True])
-def test_scip_reads_back_sense_bounds_types_and_rows(tmp_path, maximise):
-    data = milp(maximise=maximise)
-    assert_same(read_back(mps_text(data), tmp_path), data)
-
-
 def test_binary_columns_keep_their_order(tmp_path):
     names, growing = [f"x{j}" for j in range(9)], Assembly()
     growing.row("r", growing.columns(names, 0, 1, cost=1, integer=True), np.ones(9), low=1)

@@ -131,14 +131,6 @@ def test_the_risks_of_june_have_the_totals_they_were_condensed_with():
     assert [int((risk[4] > limit).sum()) for limit in (1e-4, 1)] == [200, 120]
 
 
-def test_rts_has_no_load_on_record_and_angles_within_sixty_degrees():
-    rts = grid("rts_gmlc")
-    assert (len(rts.load), len(rts.capacity), rts.risk.shape) == (73, 96, (62, 120))
-    assert rts.load_factors is None
-    assert grid("wecc240").load_factors[9:12].round(3).tolist() == [0.927, 0.962, 0.889]
-    assert np.degrees([rts.least_angle.min(), rts.greatest_angle.max()]) == pytest.approx([-60, 60])
-
-
 def test_every_file_has_its_source_and_licence_beside_it():
     described = (DATA / "DATA.md").read_text(encoding="utf-8")
     assert [path.name for path in DATA.iterdir() if f"`{path.name}`" not in described] == ["DATA.md"]

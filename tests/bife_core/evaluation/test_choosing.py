@@ -16,8 +16,8 @@ from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.search import Sample
+from bife_core.stages.pipeline import finalists
 from bife_core.store import Store
-from tasks.evolution import finalists
 
 NODES = HighFidelityConfig(cost="nodes", time_limit_s=60)
 
@@ -27,8 +27,8 @@ def named(name: str, source: str) -> RuleMethod:
 
 
 @pytest.fixture
-def two(tiny_auctions: list[Instance]) -> list[Instance]:
-    return tiny_auctions[:2]
+def two(knapsacks: list[Instance]) -> list[Instance]:
+    return knapsacks[:2]
 
 
 def test_the_rule_with_fewest_nodes_there_is_chosen(

@@ -36,13 +36,13 @@ def outcome(instance: str, bound: float | None, status: str = "optimal", method:
 
 
 def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     rule = load_method("pseudocost_product")
     steps: list[tuple[int, int]] = []
     summary = evaluate(
         [rule, ScipMethod(name="pscost")],
-        tiny_auctions[:2],
+        knapsacks[:2],
         CONFIG,
         pool,
         Store(tmp_path),
@@ -68,15 +68,15 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     # One solve is lost; only that one is done again.
     with closing(sqlite3.connect(tmp_path / "bife.db")) as database, database:
         database.execute("DELETE FROM solves WHERE rowid = (SELECT min(rowid) FROM solves)")
-    again = evaluate([rule, ScipMethod(name="pscost")], tiny_auctions[:2], CONFIG, pool, Store(tmp_path))
+    again = evaluate([rule, ScipMethod(name="pscost")], knapsacks[:2], CONFIG, pool, Store(tmp_path))
     assert again.reused == 11
     unchanged = [row for row in again.rows if row in summary.rows]
     assert len(unchanged) >= 11
 
 
-def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None:
+def test_the_order_is_fair_to_all_methods(knapsacks: list[Instance]) -> None:
     methods = labelled([ScipMethod(name=name) for name in ("pscost", "mostinf", "relpscost")])
-    groups = interleaved(methods, tiny_auctions[:3], CONFIG, SolverConfig())
+    groups = interleaved(methods, knapsacks[:3], CONFIG, SolverConfig())
     assert [len(group) for group in groups] == [3] * 6
     for group in groups:
         assert len({(solve.instance.name, solve.settings.seed) for solve in group}) == 1
@@ -104,7 +104,7 @@ def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two() -> N
 
 
 def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
-    tiny_auctions: list[Instance], monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solved: list[str] = []
     real = jobs.solve
@@ -116,10 +116,10 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
     monkeypatch.setattr(jobs, "solve", watched)
     monkeypatch.setattr(jobs, "_warm", False)
     job = SolveJob(
-        instance=tiny_auctions[0], method=ScipMethod(name="pscost"), settings=SolveSettings(node_limit=1)
+        instance=knapsacks[0], method=ScipMethod(name="pscost"), settings=SolveSettings(node_limit=1)
     )
     for _ in range(2):
-        outcome = jobs.work(warm_up_s=0.2, **job.model_dump(mode="json"))
+        outcome = jobs.solve_job(warm_up_s=0.2, **job.model_dump(mode="json"))
         assert outcome["method"] == "pscost"
     assert solved == ["most_fractional", "pscost", "pscost"]
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bench.export import compiler
+from bife_core.components import BRANCHING
 from bife_core.export.writing import feature_constant, rule_in_c
-from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, check_source, compile_rule
 from tests.bife_core.rules.test_rules_semantics import (
     CALLS,
@@ -44,7 +44,7 @@ def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
             f"void run_{k}(const double* X, int n, double* out)\n{{\n"
             f"   for( int i = 0; i < n; ++i )\n      out[i] = score_of_{k}(X + 72 * i);\n}}\n"
         )
-    names = ", ".join(f"{feature_constant(i)} = {i}" for i in range(N_FEATURES))
+    names = ", ".join(f"{feature_constant(i)} = {i}" for i in range(BRANCHING.n_features))
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
     plugin = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
     library = (

@@ -44,11 +44,11 @@ def test_a_slow_machine_is_told_by_the_roots() -> None:
 
 
 def test_seconds_are_counted_as_on_the_machine_of_the_reference(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    reference = measure_reference(tiny_auctions, Solving(TIME, SolverConfig(), pool, Store(tmp_path)))
-    usual = scored(tiny_auctions, TIME, pool, tmp_path, reference=reference)
-    assert usual.raw_f_hf == scored(tiny_auctions, TIME, pool, tmp_path).f_hf
+    reference = measure_reference(knapsacks, Solving(TIME, SolverConfig(), pool, Store(tmp_path)))
+    usual = scored(knapsacks, TIME, pool, tmp_path, reference=reference)
+    assert usual.raw_f_hf == scored(knapsacks, TIME, pool, tmp_path).f_hf
     assert usual.load_factor is not None
     # As if RPB had been measured on a machine twice as fast: all solves are the same, and count half.
     halved = Reference(
@@ -56,7 +56,7 @@ def test_seconds_are_counted_as_on_the_machine_of_the_reference(
             one and one.model_copy(update={"root_s": (one.root_s or 0.0) / 2}) for one in reference.results
         )
     )
-    slow = scored(tiny_auctions, TIME, pool, tmp_path, reference=halved)
+    slow = scored(knapsacks, TIME, pool, tmp_path, reference=halved)
     assert slow.raw_f_hf == usual.raw_f_hf
     assert slow.load_factor is not None
     assert slow.load_factor > usual.load_factor
@@ -64,55 +64,55 @@ def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     assert usual.f_hf is not None
     assert slow.f_hf > usual.f_hf
     without = TIME.model_copy(update={"load_correction": False})
-    assert scored(tiny_auctions, without, pool, tmp_path, reference=halved).f_hf == usual.raw_f_hf
+    assert scored(knapsacks, without, pool, tmp_path, reference=halved).f_hf == usual.raw_f_hf
 
 
 def test_a_solve_at_its_limit_costs_the_limit_however_slow_the_machine(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    config = TIME.model_copy(update={"time_limit_s": 0.2})
-    slow = Reference(results=tuple(rooted(1e-3) for _ in tiny_auctions))
-    score = scored(tiny_auctions, config, pool, tmp_path, reference=slow)
+    config = TIME.model_copy(update={"time_limit_s": 0.02})
+    slow = Reference(results=tuple(rooted(1e-3) for _ in knapsacks))
+    score = scored(knapsacks, config, pool, tmp_path, reference=slow)
     ended = [one.finished for one in score.results]
     assert not all(ended)
-    assert all(cost >= 0.2 for cost, end in zip(score.costs, ended, strict=True) if cost and not end)
+    assert all(cost >= 0.02 for cost, end in zip(score.costs, ended, strict=True) if cost and not end)
 
 
 def test_what_rpb_fails_on_is_set_aside_for_every_rule(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
-    instances = [Instance("broken", broken, "f" * 16), *tiny_auctions[:2]]
+    instances = [Instance("broken", broken, "f" * 16), *knapsacks[:2]]
     reference = measure_reference(instances, Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")))
     assert [result is None for result in reference.results] == [True, False, False]
     score = scored(instances, NODES, pool, tmp_path / "solves", reference=reference)
-    assert score.f_hf == scored(tiny_auctions[:2], NODES, pool, tmp_path / "solves").f_hf
+    assert score.f_hf == scored(knapsacks[:2], NODES, pool, tmp_path / "solves").f_hf
     assert score.costs[0] is None
     assert score.notes[0].startswith("broken is set aside for the whole search")
 
 
 def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    whole = scored(tiny_auctions, NODES, pool, tmp_path / "whole")
+    whole = scored(knapsacks, NODES, pool, tmp_path / "whole")
     beaten = {"to_beat": [0.01] * 3, "best": [0.01] * 3}
-    score = scored(tiny_auctions, NODES, pool, tmp_path / "raced", **beaten)
+    score = scored(knapsacks, NODES, pool, tmp_path / "raced", **beaten)
     assert (score.f_hf, score.failure, len(score.results)) == (None, None, 2)
     assert (score.eliminated or "").startswith("it took")
     assert sum(cost is not None for cost in score.costs) == 2
-    winner = scored(tiny_auctions, NODES, pool, tmp_path / "won", to_beat=[1e9] * 3)
+    winner = scored(knapsacks, NODES, pool, tmp_path / "won", to_beat=[1e9] * 3)
     assert (winner.f_hf, winner.costs) == (whole.f_hf, whole.costs)
     off = NODES.model_copy(update={"race": False})
-    assert scored(tiny_auctions, off, pool, tmp_path / "whole", **beaten).f_hf == whole.f_hf
+    assert scored(knapsacks, off, pool, tmp_path / "whole", **beaten).f_hf == whole.f_hf
 
 
 def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bife_core.fidelity.high.CAP", 1.01)
     monkeypatch.setattr("bife_core.fidelity.high.LEAST_CAP_S", 0.001)
-    score = scored(tiny_auctions, TIME, pool, tmp_path, to_beat=[1e6] * 3, best=[0.001] * 3)
+    score = scored(knapsacks, TIME, pool, tmp_path, to_beat=[1e6] * 3, best=[0.001] * 3)
     assert score.f_hf is not None
     assert all(result.finished for result in score.results)
     assert score.cpu_s >= sum(result.cpu_s for result in score.results)

@@ -49,44 +49,44 @@ def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
 
 
 def test_solves_in_workers_equal_solves_here_and_are_reused(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    first = score_high(rule(), tiny_auctions, solving(pool, tmp_path))
-    here = [solve(instance.path, "pseudocost_product", time_limit_s=30).nodes for instance in tiny_auctions]
+    first = score_high(rule(), knapsacks, solving(pool, tmp_path))
+    here = [solve(instance.path, "pseudocost_product", time_limit_s=30).nodes for instance in knapsacks]
     assert [one.nodes for one in first.results] == here
     assert first.f_hf == -sum(here) / 3
     assert first.cpu_s > 0
-    again = score_high(rule(SOURCE + "\n# a comment", "another name"), tiny_auctions, solving(pool, tmp_path))
+    again = score_high(rule(SOURCE + "\n# a comment", "another name"), knapsacks, solving(pool, tmp_path))
     renamed = tuple(one.model_copy(update={"method": "another name"}) for one in first.results)
     assert again.results == renamed, "seconds included: nothing was solved again"
 
 
 def test_a_rejected_rule_has_no_score_but_a_reason(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    refused = score_high(rule("import os"), tiny_auctions, solving(pool, tmp_path))
+    refused = score_high(rule("import os"), knapsacks, solving(pool, tmp_path))
     assert refused.f_hf is None
     assert refused.failure
 
 
 def test_a_rule_that_leaves_its_branchings_to_scip_is_not_scored_for_scips_work(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     silent = "import math\ndef candidate_variable_score(f):\n    return math.nan\n"
-    score = score_high(rule(silent), tiny_auctions, solving(pool, tmp_path))
+    score = score_high(rule(silent), knapsacks, solving(pool, tmp_path))
     assert score.f_hf is None
     assert "no usable score at" in (score.failure or "")
     assert len(score.results) == 3
 
 
 def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     lost = Instance("broken", broken, "f" * 16)
-    score = score_high(rule(), [lost, tiny_auctions[0]], solving(pool, tmp_path))
-    alone = score_high(rule(), tiny_auctions[:1], solving(pool, tmp_path))
+    score = score_high(rule(), [lost, knapsacks[0]], solving(pool, tmp_path))
+    alone = score_high(rule(), knapsacks[:1], solving(pool, tmp_path))
     assert (score.failure, score.f_hf) == (None, alone.f_hf)
     assert len(score.results) == 1
     assert score.notes[0].startswith(
@@ -97,11 +97,11 @@ def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
 
 
 def test_instances_without_branching_are_noted(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     path = tmp_path / "trivial.lp"
     path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
     trivial = Instance("trivial", path, "e" * 16)
-    score = score_high(rule(), [trivial, tiny_auctions[0]], solving(pool, tmp_path))
+    score = score_high(rule(), [trivial, knapsacks[0]], solving(pool, tmp_path))
     assert score.f_hf is not None
     assert "1 of 2 design instances needed no branching" in score.notes[0]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from bife_core import low_fidelity
+from bife_core.components import BRANCHING
 from bife_core.config import LowFidelityConfig
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError, RuleError
-from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
@@ -57,7 +57,7 @@ def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
     decisions = decisions_of(
         sizes.tolist(),
         rng.integers(0, 5, rows),
-        columns=rng.exponential(size=(N_FEATURES, rows)),
+        columns=rng.exponential(size=(BRANCHING.n_features, rows)),
     )
     for name, reference in REFERENCE_RULES.items():
         rule = RuleMethod(name=name, source=reference.source).compiled

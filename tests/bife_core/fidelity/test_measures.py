@@ -8,12 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.config import LowMeasure
-from bife_core.fidelity.measures import (
-    MEASURES,
-    Yardstick,
-    behaviour_of,
-    chosen_rows,
-)
+from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
 from tests.support.recorded import decisions_of
 
 NAN, INF = np.nan, np.inf

@@ -6,8 +6,8 @@ import warnings
 import pytest
 from hypothesis import given, strategies as st
 
+from bife_core.components import BRANCHING
 from bife_core.generators.parsing import parse_answer
-from bife_core.rules.language import FUNCTION_NAME
 
 BODY = """def candidate_variable_score(variable_features) -> float:
     # gains first
@@ -22,67 +22,68 @@ def names(source: str | None) -> list[str]:
     return [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
 
 
-@pytest.mark.parametrize("language", ["python", "Python", "py", "", "python3 title=rule.py"])
-@pytest.mark.parametrize("fence", ["```", "~~~", "````"])
-def test_a_fenced_rule_comes_out_as_it_was_written(language: str, fence: str) -> None:
-    parsed = parse_answer(f"{{Geometric gains}}\n\n{fence}{language}\n{CODE}{fence}\nDone.")
-    assert parsed.thought == "Geometric gains"
-    assert parsed.source == CODE
-    assert parsed.failure is None
-
-
-def test_a_rule_without_a_fence_is_found_between_sentences() -> None:
-    parsed = parse_answer(f"The rule multiplies gains.\n\n{CODE}\nThis should work well.\nGood luck!")
-    assert parsed.source == CODE
-    assert parsed.thought == "The rule multiplies gains."
-
-
-def test_a_bare_rule_alone_has_no_thought() -> None:
-    parsed = parse_answer(BODY)
-    assert parsed.source == BODY
-    assert parsed.thought is None
-
-
-def test_the_docstring_stands_in_for_a_missing_thought() -> None:
-    parsed = parse_answer(
-        'def candidate_variable_score(x):\n    """Slack alone.\n\n    More."""\n    return x[18]\n'
-    )
-    assert parsed.thought == "Slack alone."
-
-
 DRAFT = f"Let me see.\n```python\n{BODY.replace('up *', '0 *')}```\nNo: that is flat.\n"
+OLD = BODY.replace("up *", "0 *")
+USE = "print(candidate_variable_score([0.0] * 72))"
+DOCUMENTED = 'def candidate_variable_score(x):\n    """Slack alone.\n\n    More."""\n    return x[18]\n'
+BRACES = BODY.replace("    up =", "    weights = {20: 1.0, 21: 2.0}\n    up =")
+INDENTED = "".join(f"   {line}\n" if line else "\n" for line in CODE.split("\n"))
+
+IDEA = "Geometric gains"
+READ = {  # what a model answers, the rule in it, and its thought
+    **{
+        fence: (f"{{{IDEA}}}\n\n{fence}\n{CODE}{fence[:3]}{'`' * (fence[3:4] == '`')}\nDone.", CODE, IDEA)
+        for fence in ("```", "~~~Python", "````py", "```python", "```python3 title=rule.py")
+    },
+    "between sentences": (
+        f"It multiplies gains.\n\n{CODE}\nThis should work well.",
+        CODE,
+        "It multiplies gains.",
+    ),
+    "bare": (BODY, BODY, None),
+    "a docstring": (DOCUMENTED, DOCUMENTED, "Slack alone."),
+    **{
+        f"a draft in reasoning {number}": (f"{reasoning}\n\n{{{IDEA}}}\n{BODY}", BODY, "Geometric gains")
+        for number, reasoning in enumerate(
+            (
+                f"{DRAFT}</think>",
+                f"<think>{DRAFT}</think>",
+                f"<think>What is a <think>?\n{DRAFT}</think>{DRAFT}</think>",
+                f"<think>One</think>{DRAFT}<think>Two</think>{DRAFT}</think>",
+            )
+        )
+    },
+    "reasoning after it": (f"```python\n{BODY}```\n<think>Is it good?</think>\n", BODY, None),
+    "a lone tag inside": (f"```python\n# </think>\n{BODY}```\n", BODY, None),
+    "a lone tag after it": (f"```python\n{BODY}```\nI left </think> out.\n", BODY, None),
+    "an announcement": (f"Here is the rule you asked for:\n\n```python\n{CODE}```", CODE, None),
+    "braces after the code": (
+        f"```python\n{BRACES}```\n{{Gains weighed\nby side}}",
+        BRACES,
+        "Gains weighed by side",
+    ),
+    "braces in the code": (f"```python\n{BRACES}```", BRACES, None),
+    "several blocks": (
+        f"It was\n```python\n{OLD}```\nMine:\n```python\n{CODE}```\n```python\n{USE}\n```",
+        CODE,
+        None,
+    ),
+    "a fence with something else": (f"```\nscore = gain * slack\n```\n\n{CODE}", CODE, None),
+    "a block in a list": (f"1. my rule\n\n   ```python\n{INDENTED}   ```", CODE, None),
+}
 
 
-@pytest.mark.parametrize(
-    "reasoning",
-    [
-        f"{DRAFT}</think>",
-        f"<think>{DRAFT}</think>",
-        f"<think>What is a <think>?\n{DRAFT}</think>{DRAFT}</think>",
-        f"<think>One</think>{DRAFT}<think>Two</think>{DRAFT}</think>",
-    ],
-)
-def test_a_draft_in_the_reasoning_is_not_taken_for_the_rule(reasoning: str) -> None:
-    assert parse_answer(f"{reasoning}\n\n{{Gains}}\n{BODY}").source == BODY
+@pytest.mark.parametrize("how", READ)
+def test_a_rule_comes_out_as_it_was_written_with_its_thought(how: str) -> None:
+    answer, source, thought = READ[how]
+    parsed = parse_answer(answer)
+    assert (parsed.source, parsed.failure) == (source, None)
+    if thought is not None or how in ("bare", "an announcement", "braces in the code"):
+        assert parsed.thought == thought
 
 
 def test_reasoning_that_opens_again_and_again_is_read_once() -> None:
     assert "unfinished reasoning" in str(parse_answer("<think>" * 300_000).failure)
-
-
-def test_reasoning_after_the_rule_takes_nothing_from_it() -> None:
-    assert parse_answer(f"```python\n{BODY}```\n<think>Is it good?</think>\n").source == BODY
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "```python\n# </think>\n" + BODY + "```\n",
-        "```python\n" + BODY + "```\nI left </think> out.\n",
-    ],
-)
-def test_a_rule_before_a_lone_tag_is_found(answer: str) -> None:
-    assert BODY.strip() in str(parse_answer(answer).source)
 
 
 def test_a_parent_is_not_taken_for_the_rule_that_was_cut_off() -> None:
@@ -90,34 +91,6 @@ def test_a_parent_is_not_taken_for_the_rule_that_was_cut_off() -> None:
     begun = BODY.replace("up *", "up * (")[: len(BODY) // 2]
     answer = f"The parent:\n```python\n{CODE}```\nMine:\n```python\n{begun}"
     assert "cut off" in str(parse_answer(answer, cut_off=True).failure)
-
-
-def test_an_announcement_is_no_thought() -> None:
-    assert parse_answer(f"Here is the rule you asked for:\n\n```python\n{CODE}```").thought is None
-
-
-def test_braces_after_the_code_are_found_and_braces_in_the_code_are_not() -> None:
-    code = BODY.replace("    up =", "    weights = {20: 1.0, 21: 2.0}\n    up =")
-    assert (
-        parse_answer(f"```python\n{code}```\n{{Gains weighed\nby side}}").thought == "Gains weighed by side"
-    )
-    assert parse_answer(f"```python\n{code}```").thought is None
-
-
-def test_of_several_blocks_the_last_with_the_function_is_taken() -> None:
-    old = BODY.replace("up *", "0 *")
-    usage = "print(candidate_variable_score([0.0] * 72))"
-    answer = f"Rule 1 was\n```python\n{old}```\nMine is\n```python\n{CODE}```\nUse:\n```python\n{usage}\n```"
-    assert parse_answer(answer).source == CODE
-
-
-def test_a_rule_beside_a_fence_that_holds_something_else_is_found() -> None:
-    assert parse_answer(f"```\nscore = gain * slack\n```\n\n{CODE}").source == CODE
-
-
-def test_an_indented_block_of_a_list_is_dedented() -> None:
-    indented = "".join(f"   {line}\n" if line else "\n" for line in CODE.split("\n"))
-    assert parse_answer(f"1. my rule\n\n   ```python\n{indented}   ```").source == CODE
 
 
 def test_helpers_and_constants_stay_and_calls_and_idle_imports_go() -> None:
@@ -130,7 +103,7 @@ def test_helpers_and_constants_stay_and_calls_and_idle_imports_go() -> None:
     )
     source = parse_answer(f"```python\n{code}```").source
     assert source is not None
-    assert names(source) == ["half", FUNCTION_NAME]
+    assert names(source) == ["half", BRANCHING.function]
     assert "EPS = 1e-9  # floor" in source
     assert source.startswith("import math\n")
     for gone in ("os", "__future__", "__main__", "print"):
@@ -162,13 +135,13 @@ def test_imports_inside_the_function_are_not_doubled() -> None:
         ("  \n ", "empty"),
         ("<think>first I would", "unfinished reasoning"),
         ("I am sorry, but I cannot do that.", '"I am sorry, but I cannot do that."'),
-        ("```python\nscore = 1\n```", FUNCTION_NAME),
+        ("```python\nscore = 1\n```", BRANCHING.function),
         (f"```python\n{BODY.replace('return', 'retrun 1 +')}```", "no valid Python"),
         (f"```python\n{BODY[:60]}", "cut off"),
         (BODY[:60], "cut off"),
         (BODY[:90], "never returns"),
         (BODY.replace("return", "up ="), "never returns"),
-        ("class A:\n    def candidate_variable_score(self, x):\n        return 1\n", FUNCTION_NAME),
+        ("class A:\n    def candidate_variable_score(self, x):\n        return 1\n", BRANCHING.function),
         ("def candidate_variable_score(x):\n    return '\0'", "no valid Python"),
     ],
 )

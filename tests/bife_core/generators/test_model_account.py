@@ -211,7 +211,7 @@ def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
-    count = 40
+    count = 24
     with ModelApi(delay_s=0.05) as api:
         prices = {f"BIFE_LLM_{name.upper()}": price for name, price in PRICES.items()}
         environment = os.environ | api.environment | prices | {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -226,9 +226,6 @@ def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
             assert_balanced(api, tmp_path)
         subprocess.run(command, env=environment, check=True, timeout=120)
         assert_balanced(api, tmp_path)
-        asked = len(api.requests)
-        subprocess.run(command, env=environment, check=True, timeout=120)
-        assert len(api.requests) == asked
     answered = [found for found in account_at(tmp_path).calls() if found.status == "ok"]
     assert len({found.key for found in answered}) == len(answered) == count
 

@@ -58,11 +58,7 @@ def test_its_text_is_a_file_that_is_read_back(method: Configuration, tmp_path: P
 
 @pytest.mark.parametrize(
     ("text", "params"),
-    [
-        ("", {}),
-        ("# nothing\n", {}),
-        ("\ufeffbranching/scorefunc\t= s\n", {"branching/scorefunc": "s"}),
-    ],
+    [("", {}), ("# nothing\n", {}), ("\ufeffbranching/scorefunc\t= s\n", {"branching/scorefunc": "s"})],
 )
 def test_a_settings_file_is_one_by_its_name(text: str, params: dict[str, Parameter], tmp_path: Path) -> None:
     (file := tmp_path / "ours.SET").write_text(text, encoding="utf-8")
@@ -88,28 +84,28 @@ def test_it_is_told_by_what_it_changes() -> None:
     assert len({RPB, whole.identity, TUNED.identity}) == 3
 
 
-def test_without_parameters_its_solves_are_those_of_rpb(tiny_auctions: list[Instance]) -> None:
+def test_without_parameters_its_solves_are_those_of_rpb(knapsacks: list[Instance]) -> None:
     keys = {
-        SolveJob(instance=tiny_auctions[0], method=one, settings=SolveSettings()).key
+        SolveJob(instance=knapsacks[0], method=one, settings=SolveSettings()).key
         for one in (ScipMethod(name=RPB), Configuration())
     }
     assert len(keys) == 1
 
 
-def test_it_walks_another_tree_than_rpb(tiny_auctions: list[Instance]) -> None:
-    found = [solve(tiny_auctions[0].path, method) for method in (RPB, TUNED)]
+def test_it_walks_another_tree_than_rpb(knapsacks: list[Instance]) -> None:
+    found = [solve(knapsacks[0].path, method) for method in (RPB, TUNED)]
     assert found[0].primal_bound == pytest.approx(found[1].primal_bound)
     assert (found[0].nodes, found[0].lp_iterations) != (found[1].nodes, found[1].lp_iterations)
     assert (found[1].method, found[1].rule_sha) == ("configuration", None)
 
 
 def test_a_comparison_says_where_its_file_does_better_than_the_rule(
-    tiny_auctions: list[Instance], tmp_path: Path
+    knapsacks: list[Instance], tmp_path: Path
 ) -> None:
     config = EvaluationConfig(seeds=(0,), time_limit_s=60, metric="nodes")
     slow = load_method("most_fractional")
     found = evaluate(
-        [slow, TUNED, Configuration(name="same")], tiny_auctions[:1], config, InProcess(), Store(tmp_path)
+        [slow, TUNED, Configuration(name="same")], knapsacks[1:2], config, InProcess(), Store(tmp_path)
     )
     assert list(found.methods) == [slow.name, "configuration", RPB], "without parameters it is the baseline"
     ratios = {one.method: one.ratio for one in found.comparisons}
@@ -173,10 +169,10 @@ def test_parameters_scip_does_not_take_are_refused_at_once() -> None:
         Configuration(branching=TUNED)
 
 
-def test_attaching_sets_all_but_what_the_model_has_set_itself(tiny_auctions: list[Instance]) -> None:
+def test_attaching_sets_all_but_what_the_model_has_set_itself(knapsacks: list[Instance]) -> None:
     model = pyscipopt.Model()
     model.hideOutput()
-    model.readProblem(str(tiny_auctions[0].path))
+    model.readProblem(str(knapsacks[0].path))
     model.setParams({"separating/maxrounds": 5, "branching/relpscost/maxlookahead": 3})
     with pytest.warns(
         UserWarning, match=r"leaves what the model .* separating/maxrounds = 5 \(not 0\)\."

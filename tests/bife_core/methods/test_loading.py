@@ -7,16 +7,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyscipopt
 import pytest
 
-from bife_core.errors import BifeError, RuleError
+from bife_core.components import BRANCHING
+from bife_core.errors import RuleError
 from bife_core.export import export_c
-from bife_core.features import N_FEATURES
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import budgeted, load_method, load_rule
 from bife_core.methods.using import attach, solve
@@ -32,7 +31,7 @@ def test_by_file(tmp_path, as_type):
     file.write_text(SOURCE)
     rule = load_rule(as_type(file))
     assert rule.name == "my_rule"
-    assert rule.score(np.ones((2, N_FEATURES))).tolist() == [2.0, 2.0]
+    assert rule.score(np.ones((2, BRANCHING.n_features))).tolist() == [2.0, 2.0]
 
 
 def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
@@ -58,10 +57,6 @@ def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
         ("", "There is no rule ''"),
         ("def candidate_variable_score(v):\n    return v[18]\n", "compile it with bife_core.compile_rule"),
         ("a\0b.py", "no file can be called so"),
-        ("\ud800.py", "no file can be called so"),
-        ("a" * 5000, "no file can be called so"),
-        (f"{'a' * 300}.py", "no file can be called so"),
-        ("~nobody-of-that-name/rule.py", "no file can be called so"),
         ("https://example.org/rule.py", "is a web address; download the file"),
         ("models:/", "'models:/' names no method"),
         ("models:/x@champion\n", "the name of a rule or a file was expected"),
@@ -139,32 +134,13 @@ def most_fractional(f):
     ],
     ids=["name", "compiled", "method", "function", "scip", "scip method"],
 )
-def test_attach_and_solve_take_what_load_method_takes(reference, tiny_auctions):
+def test_attach_and_solve_take_what_load_method_takes(reference, knapsacks):
     model = pyscipopt.Model()
     model.hideOutput()
-    model.readProblem(str(tiny_auctions[0].path))
+    model.readProblem(str(knapsacks[0].path))
     method = load_method(reference)
     assert attach(model, reference).calls == 0
-    assert solve(tiny_auctions[0].path, reference, node_limit=2).method == method.name
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: solve("x.mps", 17), "17 is no method to branch by"),
-        (lambda: load_rule("relpscost"), "is no rule but a method of the kind 'scip'"),
-        (lambda: load_rule(len), "is no method to branch by"),
-        *(
-            (partial(load, strange), r"There is no rule '.{5,40}': no file can be called so\.")
-            for load in (load_rule, load_method)
-            for strange in ("a\0b.py", "a" * 5000, Path("a" * 300 + ".set"), "\ud800.py")
-        ),
-    ],
-)
-def test_wrong_arguments_give_one_sentence(call, said):
-    with pytest.raises(BifeError, match=said) as caught:
-        call()
-    assert "\n" not in str(caught.value)
+    assert solve(knapsacks[0].path, reference, node_limit=2).method == method.name
 
 
 def test_what_takes_no_budget_has_no_rules_with_one():
@@ -177,6 +153,7 @@ def test_what_takes_no_budget_has_no_rules_with_one():
 
 def test_without_mlflow_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     with pytest.raises(RuleError, match=r"pip install 'bife-branching\[operate\]'"):
         load_rule("models:/bife-x@champion")
 

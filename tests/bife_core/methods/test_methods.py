@@ -8,16 +8,16 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-import pyscipopt
 import pytest
 from pydantic import ValidationError
 
 import bife_core
 from bife_core.benchmarks.base import Instance
+from bife_core.components import BRANCHING
 from bife_core.errors import RuleError, SolverError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.methods.base import METHODS, Method, ScipMethod
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, method_of
@@ -53,55 +53,45 @@ def tree(result: SolveResult) -> tuple[int, int, int]:
     return result.nodes, result.lp_iterations, result.calls
 
 
-def test_a_rule_and_a_python_scorer_walk_the_same_tree(tiny_auctions: list[Instance]) -> None:
+def test_a_rule_and_a_python_scorer_walk_the_same_tree(knapsacks: list[Instance]) -> None:
     same = [RuleMethod(name="rule", source=SOURCE), linear()]
-    results = [solve(tiny_auctions[0].path, method, settings=SETTINGS) for method in same]
+    results = [solve(knapsacks[0].path, method, settings=SETTINGS) for method in same]
     assert results[0].calls > 0
     assert len({tree(result) for result in results}) == 1
     assert [result.method for result in results] == ["rule", "linear"]
     assert [result.rule_sha for result in results] == [method.identity for method in same]
-    assert solve(tiny_auctions[0].path, ScipMethod(name="relpscost"), settings=SETTINGS).rule_sha is None
+    assert solve(knapsacks[0].path, ScipMethod(name="relpscost"), settings=SETTINGS).rule_sha is None
 
 
-def test_what_a_python_scorer_raises_is_counted_and_reported(tiny_auctions: list[Instance]) -> None:
+def test_what_a_python_scorer_raises_is_counted_and_reported(knapsacks: list[Instance]) -> None:
     broken = Broken(name="broken", weights={})
     with pytest.warns(
         UserWarning, match=r"broken raised at a branching: ZeroDivisionError\('no such column'\)"
     ):
-        result = solve(tiny_auctions[0].path, broken, settings=SETTINGS)
+        result = solve(knapsacks[0].path, broken, settings=SETTINGS)
     assert result.calls == result.rule_errors > 0
 
 
 @pytest.mark.filterwarnings("ignore:broken raised")
 def test_a_conclusion_says_that_a_method_left_its_branchings_to_scip(
-    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(METHODS, KIND, Broken)
     config = EvaluationConfig(seeds=(0,), time_limit_s=60)
     broken = Broken(name="broken", weights={})
-    summary = evaluate([broken], tiny_auctions[:1], config, InProcess(), Store(tmp_path))
+    summary = evaluate([broken], knapsacks[:1], config, InProcess(), Store(tmp_path))
     assert "broken gave no usable score at " in summary.conclusion
     assert "relpscost gave" not in summary.conclusion
 
 
-def test_features_that_do_not_exist_are_refused_before_the_solve(tiny_auctions: list[Instance]) -> None:
+def test_features_that_do_not_exist_are_refused_before_the_solve(knapsacks: list[Instance]) -> None:
     class Beyond(Weighted):
         @property
         def features(self) -> frozenset[int]:
-            return frozenset({N_FEATURES})
+            return frozenset({BRANCHING.n_features})
 
-    with pytest.raises(SolverError, match=f"numbers from 0 to {N_FEATURES - 1}"):
-        solve(tiny_auctions[0].path, Beyond(name="beyond", weights={}), settings=SETTINGS)
-
-
-def test_a_scorer_is_attached_like_a_rule(tiny_auctions: list[Instance]) -> None:
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.readProblem(str(tiny_auctions[0].path))
-    stats = bife_core.attach(model, linear(), guard=True)
-    model.optimize()
-    assert stats.calls > 0
-    assert stats.fallbacks == 0
+    with pytest.raises(SolverError, match=f"numbers from 0 to {BRANCHING.n_features - 1}"):
+        solve(knapsacks[0].path, Beyond(name="beyond", weights={}), settings=SETTINGS)
 
 
 def test_identities_distinguish_methods_by_what_they_do() -> None:
@@ -121,13 +111,13 @@ def test_identities_distinguish_methods_by_what_they_do() -> None:
     ],
     ids=lambda m: m.kind,
 )
-def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, tiny_auctions: list[Instance]) -> None:
-    job = SolveJob(instance=tiny_auctions[0], method=method, settings=SETTINGS)
+def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, knapsacks: list[Instance]) -> None:
+    job = SolveJob(instance=knapsacks[0], method=method, settings=SETTINGS)
     back = SolveJob.model_validate_json(job.model_dump_json())
     assert back.method == method
     assert type(back.method) is type(method)
     assert back.key == job.key
-    X = np.random.default_rng(0).normal(size=(9, N_FEATURES))
+    X = np.random.default_rng(0).normal(size=(9, BRANCHING.n_features))
     for same in (copy.deepcopy(method), pickle.loads(pickle.dumps(method))):
         assert same == method
         if isinstance(method, Scorer):
@@ -135,8 +125,8 @@ def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, tiny_auctio
             np.testing.assert_array_equal(same.score(X), method.score(X))
 
 
-def test_a_job_of_a_kind_that_is_not_installed_is_refused(tiny_auctions: list[Instance]) -> None:
-    data = SolveJob(instance=tiny_auctions[0], method=linear(), settings=SETTINGS).model_dump(mode="json")
+def test_a_job_of_a_kind_that_is_not_installed_is_refused(knapsacks: list[Instance]) -> None:
+    data = SolveJob(instance=knapsacks[0], method=linear(), settings=SETTINGS).model_dump(mode="json")
     data["method"]["kind"] = "elsewhere"
     with pytest.raises(
         bife_core.BifeError,
@@ -146,11 +136,11 @@ def test_a_job_of_a_kind_that_is_not_installed_is_refused(tiny_auctions: list[In
 
 
 def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
-    tiny_auctions: list[Instance], tmp_path: Path
+    knapsacks: list[Instance], tmp_path: Path
 ) -> None:
     config = EvaluationConfig(seeds=(0,), time_limit_s=60, baseline="pseudocost_product")
     methods = [linear("net"), ScipMethod(name="pscost")]
-    summary = evaluate(methods, tiny_auctions[:2], config, InProcess(), Store(tmp_path))
+    summary = evaluate(methods, knapsacks[:1], config, InProcess(), Store(tmp_path))
     assert (summary.rule, summary.baseline) == ("net", "pseudocost_product")
     again = EvaluationSummary.model_validate_json(summary.model_dump_json())
     assert again.methods == summary.methods

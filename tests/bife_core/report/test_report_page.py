@@ -56,11 +56,11 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def summary(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path_factory: pytest.TempPathFactory
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path_factory: pytest.TempPathFactory
 ) -> EvaluationSummary:
     return evaluate(
         [load_method("pseudocost_product")],
-        tiny_auctions[:2],
+        knapsacks[:2],
         EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60),
         pool,
         Store(tmp_path_factory.mktemp("solves")),
@@ -168,14 +168,7 @@ def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
 
 def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None:
     names = [figure.name for figure in report_figures(Report(evaluations=(summary,), stories=(story,)))]
-    assert names == [
-        "ratios",
-        "instances",
-        "ablation",
-        "anytime",
-        "fidelities",
-        "lineage",
-    ]
+    assert names == ["ratios", "instances", "ablation", "anytime", "fidelities", "lineage"]
 
 
 def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bench.acceptance import acceptance, features, offline
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.rules import REFERENCE_RULES, check_source, compile_rule
 from bife_core.rules.types import Program, Rejection
 
@@ -45,88 +45,23 @@ def test_ordinary_rules_are_accepted(source):
     assert isinstance(found := check_source(source), Program), found
 
 
-KINDS = {  # beside the corpus of tests/hostile
-    "no_code": ["   \n\t\n", b""],
-    "syntax": ["Here is the rule you asked for:", b"\xff\xfe\x00"],
-    "type": [
-        f"{HEAD}    {body}\n"
-        for body in (
-            "return None",
-            "return",
-            "pass",
-            "return [variable_features[1]]",
-            "if variable_features[0] > 0:\n        return 1.0",
-            "for i in range(0):\n        return 1.0",
-            "return variable_features * 2.0",
-            "x = variable_features[1]\n    return x[0]",
-            "return variable_features[int(variable_features[3])]",
-            "for i in range(int(variable_features[1])):\n        pass\n    return 1.0",
-            "for i in range(0, 1, 0):\n        pass\n    return 1.0",
-            "if variable_features[0] > 0:\n        a = 1.0\n    return a",
-            "for i in range(0):\n        a = 1.0\n    return a",
-            "a += 1.0\n    return a",
-            "f = variable_features\n    if f[1] > 0:\n        f = 1.0\n    return f",
-            "k = 3\n    if variable_features[1] > 0:\n        k = 4\n    return variable_features[k]",
-        )
-    ],
-    "forbidden": [
-        f"{HEAD}    {body}\n"
-        for body in (
-            "return open('x')",
-            "return np.random.rand()",
-            "return variable_features.__class__",
-            "return max(variable_features[1])",
-            "return max(*variable_features)",
-            "return max(1.0, 2.0, key=abs)",
-            "return variable_features[48:54].sum()",
-            "return variable_features[1] & 1",
-            "return ~variable_features[1]",
-            "return np.exp",
-            "return undefined",
-            "return 'text'",
-            "return 99999999999999999999",
-            "return math.sqrt()",
-            "return np.clip(1.0)",
-            "return float('1e3')",
-            "return 1.0\n    return open('x')",
-            "x = 8.0\n    while x > 1.0:\n        x /= 2.0\n    return x",
-            "for x in variable_features:\n        pass\n    return 1.0",
-            "for i in range(3):\n        pass\n    else:\n        return 1.0\n    return 2.0",
-            "a, b = 1.0\n    return a",
-            "import os\n    return 1.0",
-            "from math import sqrt, gamma\n    return 1.0",
-            "variable_features[3] = 0.0\n    return 1.0",
-            "np.pi = 3.0\n    return 1.0",
-            "np = 2.0\n    return np.exp(1.0)",
-            "__builtins__ = 1.0\n    return 1.0",
-            "max = 1.0\n    return max(1.0, 2.0)",
-            "return " + " + ".join(["1.0"] * 150),
-            "x = 0.0\n    for i in range(90):\n        for j in range(90):\n            x += i\n    return x",
-        )
-    ]
-    + [
-        f"{outside}\n{HEAD}    return a(1.0)"
-        for outside in (
-            "import os",
-            "X = open('x')",
-            "X = 'text'",
-            "X, Y = 1",
-            "X = 1\nX = 2",
-            "np = 1",
-            "@staticmethod\ndef a(x):\n    return x",
-            "def abs(x):\n    return x",
-            "def a(x):\n    return b(x)\ndef b(x):\n    return a(x)",
-            "def a(x, y=open('x')):\n    return x",
-            "def a(x, y):\n    return x",
-            "def a():\n    return 1.0",
-            "def a(x):\n    return x\ndef unused(x):\n    return open(x)",
-        )
-    ]
-    + [f"{HEAD}    return variable_features[{index}]" for index in ("-1", f"{N_FEATURES - 1} + 1", "18.0")],
-}
+REJECTED = [  # beside the corpus of tests/hostile
+    ("no_code", b""),
+    ("syntax", b"\xff\xfe\x00"),
+    ("type", f"{HEAD}    a += 1.0\n    return a"),
+    (
+        "type",
+        f"{HEAD}    k = 3\n    if variable_features[1] > 0:\n        k = 4\n    return variable_features[k]",
+    ),
+    ("forbidden", f"{HEAD}    return float('1e3')"),
+    ("forbidden", f"{HEAD}    return 1.0\n    return open('x')"),
+    ("forbidden", f"{HEAD}    return variable_features[-1]"),
+    ("forbidden", f"def a(x, y):\n    return x\n{HEAD}    return a(1.0)"),
+    ("forbidden", f"def a(x):\n    return x\ndef unused(x):\n    return open(x)\n{HEAD}    return a(1.0)"),
+]
 
 
-@pytest.mark.parametrize(("kind", "source"), [(kind, one) for kind, found in KINDS.items() for one in found])
+@pytest.mark.parametrize(("kind", "source"), REJECTED)
 def test_what_is_no_rule_is_rejected_by_its_kind(kind, source):
     found = rejection(source)
     assert found.kind == kind, found
@@ -157,7 +92,7 @@ def test_exactly_the_features_it_reads_are_known(body):
     """The extractor computes only what is named here, so no other feature may change a score."""
     rule = compile_rule(f"def candidate_variable_score(f):\n    {body}\n")
     assert rule.features == frozenset(READ[body])
-    one, two = np.random.default_rng(0).uniform(0.5, 2.0, (2, 40, N_FEATURES))
+    one, two = np.random.default_rng(0).uniform(0.5, 2.0, (2, 40, BRANCHING.n_features))
     two[:, sorted(rule.features)] = one[:, sorted(rule.features)]
     np.testing.assert_array_equal(rule.score(one), rule.score(two))
 
@@ -196,4 +131,4 @@ def test_references_and_offline_rules_compile_and_what_is_rejected_is_counted():
         assert counted["compiled"] == counted["rules"] == len(group), counted
     counted = acceptance(["def candidate_variable_score(f):\n    return f\n"], features(1))
     assert (counted["rules"], counted["compiled"]) == (1, 0)
-    assert counted["rejected"] == ["Line 2: one number is needed here, such as variable_features[20]."]
+    assert counted["rejected"] == ["Line 2: one number is needed here, such as variable_features[0]."]

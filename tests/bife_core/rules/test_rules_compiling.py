@@ -10,11 +10,10 @@ import threading
 import numpy as np
 import pytest
 
+from bife_core.components import BRANCHING
 from bife_core.errors import ConfigError, RuleError
-from bife_core.features import N_FEATURES
 from bife_core.rules import CompiledRule, Rejection, compile_rule, rule_sha
 from bife_core.rules.compiling import recompiled
-from bife_core.sandbox import WorkerPool
 
 HEAD = "def candidate_variable_score(f):\n    "
 SIMPLE = HEAD + "return f[20] * f[21]\n"
@@ -31,7 +30,7 @@ def test_what_a_rule_knows_of_itself():
 
 def test_any_layout_of_the_matrix_is_scored_alike():
     rule = compile_rule(SIMPLE)
-    X = np.random.default_rng(0).random((5, N_FEATURES))
+    X = np.random.default_rng(0).random((5, BRANCHING.n_features))
     expected = X[:, 20] * X[:, 21]
     frozen = X.copy()
     frozen.flags.writeable = False
@@ -44,7 +43,9 @@ def test_any_layout_of_the_matrix_is_scored_alike():
     )
 
 
-@pytest.mark.parametrize("shape", [(N_FEATURES,), (3, 71), (3, 73), (3, N_FEATURES, 1), (0,)])
+@pytest.mark.parametrize(
+    "shape", [(BRANCHING.n_features,), (3, 71), (3, 73), (3, BRANCHING.n_features, 1), (0,)]
+)
 def test_another_shape_is_an_error(shape):
     with pytest.raises(RuleError, match="n x 72"):
         compile_rule(SIMPLE).score(np.zeros(shape))
@@ -53,9 +54,11 @@ def test_another_shape_is_an_error(shape):
 def test_nothing_of_arithmetic_raises():
     rule = compile_rule(HEAD + "return 1.0 / f[0] + math.log(f[1]) + math.sqrt(f[2]) + math.exp(f[3])")
     assert np.isnan(
-        compile_rule(HEAD + "return int(f[0]) + round(f[1]) * 0").score(np.full((1, N_FEATURES), np.nan))
+        compile_rule(HEAD + "return int(f[0]) + round(f[1]) * 0").score(
+            np.full((1, BRANCHING.n_features), np.nan)
+        )
     )
-    X = np.zeros((4, N_FEATURES))
+    X = np.zeros((4, BRANCHING.n_features))
     X[1, 1] = X[3, 0] = 1.0
     X[2, 2] = -1.0
     X[3, 1], X[3, 3] = 1.0, 1e9
@@ -69,7 +72,7 @@ def test_nothing_of_arithmetic_raises():
 def test_the_c_function_fills_the_scores():
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     score = prototype(compile_rule(HEAD + "return f[71] + f[1]").address)
-    X, out = np.zeros((3, N_FEATURES)), np.full(3, -1.0)
+    X, out = np.zeros((3, BRANCHING.n_features)), np.full(3, -1.0)
     X[:, 1] = [1.0, 2.0, 3.0]
     X[2, 71] = 0.5
     assert score(X.ctypes.data, 2, out.ctypes.data) == 0
@@ -78,10 +81,9 @@ def test_the_c_function_fills_the_scores():
     assert out.tolist() == [1.0, 2.0, 3.5]
 
 
-def test_a_worker_compiles_and_scores():
+def test_a_worker_compiles_and_scores(pool):
     arguments = {"source": SIMPLE, "value": 2.5}
-    with WorkerPool(1) as pool:
-        facts = pool.submit("bife_core.rules.compiling:score_one", arguments, limit_s=60).result()
+    facts = pool.submit("bife_core.rules.compiling:score_one", arguments, limit_s=60).result()
     assert facts == {"score": 6.25}
 
 
@@ -90,7 +92,7 @@ def test_many_threads_may_compile_and_score_at_once():
 
     def work(k: int) -> None:
         rule = compile_rule(f"{HEAD}return f[{k % 3}] * {k % 3 + 1}.0 + {k % 3}")
-        scores = rule.score(np.ones((10, N_FEATURES)))
+        scores = rule.score(np.ones((10, BRANCHING.n_features)))
         if scores.tolist() != [2.0 * (k % 3) + 1.0] * 10:
             wrong.append(scores)
 
@@ -125,7 +127,7 @@ def test_a_function_without_a_source_is_rejected_in_a_sentence(given: object, re
 
 def test_a_rule_can_be_pickled_and_copied_and_is_checked_when_it_is_read() -> None:
     rule = compile_rule("def candidate_variable_score(f): return f[20] * f[21]", name="mine")
-    X = np.random.default_rng(0).random((5, N_FEATURES))
+    X = np.random.default_rng(0).random((5, BRANCHING.n_features))
     for copied in (pickle.loads(pickle.dumps(rule)), copy.deepcopy(rule), copy.copy(rule)):
         assert (copied.name, copied.sha, copied.features) == (rule.name, rule.sha, rule.features)
         np.testing.assert_array_equal(copied.score(X), rule.score(X))

@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.rules import REFERENCE_RULES, compile_rule
-from bife_core.rules.language import (
-    BUILTINS,
-    CONSTANTS,
-    MATH_FUNCTIONS,
-    NUMPY_FUNCTIONS,
-)
+from bife_core.rules.language import BUILTINS, CONSTANTS, MATH_FUNCTIONS, NUMPY_FUNCTIONS
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "rules.md").read_text(encoding="utf-8")
 

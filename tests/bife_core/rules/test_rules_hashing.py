@@ -78,11 +78,6 @@ def test_helper_names_and_order_do_not_matter_but_bodies_do():
     assert rule_sha(one) != rule_sha(one.replace("y=2.0", "y=3.0"))
 
 
-def test_swapped_names_are_another_rule():
-    one = "def candidate_variable_score(f):\n    a = f[1]\n    b = f[2]\n    return a - b\n"
-    assert rule_sha(one) != rule_sha(one.replace("a - b", "b - a"))
-
-
 def test_all_reference_rules_differ():
     shas = [rule_sha(rule.source) for rule in REFERENCE_RULES.values()]
     assert len(set(shas)) == len(shas)

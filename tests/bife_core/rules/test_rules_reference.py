@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.methods.loading import load_rule
 from bife_core.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule
 from bife_core.rules.reference_rules import read_rules
@@ -16,7 +16,7 @@ from bife_core.rules.reference_rules import read_rules
 def candidates(n: int = 400) -> np.ndarray:
     """Features in the range solvers give them, some pseudocosts and activities at zero."""
     rng = np.random.default_rng(7)
-    X = rng.lognormal(0.0, 1.0, (n, N_FEATURES))
+    X = rng.lognormal(0.0, 1.0, (n, BRANCHING.n_features))
     X[:, 18] = rng.uniform(0.0, 0.5, n)
     X[:, [20, 21]] *= rng.random((n, 2)) > 0.1
     X[:, [48, 66, 67]] *= rng.random((n, 3)) > 0.1
@@ -86,7 +86,9 @@ def test_every_rule_compiles_and_reads_few_features(name):
 
 @pytest.mark.parametrize("name", REFERENCE_RULES)
 def test_every_rule_gives_numbers_for_any_sensible_candidate(name):
-    X = np.concatenate([candidates(), np.zeros((1, N_FEATURES)), np.full((1, N_FEATURES), 1e9)])
+    X = np.concatenate(
+        [candidates(), np.zeros((1, BRANCHING.n_features)), np.full((1, BRANCHING.n_features), 1e9)]
+    )
     X[:, [1, 3]] = np.maximum(X[:, [1, 3]], 0)
     assert np.all(np.isfinite(load_rule(name).score(X)))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from bife_core.features import N_FEATURES
+from bife_core.components import BRANCHING
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.rules.language import MATH_FUNCTIONS, NUMPY_FUNCTIONS
 
@@ -21,9 +21,13 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 7.0, 1e-320, 1e308, -1e308, 1e19, np.i
 def edge_matrix(rows: int, seed: int = 0) -> np.ndarray:
     """Ordinary and awkward values, mixed within rows."""
     rng = np.random.default_rng(seed)
-    plain = rng.lognormal(0.0, 2.0, (rows, N_FEATURES)) * rng.choice([1.0, -1.0], (rows, N_FEATURES))
-    awkward = rng.choice(EDGES, (rows, N_FEATURES))
-    return np.where(rng.random((rows, N_FEATURES)) < np.linspace(0, 1, rows)[:, None], awkward, plain)
+    plain = rng.lognormal(0.0, 2.0, (rows, BRANCHING.n_features)) * rng.choice(
+        [1.0, -1.0], (rows, BRANCHING.n_features)
+    )
+    awkward = rng.choice(EDGES, (rows, BRANCHING.n_features))
+    return np.where(
+        rng.random((rows, BRANCHING.n_features)) < np.linspace(0, 1, rows)[:, None], awkward, plain
+    )
 
 
 X = edge_matrix(300)

@@ -21,7 +21,6 @@ from tests.support.misbehaving import (
     fail,
     gone,
     hoard,
-    hold_lock,
     leave,
     shout,
     spawn_and_hang,
@@ -41,17 +40,10 @@ def failure_of(pool: WorkerPool, what, limit_s: float = 20.0, **arguments: objec
     return caught.value
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pool():
     with WorkerPool(1) as pool:
         yield pool
-
-
-@pytest.mark.parametrize(
-    "value", [None, -1.5, "ä\n\"'", [1, [2, {}]], {"a": None}, float("inf"), "x" * 3_000_000]
-)
-def test_values_come_back_as_they_went(pool, value):
-    assert pool.submit(CALL + "echo", {"value": value}, limit_s=20).result() == value
 
 
 def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
@@ -64,11 +56,6 @@ def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
     assert gone(before)
     after = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
     assert after != before
-
-
-def test_a_call_that_holds_pythons_lock_is_killed_too(pool):
-    assert failure_of(pool, hold_lock, limit_s=0.3, seconds=600).kind == "timeout"
-    assert pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result() == 1
 
 
 def test_time_that_others_took_from_a_call_does_not_count(pool):
@@ -196,14 +183,13 @@ def test_temporary_files_go_with_the_worker():
     assert not temporary.exists()
 
 
-def test_no_descriptor_leaks_over_many_workers():
+def test_no_descriptor_leaks_over_many_workers(pool):
     folder = Path("/dev/fd")
-    with WorkerPool(1) as pool:
+    failure_of(pool, die)
+    before = len(list(folder.iterdir()))
+    for _ in range(3):
         failure_of(pool, die)
-        before = len(list(folder.iterdir()))
-        for _ in range(5):
-            failure_of(pool, die)
-        assert len(list(folder.iterdir())) <= before + 1
+    assert len(list(folder.iterdir())) <= before + 1
 
 
 def test_workers_are_pinned_round_robin_to_the_cores_of_the_parent():
@@ -237,11 +223,10 @@ def test_calls_in_turn_are_made_by_one_worker_in_order_whatever_becomes_of_them(
         assert "three" in str(third.exception())
 
 
-def test_the_next_call_in_turn_survives_the_death_of_the_worker():
-    with WorkerPool(1) as pool:
-        slow, quick = pool.submit_batch(CALL + "pause", [{"seconds": 60}, {"seconds": 0}], limit_s=1)
-        assert slow.exception().kind == "timeout"
-        assert quick.result() == 0
+def test_the_next_call_in_turn_survives_the_death_of_the_worker(pool):
+    slow, quick = pool.submit_batch(CALL + "pause", [{"seconds": 60}, {"seconds": 0}], limit_s=0.5)
+    assert slow.exception().kind == "timeout"
+    assert quick.result() == 0
 
 
 def test_closing_cancels_what_is_still_to_come_in_turn():

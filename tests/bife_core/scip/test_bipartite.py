@@ -12,6 +12,7 @@ import pytest
 
 import bife_core
 from bife_core import Budget, FeatureExtractor, NodeMethod
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.methods.loading import as_scoring, with_budget
 from bife_core.scip.compiled.bipartite import CANDIDATES, FIRST
@@ -29,7 +30,7 @@ VALUE = VARIABLE_FEATURES.index("value")
     ("family", "solver"),
     [
         ("cauctions", "paper"),
-        ("indset", "default"),
+        pytest.param("indset", "default", marks=pytest.mark.long),
         pytest.param("setcover", "paper", marks=pytest.mark.long),
         pytest.param("facilities", "paper", marks=pytest.mark.long),
     ],
@@ -87,7 +88,7 @@ def test_rows_with_two_sides_stand_twice_and_continuous_variables_have_no_fracti
     assert types[3] > 0
 
 
-def test_without_the_graph_the_candidates_have_the_same_features(golden_dir: Path) -> None:
+def test_without_the_graph_the_candidates_have_the_same_features(knapsacks: list[Instance]) -> None:
     extractors: list[FeatureExtractor] = []
 
     def compare(model: pyscipopt.Model) -> None:
@@ -102,7 +103,7 @@ def test_without_the_graph_the_candidates_have_the_same_features(golden_dir: Pat
         assert len(alone.rows) == len(alone.edge_variables) == 0
         assert len(at_first.rows) == (len(whole.rows) if whole.first else 0)
 
-    assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 3, solver="paper") == 3
+    assert visit_branchings(knapsacks[0].path, compare, 3, solver="paper") == 3
 
 
 class MostRows(NodeMethod):
@@ -132,7 +133,7 @@ def machine_code(node, n, out):  # type: ignore[no-untyped-def]
 
 
 def solved(
-    method: NodeMethod, path: Path, nodes: int = 40, **options: Any
+    method: NodeMethod, path: Path, nodes: int = 12, **options: Any
 ) -> tuple[int, bife_core.BranchingStats]:
     model = read_model(path)
     apply(SolveSettings(solver="paper", node_limit=nodes), model)
@@ -141,8 +142,8 @@ def solved(
     return model.getNTotalNodes(), stats
 
 
-def test_machine_code_sees_the_node_that_python_sees(golden_dir: Path) -> None:
-    path = golden_dir / "cauctions_0.mps.gz"
+def test_machine_code_sees_the_node_that_python_sees(knapsacks: list[Instance]) -> None:
+    path = knapsacks[0].path
     (nodes, slow), (same, fast) = (solved(MostRows(native=native), path) for native in (False, True))
     assert nodes == same
     counts = ("calls", "candidates", "undecided", "rule_errors", "featureless")
@@ -153,14 +154,14 @@ def test_machine_code_sees_the_node_that_python_sees(golden_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_guard_and_budget_hold_for_scorers_of_nodes(native: bool, golden_dir: Path) -> None:
-    path = golden_dir / "cauctions_0.mps.gz"
+def test_guard_and_budget_hold_for_scorers_of_nodes(native: bool, knapsacks: list[Instance]) -> None:
+    path = knapsacks[0].path
     guard = bife_core.Guard(max_share=1e-9, grace_s=0)
-    _, stats = solved(MostRows(native=native), path, 6, guard=guard)
+    _, stats = solved(MostRows(native=native), path, 3, guard=guard)
     assert stats.calls == 1
     assert stats.overtime > 1
     within = MostRows(native=native, budget=Budget(share=0.9))
-    _, stats = solved(within, path, 6)
+    _, stats = solved(within, path, 3)
     assert stats.within_budget > 0
 
 

@@ -57,8 +57,8 @@ def paper_model(path: Path, node_limit: int | None = None) -> pyscipopt.Model:
     return model
 
 
-def test_counters_tell_what_the_rule_did(tiny_auctions: list[Instance]) -> None:
-    model = paper_model(tiny_auctions[0].path)
+def test_counters_tell_what_the_rule_did(knapsacks: list[Instance]) -> None:
+    model = paper_model(knapsacks[0].path)
     stats = attach(model, load_rule("pseudocost_product"))
     assert (stats.calls, stats.candidates) == (0, 0)
     model.optimize()
@@ -71,10 +71,10 @@ def test_counters_tell_what_the_rule_did(tiny_auctions: list[Instance]) -> None:
 @pytest.mark.parametrize(
     "body", ["return math.nan", pytest.param("return -math.inf", marks=pytest.mark.long)]
 )
-def test_a_rule_without_a_usable_score_hands_over_to_scip(body: str, tiny_auctions: list[Instance]) -> None:
-    alone = paper_model(tiny_auctions[0].path)
+def test_a_rule_without_a_usable_score_hands_over_to_scip(body: str, knapsacks: list[Instance]) -> None:
+    alone = paper_model(knapsacks[0].path)
     alone.optimize()
-    model = paper_model(tiny_auctions[0].path)
+    model = paper_model(knapsacks[0].path)
     stats = attach(model, rule_of(body))
     model.optimize()
     assert stats.undecided == stats.calls > 0
@@ -170,8 +170,8 @@ def test_what_is_no_rule_is_refused_with_a_sentence(rule: Any, said: str) -> Non
     attach(model, "pseudocost_product")  # nothing was done to the model
 
 
-def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(tiny_auctions: list[Instance]) -> None:
-    model = paper_model(tiny_auctions[0].path, node_limit=2)
+def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(knapsacks: list[Instance]) -> None:
+    model = paper_model(knapsacks[0].path, node_limit=2)
     model.optimize()
     with pytest.raises(SolverError, match=r"attach before optimize, or after freeTransform\(\)"):
         attach(model, "pseudocost_product")
@@ -179,18 +179,6 @@ def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(tiny_auctions: li
     stats = attach(model, "pseudocost_product")
     model.optimize()
     assert stats.calls > 0
-
-
-def test_a_model_may_be_solved_again_with_its_rule(tiny_auctions: list[Instance]) -> None:
-    model = paper_model(tiny_auctions[0].path)
-    stats = attach(model, load_rule("paper_ca"))
-    solves = []
-    for _ in range(2):
-        model.optimize()
-        solves.append((model.getStatus(), round(model.getObjVal(), 6), stats.calls))
-        model.freeTransform()
-    assert solves[0][:2] == solves[1][:2]
-    assert 0 < solves[0][2] < solves[1][2]
 
 
 @pytest.mark.parametrize("name", ["rule", "python scorer"])
@@ -276,7 +264,7 @@ def test_models_and_what_was_attached_are_freed_at_once(name: str) -> None:
     gc.disable()
     try:
         models = []
-        for _ in range(20):
+        for _ in range(5):
             model = knapsack(8)
             stats = attach(model, METHODS_HERE[name], guard=True)
             model.optimize()
@@ -284,6 +272,6 @@ def test_models_and_what_was_attached_are_freed_at_once(name: str) -> None:
             calls = stats.calls
             del model
             assert stats.calls == calls
-        assert [one() for one in models] == [None] * 20
+        assert [one() for one in models] == [None] * 5
     finally:
         gc.enable()

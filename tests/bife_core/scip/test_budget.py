@@ -38,8 +38,8 @@ def counts(result: SolveResult) -> tuple[int, int, int, int]:
     return result.nodes, result.lp_iterations, result.calls, result.within_budget
 
 
-def test_rpb_within_a_budget_it_never_uses_up_solves_as_without_a_rule(tiny_auctions: list[Instance]) -> None:
-    path = tiny_auctions[0].path
+def test_rpb_within_a_budget_it_never_uses_up_solves_as_without_a_rule(knapsacks: list[Instance]) -> None:
+    path = knapsacks[0].path
     alone, budgeted = solve(path, "relpscost"), solve(path, "paper_ca,budget=0.9999")
     assert (budgeted.nodes, budgeted.lp_iterations) == (alone.nodes, alone.lp_iterations)
     assert (budgeted.calls, budgeted.fallbacks) == (0, 0)
@@ -48,13 +48,13 @@ def test_rpb_within_a_budget_it_never_uses_up_solves_as_without_a_rule(tiny_auct
 
 
 def test_the_rule_branches_beyond_the_budget_and_rpb_returns_unless_told_not_to(
-    tiny_auctions: list[Instance],
+    knapsacks: list[Instance],
 ) -> None:
-    path = tiny_auctions[1].path
-    returning, once = (solve(path, f"paper_ca,budget=0.8{more}") for more in ("", ",once"))
+    path = knapsacks[1].path
+    returning, once = (solve(path, f"paper_ca,budget=0.5{more}") for more in ("", ",once"))
     assert returning.within_budget > once.within_budget
     assert once.calls > 0
-    assert counts(once) == counts(solve(path, "paper_ca,budget=0.8,once"))
+    assert counts(once) == counts(solve(path, "paper_ca,budget=0.5,once"))
     again = paper_model(path)
     stats = attach(again, "paper_ca", budget=Budget(share=0.8, returns=False))
     for _ in range(2):  # the second solve of a model has a budget of its own
@@ -64,18 +64,18 @@ def test_the_rule_branches_beyond_the_budget_and_rpb_returns_unless_told_not_to(
         again.freeTransform()
 
 
-def test_rpb_does_not_begin_before_its_first_node_fits_into_the_budget(tiny_auctions: list[Instance]) -> None:
-    path = tiny_auctions[1].path
-    alone, budgeted = solve(path, "paper_ca"), solve(path, "paper_ca,budget=0.3")
+def test_rpb_does_not_begin_before_its_first_node_fits_into_the_budget(knapsacks: list[Instance]) -> None:
+    path = knapsacks[1].path
+    alone, budgeted = solve(path, "paper_ca"), solve(path, "paper_ca,budget=0.01")
     assert counts(budgeted) == counts(alone)
     assert solve(path, "paper_ca,budget=0.5").within_budget > 0
 
 
 @pytest.mark.parametrize("method", ["relpscost", "vanillafullstrong", "paper_ca,budget=0.8", "paper_ca"])
 def test_lp_iterations_are_those_of_strong_branching_too(
-    method: str, tiny_auctions: list[Instance], tmp_path: Path
+    method: str, knapsacks: list[Instance], tmp_path: Path
 ) -> None:
-    path, table = tiny_auctions[1].path, tmp_path / "statistics"
+    path, table = knapsacks[1].path, tmp_path / "statistics"
     model = read_model(path)
     apply(SolveSettings(), model)
     attach(model, method)
@@ -93,8 +93,8 @@ def test_lp_iterations_are_those_of_strong_branching_too(
     assert cost_of(found, HighFidelityConfig(cost="lp_iterations")) == every
 
 
-def test_a_scorer_in_python_branches_as_the_native_rule_does(tiny_auctions: list[Instance]) -> None:
-    path, budget = tiny_auctions[0].path, Budget(share=0.5)
+def test_a_scorer_in_python_branches_as_the_native_rule_does(knapsacks: list[Instance]) -> None:
+    path, budget = knapsacks[0].path, Budget(share=0.5)
     native = solve(path, "pseudocost_product,budget=0.5")
     assert counts(solve(path, Slow(name="slow", budget=budget))) == counts(native)
     assert min(native.calls, native.within_budget) > 0
@@ -102,29 +102,27 @@ def test_a_scorer_in_python_branches_as_the_native_rule_does(tiny_auctions: list
 
 @pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
 @pytest.mark.parametrize("budget", ["0.6", "0.6,once"])
-def test_the_exported_rule_branches_alike(budget: str, tiny_auctions: list[Instance], tmp_path: Path) -> None:
+def test_the_exported_rule_branches_alike(budget: str, knapsacks: list[Instance], tmp_path: Path) -> None:
     reference = f"paper_ca,budget={budget}"
-    native = branchings(tiny_auctions[0].path, lambda model: attach(model, reference))
-    assert branchings(tiny_auctions[0].path, exported(reference, tmp_path)) == native
-    assert native != branchings(tiny_auctions[0].path, lambda model: attach(model, "paper_ca"))
+    native = branchings(knapsacks[0].path, lambda model: attach(model, reference))
+    assert branchings(knapsacks[0].path, exported(reference, tmp_path)) == native
+    assert native != branchings(knapsacks[0].path, lambda model: attach(model, "paper_ca"))
 
 
-def test_nodes_are_counted_once_however_often_rpb_tightens_bounds_at_them(
-    tiny_auctions: list[Instance],
-) -> None:
-    for instance in tiny_auctions:
+def test_nodes_are_counted_once_however_often_rpb_tightens_bounds_at_them(knapsacks: list[Instance]) -> None:
+    for instance in knapsacks:
         result = solve(instance.path, "paper_ca,budget=0.6")
         assert 0 < result.within_budget + result.calls <= result.nodes
 
 
 @pytest.mark.parametrize("method", ["paper_ca", "paper_ca,budget=0.6", "pscost"])
 def test_a_method_branches_whatever_priorities_the_settings_give(
-    method: str, tiny_auctions: list[Instance]
+    method: str, knapsacks: list[Instance]
 ) -> None:
     params = dict.fromkeys(
         (f"branching/{name}/priority" for name in ("relpscost", "mostinf")), HIGHEST_PRIORITY
     )
-    plain, raised = (solve(tiny_auctions[0].path, method, params=more) for more in ({}, params))
+    plain, raised = (solve(knapsacks[0].path, method, params=more) for more in ({}, params))
     assert counts(raised) == counts(plain)
 
 

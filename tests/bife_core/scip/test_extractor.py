@@ -14,8 +14,10 @@ import pyscipopt
 import pytest
 
 from bife_core import FeatureExtractor
+from bife_core.benchmarks.base import Instance
+from bife_core.components import BRANCHING
 from bife_core.errors import SolverError
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
@@ -105,12 +107,14 @@ def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_
     assert step == sum(name.startswith("X_") for name in golden)
 
 
-def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(golden_dir: Path) -> None:
+def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(
+    knapsacks: list[Instance],
+) -> None:
     rng = np.random.default_rng(0)
     subsets = [
-        frozenset(rng.choice(N_FEATURES, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
+        frozenset(rng.choice(BRANCHING.n_features, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
     ] + [frozenset({feature.index}) for feature in FEATURES]
-    everything = frozenset(range(N_FEATURES))
+    everything = frozenset(range(BRANCHING.n_features))
 
     def compare(model: pyscipopt.Model) -> None:
         _, full = FeatureExtractor(model, everything).extract()
@@ -120,10 +124,10 @@ def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(g
             np.testing.assert_array_equal(part[:, wanted], full[:, wanted])
             assert not np.delete(part, wanted, axis=1).any()
 
-    assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 2) == 2
+    assert visit_branchings(knapsacks[0].path, compare, 2) == 2
 
 
-def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
+def test_static_features_are_those_of_the_first_call(knapsacks: list[Instance]) -> None:
     kept: dict[int, np.ndarray[Any, Any]] = {}
     extractor: list[FeatureExtractor] = []
     static = [feature.index for feature in FEATURES if feature.static]
@@ -135,7 +139,7 @@ def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
         for index, row in zip(probindex.tolist(), features[:, static], strict=True):
             np.testing.assert_array_equal(kept.setdefault(index, row), row)
 
-    assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 6) == 6
+    assert visit_branchings(knapsacks[0].path, compare, 6) == 6
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,7 @@ def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str
     changing = [
         feature.index for feature in FEATURES if not feature.static and feature.index not in (33, 34, 35)
     ]
-    everything = frozenset(range(N_FEATURES))
+    everything = frozenset(range(BRANCHING.n_features))
     rows: list[set[str]] = []
 
     def compare(model: pyscipopt.Model) -> None:

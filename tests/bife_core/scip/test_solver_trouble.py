@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pyscipopt
@@ -62,17 +61,6 @@ def test_an_infeasible_model_is_proven_infeasible_by_branching(guard: bool) -> N
     assert stats.calls > 10
 
 
-@pytest.mark.parametrize("make", [awkward.nonconvex, awkward.no_lp, awkward.lps_cut_short])
-def test_where_scip_branches_on_something_else_too_the_optimum_stays(
-    make: Callable[[], pyscipopt.Model],
-) -> None:
-    model = make()
-    attach(model, "pseudocost_product")
-    status, objective = solved(model)
-    assert (status, solved(make())[0]) == ("optimal", "optimal")
-    assert objective == pytest.approx(solved(make())[1])
-
-
 class AtPseudoSolutions(pyscipopt.Branchrule):  # type: ignore[misc]
     """Asks for features where there is no LP."""
 
@@ -103,7 +91,7 @@ def counters(stats: BranchingStats) -> tuple[int, int]:
 
 
 def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(
-    tiny_auctions: list[Instance], tmp_path: Path
+    knapsacks: list[Instance], tmp_path: Path
 ) -> None:
     model = awkward.knapsacks()
     stats = attach(model, RULE)
@@ -114,15 +102,15 @@ def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(
     with pytest.raises(
         SolverError, match=r"SCIP failed while solving .* under relpscost: error creating file <"
     ):
-        solve(tiny_auctions[0].path, params={"visual/vbcfilename": str(tmp_path / "no" / "tree.vbc")})
-    assert solve(tiny_auctions[0].path, RULE).status == "optimal"
+        solve(knapsacks[0].path, params={"visual/vbcfilename": str(tmp_path / "no" / "tree.vbc")})
+    assert solve(knapsacks[0].path, RULE).status == "optimal"
 
 
 def test_out_of_memory_is_an_end_like_a_limit(
-    tiny_auctions: list[Instance], capfd: pytest.CaptureFixture[str]
+    knapsacks: list[Instance], capfd: pytest.CaptureFixture[str]
 ) -> None:
     for method in ("relpscost", RULE):
-        result = solve(tiny_auctions[0].path, method, params={"limits/memory": 1})
+        result = solve(knapsacks[0].path, method, params={"limits/memory": 1})
         assert result.status == "memlimit"
         assert not result.finished
         assert (result.gap, result.primal_bound, result.calls) == (1.0, None, 0)

@@ -23,8 +23,8 @@ from tests.support.weighted import Weighted
 
 
 @pytest.fixture(scope="module")
-def reference(tiny_auctions: list[Instance]) -> SolveResult:
-    return solve(tiny_auctions[1].path)
+def reference(knapsacks: list[Instance]) -> SolveResult:
+    return solve(knapsacks[1].path)
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def reference(tiny_auctions: list[Instance]) -> SolveResult:
     ],
 )
 def test_every_brancher_proves_the_same_optimum(
-    method: str, reference: SolveResult, tiny_auctions: list[Instance]
+    method: str, reference: SolveResult, knapsacks: list[Instance]
 ) -> None:
-    result = solve(tiny_auctions[1].path, method)
+    result = solve(knapsacks[1].path, method)
     assert result.status == "optimal"
     assert result.method == method
     assert result.primal_bound == pytest.approx(reference.primal_bound, rel=1e-9)
@@ -49,19 +49,18 @@ def test_every_brancher_proves_the_same_optimum(
 
 
 def test_the_time_is_divided_by_scips_own_clocks(golden_dir: Path) -> None:
-    result = solve(golden_dir / "cauctions_0.mps.gz", time_limit_s=60)
+    path = golden_dir / "cauctions_0.mps.gz"
+    result = solve(path, node_limit=2)
     parts = ("presolving", "separation", "heuristics", "propagation", "branching")
     seconds = [getattr(result, f"{part}_s") for part in parts]
     assert all(one > 0 for one in seconds[1:])
     assert sum(seconds) <= 1.2 * result.cpu_s
-    lean = solve(golden_dir / "cauctions_0.mps.gz", time_limit_s=60, params={"heuristics/feaspump/freq": -1})
-    assert result.form() == lean.form()
-    bare = solve(golden_dir / "cauctions_0.mps.gz", settings=None, params={"separating/maxroundsroot": 0})
+    bare = solve(path, node_limit=2, params={"separating/maxroundsroot": 0})
     assert bare.separation_s < result.separation_s
 
 
-def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
-    result = solve(tiny_auctions[0].path, load_rule("paper_ca"))
+def test_results_round_trip_through_json(knapsacks: list[Instance]) -> None:
+    result = solve(knapsacks[0].path, load_rule("paper_ca"))
     assert SolveResult.model_validate_json(result.model_dump_json()) == result
     assert set(result.versions) == set(versions()) >= {"scip", "pyscipopt", "bife"}
 
@@ -87,12 +86,8 @@ def method_name(method: str | Method) -> str:
     return method if isinstance(method, str) else method.name
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["relpscost", "paper_ca", *CALLED],
-    ids=method_name,
-)
-def test_a_solved_model_is_freed_at_once(method: str | Method, tiny_auctions: list[Instance]) -> None:
+@pytest.mark.parametrize("method", ["relpscost", "paper_ca", *CALLED], ids=method_name)
+def test_a_solved_model_is_freed_at_once(method: str | Method, knapsacks: list[Instance]) -> None:
     def models() -> int:  # isinstance would follow the weak references of others
         return sum(type(thing) is pyscipopt.Model for thing in gc.get_objects())
 
@@ -101,26 +96,26 @@ def test_a_solved_model_is_freed_at_once(method: str | Method, tiny_auctions: li
     try:
         before = models()
         with suppress(SolverError):
-            solve(tiny_auctions[0].path, method, node_limit=5)
+            solve(knapsacks[0].path, method, node_limit=5)
         assert models() == before
     finally:
         gc.enable()
 
 
-def test_a_rule_is_the_same_however_it_is_named(tiny_auctions: list[Instance], tmp_path: Path) -> None:
+def test_a_rule_is_the_same_however_it_is_named(knapsacks: list[Instance], tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(REFERENCE_RULES["paper_ca"].source)
     results = [
-        solve(tiny_auctions[0].path, named, node_limit=5)
+        solve(knapsacks[0].path, named, node_limit=5)
         for named in ("paper_ca", load_rule("paper_ca"), file, str(file))
     ]
     assert [result.method for result in results] == ["paper_ca", "paper_ca", "mine", "mine"]
     assert {result.rule_sha for result in results} == {load_rule("paper_ca").sha}
-    assert solve(tiny_auctions[0].path, "relpscost", node_limit=5).rule_sha is None
+    assert solve(knapsacks[0].path, "relpscost", node_limit=5).rule_sha is None
 
 
-def test_the_same_seed_gives_the_same_tree(tiny_auctions: list[Instance]) -> None:
-    runs = [solve(tiny_auctions[1].path, "paper_ca", seed=3) for _ in range(2)]
+def test_the_same_seed_gives_the_same_tree(knapsacks: list[Instance]) -> None:
+    runs = [solve(knapsacks[1].path, "paper_ca", seed=3) for _ in range(2)]
     assert runs[0].nodes == runs[1].nodes
     assert runs[0].lp_iterations == runs[1].lp_iterations
 
@@ -141,8 +136,8 @@ def test_seed_0_leaves_the_order_of_the_file_and_others_permute_it() -> None:
     assert len({tuple(order(seed)) for seed in range(3)}) == 3
 
 
-def test_limits_stop_the_solve(tiny_auctions: list[Instance], golden_dir: Path) -> None:
-    assert solve(tiny_auctions[1].path, "pscost", node_limit=3).status == "nodelimit"
+def test_limits_stop_the_solve(knapsacks: list[Instance], golden_dir: Path) -> None:
+    assert solve(knapsacks[1].path, "pscost", node_limit=3).status == "nodelimit"
     result = solve(golden_dir / "setcover_0.mps.gz", "pscost", time_limit_s=0.5)
     assert result.status == "timelimit"
     assert not result.finished
@@ -180,15 +175,15 @@ def test_costs_are_those_of_the_result() -> None:
 
 
 def test_the_log_is_shown_when_asked_for(
-    tiny_auctions: list[Instance], capfd: pytest.CaptureFixture[str]
+    knapsacks: list[Instance], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    solve(tiny_auctions[0].path)
+    solve(knapsacks[0].path)
     assert capfd.readouterr().out == ""
-    solve(tiny_auctions[0].path, show_log=True)
+    solve(knapsacks[0].path, show_log=True)
     assert "SCIP Status" in capfd.readouterr().out
 
 
-def test_mistakes_get_a_sentence(tiny_auctions: list[Instance], tmp_path: Path) -> None:
+def test_mistakes_get_a_sentence(knapsacks: list[Instance], tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match="There is no file"):
         solve(tmp_path / "missing.mps")
     broken = tmp_path / "broken.mps"
@@ -196,12 +191,12 @@ def test_mistakes_get_a_sentence(tiny_auctions: list[Instance], tmp_path: Path) 
     with pytest.raises(InstanceError, match=r"broken\.mps is (cut off|damaged)"):
         solve(broken)
     with pytest.raises(RuleError, match="no_such_rule"):
-        solve(tiny_auctions[0].path, "no_such_rule")
+        solve(knapsacks[0].path, "no_such_rule")
     with pytest.raises(SolverError, match="does not take no/such/param"):
-        solve(tiny_auctions[0].path, params={"no/such/param": 1})
+        solve(knapsacks[0].path, params={"no/such/param": 1})
     with pytest.raises(ConfigError, match="time_limits"):
-        solve(tiny_auctions[0].path, time_limits=3)
+        solve(knapsacks[0].path, time_limits=3)
     with pytest.raises(RuleError, match="not os"):
-        solve(tiny_auctions[0].path, compile_rule("import os"))  # type: ignore[arg-type]
+        solve(knapsacks[0].path, compile_rule("import os"))  # type: ignore[arg-type]
     with pytest.raises(ValidationError):
         SolveSettings(time_limit_s=0)

@@ -15,7 +15,7 @@ from bife_core.search import (
     SampleRequest,
     sample_seed,
 )
-from bife_core.search.symbolic import SymbolicSearch
+from bife_core.symbolic.search import SymbolicSearch
 from bife_core.testing import drive
 from tests.support.searching import answered, ids, sample, solve, table
 
@@ -35,15 +35,15 @@ def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(
 ) -> None:
     options = {"terms": terms, "niches": niches}
     asked = SymbolicSearch(SearchConfig(method="symbolic", samples=48, initial=48, options=options)).ask()
-    fits = [request.fit for request in asked if isinstance(request, SampleRequest) and request.fit]
-    selected = [(fit.niche, fit.terms) for fit in fits if fit.children == 0]
+    fits = [request.training for request in asked if isinstance(request, SampleRequest) and request.training]
+    selected = [(fit["niche"], fit["terms"]) for fit in fits if fit["children"] == 0]
     assert len(selected) == len(set(selected)), "nothing is drawn for these: a second would be the same rule"
-    bred = [(fit.niche, fit.rank) for fit in fits if fit.children]
+    bred = [(fit["niche"], fit["rank"]) for fit in fits if fit["children"]]
     assert len(bred) == len(set(bred)) == 48 - len(selected), (
         "bred from the same decisions, they differ in rank"
     )
     every = set(product(range(niches), range(2, terms + 1)))
-    assert set(selected) == {(fit.niche, fit.terms) for fit in fits if fit.children} == every
+    assert set(selected) == {(fit["niche"], fit["terms"]) for fit in fits if fit["children"]} == every
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bife_core.config import SearchConfig
 from bife_core.search import SampleRequest, SolveRequest
-from bife_core.search.symbolic import SymbolicSearch
+from bife_core.symbolic.search import SymbolicSearch
 from tests.support.searching import answered, sample, solve
 
 BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
@@ -13,17 +13,12 @@ BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
 def founded() -> SymbolicSearch:
     """Return a search of two niches that has its elite: the first agrees, the second solves."""
     config = SearchConfig(
-        method="symbolic",
-        samples=20,
-        initial=8,
-        population=4,
-        elite_fraction=0.5,
-        options={"niches": 2},
+        method="symbolic", samples=20, initial=8, population=4, elite_fraction=0.5, options={"niches": 2}
     )
     search = SymbolicSearch(config)
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
     agrees = {0: 0.5, 1: 0.3}
-    niches = [request.fit.niche for request in asked if request.fit is not None]
+    niches = [request.training["niche"] for request in asked if request.training]
     assert sorted(niches) == [0] * 4 + [1] * 4
     answered(
         search,
@@ -48,7 +43,7 @@ def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_niche() -> None:
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
     answered(search, *(sample(request.id, 0.4) for request in asked))
     earned = {request.id for request in search.ask() if isinstance(request, SolveRequest)}
-    assert earned == {request.id for request in asked if request.fit is not None and request.fit.niche == 1}
+    assert earned == {request.id for request in asked if request.training and request.training["niche"] == 1}
     assert worst.f_lf is not None
     assert worst.f_lf > 0.4
 
@@ -59,10 +54,10 @@ def test_a_child_is_of_the_niche_of_its_better_parent() -> None:
     niches = set()
     for request in search.ask():
         assert isinstance(request, SampleRequest)
-        assert request.fit is not None
+        assert request.training is not None
         better, worse = request.parents
         assert ranks[better.id] < ranks[worse.id]
-        assert request.fit.niche == better.niche
+        assert request.training["niche"] == better.niche
         niches.add(better.niche)
     assert 1 in niches
 

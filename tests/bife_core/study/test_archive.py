@@ -10,8 +10,7 @@ from bife_core.search import Sample, SearchCost
 from bife_core.store import Store
 from bife_core.study.archive import archived, descent, origin
 from bife_core.study.journal import Ended, Journal, Opened
-
-from tests.bife_core.study.test_evolve import data, home, small, workers  # noqa: F401  # isort: skip
+from tests.bife_core.study.conftest import small
 
 
 def ended(store: Store, key: str, best: Sample | None) -> None:
@@ -43,14 +42,13 @@ def test_the_best_rules_of_a_store_come_latest_first_each_once(tmp_path: Path) -
     assert archived(store, 1)[0].count("From the archive") == 1, (
         "it is named by the search that found it last"
     )
-    ended(store, "cuts", rule(3).model_copy(update={"source": ' {"kind": "cut_rule", "source": ""}'}))
+    ended(store, "cuts", rule(3).model_copy(update={"source": ' {"kind": "component_rule", "source": ""}'}))
     assert archived(store, 9)[0] == archived(store, 1)[0] != found[0], "a method that is no rule is left out"
     assert origin(rule(1).source or "") == "The rule the search begins with."
 
 
 def test_a_study_begins_with_the_archive_and_its_rules_say_that_they_descend_from_it(
-    data: dict[str, Any],  # noqa: F811
-    tmp_path: Path,
+    data: dict[str, Any], tmp_path: Path
 ) -> None:
     archive = Store(tmp_path / "archive")
     ended(archive, "grids", rule(2))

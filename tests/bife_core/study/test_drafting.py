@@ -4,12 +4,7 @@ import pytest
 
 from bife_core.config import BudgetConfig, GeneratorConfig
 from bife_core.fidelity.low import LowScore
-from bife_core.generators import (
-    BudgetReachedError,
-    DraftingStoppedError,
-    PromptContext,
-    open_generator,
-)
+from bife_core.generators import BudgetReachedError, DraftingStoppedError, PromptContext, open_generator
 from bife_core.search import Sample, SampleRequest
 from bife_core.study.evaluator import write_draft
 from bife_core.study.identity import generator_identity

@@ -10,56 +10,18 @@ import pytest
 
 import bife_core
 from bife_core.benchmarks.base import Instance
-from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.generators import Draft
 from bife_core.methods.scorer import RuleMethod
 from bife_core.search import WrittenRequest
 from bife_core.store import DATABASE
 from bife_core.study import JournalError
 from bife_core.study.journal import Completed
+from tests.bife_core.study.conftest import outcome, small, with_solves_of
 from tests.support.stored import counts, entries_of, forget_events
-
-
-def small(**overrides: Any) -> PipelineConfig:
-    few = {"search__samples": 5, "search__initial": 3, "search__population": 2}
-    settings = few | {"search__threshold_share": 1.0} | overrides  # all rules race, and some are given up
-    dotted = {name.replace("__", "."): value for name, value in settings.items()}
-    return bife_core.with_overrides(bife_core.preset("smoke"), dotted)
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("evolve")
-
-
-@pytest.fixture(scope="module")
-def workers() -> bife_core.InProcess:
-    return bife_core.InProcess()
-
-
-@pytest.fixture(scope="module")
-def data(home: Path, workers: bife_core.InProcess) -> dict[str, Any]:
-    config = small()
-    benchmark = bife_core.open_benchmark(config.instances, home / "instances")
-    return {
-        "instances": benchmark.instances("design", 2),
-        "decisions": bife_core.collect_decisions(benchmark, config.collection, home / "decisions", workers),
-        "workers": workers,
-    }
-
-
-@pytest.fixture(scope="module")
-def whole(home: Path, data: dict[str, Any]) -> bife_core.Evolution:
-    return bife_core.create_study(small(), **data, folder=home / "whole").run()
 
 
 def kinds(folder: Path) -> list[str]:
     return [entry.kind for entry in entries_of(folder)]
-
-
-def outcome(evolution: bife_core.Evolution) -> list[Any]:
-    fields = ("id", "sha", "f_lf", "f_hf", "eliminated", "failure")
-    return [tuple(getattr(sample, field) for field in fields) for sample in evolution.samples]
 
 
 def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
@@ -117,7 +79,8 @@ def test_a_search_that_ended_is_extended_and_repeats_nothing(
     assert outcome(more)[:5] == outcome(whole)
     assert kinds(tmp_path).count("drafted") == 7
     assert [kind for kind in kinds(tmp_path) if kind in ("started", "ended")] == ["started", "ended"] * 2
-    at_once = bife_core.create_study(small(search__samples=7), **data, folder=tmp_path / "at once").run()
+    folder = with_solves_of(tmp_path, tmp_path / "at once")
+    at_once = bife_core.create_study(small(search__samples=7), **data, folder=folder).run()
     assert [sample.sha for sample in at_once.samples] == [sample.sha for sample in more.samples]
     before = counts(tmp_path)
     assert outcome(bife_core.create_study(small(), **data, folder=tmp_path).run()) == outcome(whole), (
@@ -126,13 +89,7 @@ def test_a_search_that_ended_is_extended_and_repeats_nothing(
     assert counts(tmp_path) == before
 
 
-@pytest.fixture(scope="module")
-def soon_solved(home: Path) -> list[Instance]:
-    config = InstancesConfig(benchmark="item_placement", size="tiny")
-    return bife_core.open_benchmark(config, home / "instances").instances("design", 1)
-
-
-@pytest.mark.parametrize("method", ["symbolic", "bife_without_f_lf", "llm4branch", "symb4co"])
+@pytest.mark.parametrize("method", ["symbolic", "llm4branch"])
 def test_any_registered_search_runs(
     method: str, data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
 ) -> None:
@@ -143,8 +100,7 @@ def test_any_registered_search_runs(
         "tuning_initial": 2,
         "islands": 2,
     }
-    trained = {"runs": 1, "steps": 3, "batch": 16, "kept": 4, "hidden": 4}
-    options = {"llm4branch": few, "symb4co": trained}.get(method, {})
+    options = few if method == "llm4branch" else {}
     config = small(search__method=method, search__samples=3, search__initial=2, search__options=options)
     training = soon_solved if options is few else []
     given = {**data, "instances": soon_solved, "training": training}

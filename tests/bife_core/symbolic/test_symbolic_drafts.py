@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import UserDict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,9 @@ from bife_core.generators import GeneratorConfig, PromptContext, open_generator
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
 from bife_core.rules.reference_rules import ReferenceRule
-from bife_core.sandbox import InProcess, WorkerPool
-from bife_core.search.types import Fit, Sample, SampleRequest
-from bife_core.symbolic.drafting import fit_draft
+from bife_core.sandbox import InProcess, WorkerPool, Workers
+from bife_core.search.types import Sample, SampleRequest
+from bife_core.study.evaluator import room_for
 from tests.support.recorded import planted
 from tests.support.stored import account_at
 
@@ -28,45 +29,42 @@ def recorded(tmp_path: Path) -> Path:
     return path
 
 
-def request(children: int, *parents: str) -> SampleRequest:
-    shown = tuple(
-        Sample(id=f"p{i}", generation=0, operator="fit", source=source) for i, source in enumerate(parents)
+def fitted(
+    recorded: Path, children: int, *parents: str, workers: Workers | None = None, **further: Any
+) -> dict[str, Any]:
+    training = {"terms": 2, "children": children, "rank": 0, "niche": 0, "seed": 7, "parents": parents}
+    asked = {"search": "symbolic", "decisions": str(recorded), "folder": str(recorded.parent)}
+    found: dict[str, Any] = (
+        (workers or InProcess())
+        .submit(
+            "bife_core.search.base:train_rule",
+            asked | {"training": training | {"known": ()} | further},
+            limit_s=300.0,
+            memory_mb=room_for(recorded),
+            reads=[recorded],
+        )
+        .result()
     )
-    return SampleRequest(
-        id="g01-c00",
-        generation=1,
-        operator="fit",
-        parents=shown,
-        seed=7,
-        fit=Fit(terms=2, children=children),
-    )
+    return found
 
 
-def test_a_worker_fits_what_this_process_does(recorded: Path) -> None:
-    here = fit_draft(request(40), recorded, InProcess())
-    with WorkerPool(1) as pool:
-        there = fit_draft(request(40), recorded, pool)
-    assert there.model_copy(update={"seconds": here.seconds}) == here
-    assert here.source is not None
-    assert isinstance(compile_rule(here.source), CompiledRule)
-    assert str(here.thought).startswith("Fitted to the recorded decisions, bred: ")
-    assert (here.generator, here.attempts) == ("symbolic", ())
+def test_a_worker_fits_what_this_process_does(recorded: Path, pool: WorkerPool) -> None:
+    here, there = fitted(recorded, 40), fitted(recorded, 40, workers=pool)
+    assert there | {"seconds": here["seconds"]} == here
+    assert isinstance(compile_rule(here["source"]), CompiledRule)
+    assert here["thought"].startswith("Fitted to the recorded decisions, bred: ")
 
 
 def test_a_bred_child_is_another_rule_than_its_parent(recorded: Path) -> None:
-    parent = fit_draft(request(0), recorded, InProcess())
-    assert "one by one" in str(parent.thought)
-    child = fit_draft(request(40, str(parent.source)), recorded, InProcess())
-    assert child.source != parent.source
+    parent = fitted(recorded, 0)
+    assert "one by one" in parent["thought"]
+    assert fitted(recorded, 40, parent["source"])["source"] != parent["source"]
 
 
 def test_requests_of_a_generation_make_other_rules_of_the_same_decisions(recorded: Path) -> None:
-    requests = [request(40)]
-    requests += [one.model_copy(update={"fit": Fit(terms=2, children=40, rank=1)}) for one in requests]
-    sources = [str(fit_draft(one, recorded, InProcess()).source) for one in requests]
-    assert len(set(sources)) == 2
-    had = Sample(id="g00-c00", generation=0, operator="fit", source=sources[0])
-    assert fit_draft(requests[0], recorded, InProcess(), [had]).source == sources[1]
+    sources = [fitted(recorded, 40, rank=rank)["source"] for rank in (0, 1)]
+    assert sources[0] != sources[1]
+    assert fitted(recorded, 40, known=sources[:1])["source"] == sources[1]
 
 
 class Forbidden(UserDict[str, ReferenceRule]):
@@ -84,10 +82,10 @@ def test_rules_from_nothing_are_made_without_the_reference_library(
     for module in list(sys.modules.values()):
         if getattr(module, "REFERENCE_RULES", None) is REFERENCE_RULES:
             monkeypatch.setattr(module, "REFERENCE_RULES", forbidden)
-    fitted = fit_draft(request(40), recorded, InProcess())
+    parent = Sample(id="p0", generation=0, operator="fit", source=fitted(recorded, 40)["source"])
     generator = open_generator(GeneratorConfig(), account_at(tmp_path))
     for operator in ("i1", "e1", "e2", "m1", "m2"):
-        asked = request(0, str(fitted.source)).model_copy(update={"operator": operator, "fit": None})
+        asked = SampleRequest(id="g01-c00", generation=1, operator=operator, parents=(parent,), seed=7)
         draft = generator.generate(asked, PromptContext(benchmark="any"))
         assert draft.source is not None
         assert score_low(draft.source, recorded, LowFidelityConfig(), InProcess()).f_lf is not None
@@ -97,6 +95,5 @@ def test_rules_from_nothing_are_made_without_the_reference_library(
 def test_a_worker_has_room_for_what_a_thousand_decisions_of_large_models_need(tmp_path: Path) -> None:
     path = tmp_path / "decisions.npz"
     planted(1000, product((Leaf(18), 1.0), (Leaf(24), 0.5)), candidates=400).save(path)
-    request = SampleRequest(id="g00-c00", generation=0, operator="fit", seed=1, fit=Fit(terms=4, children=20))
     with WorkerPool(1) as pool:
-        assert fit_draft(request, path, pool).failure is None
+        assert "source" in fitted(path, 20, terms=4, workers=pool)

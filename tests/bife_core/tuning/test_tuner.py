@@ -40,33 +40,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(tiny_auctions: list[Instance], pool: WorkerPool, folder: Path) -> Tuning:
-    return tuned(tiny_auctions[:2], solving(pool, folder), trials=16)
+def found(knapsacks: list[Instance], pool: WorkerPool, folder: Path) -> Tuning:
+    return tuned(knapsacks[:1], solving(pool, folder), trials=16)
 
 
 def test_it_goes_on_where_it_stopped_and_is_the_same_each_time(
-    tiny_auctions: list[Instance], pool: WorkerPool, found: Tuning, folder: Path, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, found: Tuning, folder: Path, tmp_path: Path
 ) -> None:
     assert [trial.choices for trial in found.trials[:2]] == [{}, LEAN | {"branching": "general"}]
-    assert (len(found.trials), found.trials[0].raced.ratio, found.instances) == (16, 1.0, 2)
+    assert (len(found.trials), found.trials[0].raced.ratio, found.instances) == (16, 1.0, 1)
     solves = counts(folder)["solves"]
-    assert tuned(tiny_auctions[:2], solving(pool, folder), trials=16) == found
-    assert tuned(tiny_auctions[:2], solving(pool, folder), trials=14).trials == found.trials[:14]
+    assert tuned(knapsacks[:1], solving(pool, folder), trials=16) == found
+    assert tuned(knapsacks[:1], solving(pool, folder), trials=14).trials == found.trials[:14]
     assert counts(folder)["solves"] == solves
-    elsewhere = tuned(tiny_auctions[:2], solving(pool, tmp_path), trials=15)
+    elsewhere = tuned(knapsacks[:1], solving(pool, tmp_path), trials=15)
     timeless = [[(one.choices, one.raced.ratio) for one in some.trials[:15]] for some in (found, elsewhere)]
     assert timeless[0] == timeless[1]
-    other = tuned(tiny_auctions[:2], solving(pool, tmp_path), trials=15, seed=1)
+    other = tuned(knapsacks[:1], solving(pool, tmp_path), trials=15, seed=1)
     assert other.trials[:5] == elsewhere.trials[:5]
     assert other.trials != elsewhere.trials
 
 
 def test_what_it_returns_solves_as_it_says_and_no_worse_than_scip(
-    tiny_auctions: list[Instance], pool: WorkerPool, found: Tuning, folder: Path
+    knapsacks: list[Instance], pool: WorkerPool, found: Tuning, folder: Path
 ) -> None:
     ratio = 1.0
-    for method, power in ((found.configuration, 1 / 2), (ScipMethod(name=RPB), -1 / 2)):
-        for one in solve_each(method, tiny_auctions[:2], solving(pool, folder)):
+    for method, power in ((found.configuration, 1), (ScipMethod(name=RPB), -1)):
+        for one in solve_each(method, knapsacks[:1], solving(pool, folder)):
             assert one.reused
             assert one.result is not None
             ratio *= one.result.nodes**power
@@ -77,23 +77,23 @@ def test_what_it_returns_solves_as_it_says_and_no_worse_than_scip(
 
 
 def test_no_trial_begins_beyond_the_budget(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    (usual,) = tuned(tiny_auctions[:1], solving(pool, tmp_path), 0.0).trials
+    (usual,) = tuned(knapsacks[:1], solving(pool, tmp_path), 0.0).trials
     shown: list[Tuning] = []
     budget_s = 1.5 * usual.raced.cpu_s
-    found = tuned(tiny_auctions[:1], solving(pool, tmp_path), budget_s, shown=shown.append)
+    found = tuned(knapsacks[:1], solving(pool, tmp_path), budget_s, shown=shown.append)
     assert [len(one.trials) for one in shown] == list(range(2, len(found.trials) + 1))
     assert all(one.tuned_s < budget_s for one in shown[:-1])
     assert found.tuned_s >= budget_s
 
 
 def test_trials_that_take_nothing_end_too(
-    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
     monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
-    assert len(tuned(tiny_auctions[:1], solving(InProcess(), tmp_path), 0.45).trials) == 6
+    assert len(tuned(knapsacks[:1], solving(InProcess(), tmp_path), 0.45).trials) == 6
 
 
 def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
@@ -115,29 +115,29 @@ def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
 
 
 def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
-    tiny_auctions: list[Instance], pool: WorkerPool, folder: Path, monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], pool: WorkerPool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    found = tuned(tiny_auctions[:2], solving(pool, folder), seed=None)
+    found = tuned(knapsacks[:1], solving(pool, folder), seed=None)
     assert len(STARTS) <= len(found.trials) <= 12
     tried = [trial.choices for trial in found.trials]
     assert all(any(start.items() <= choices.items() for choices in tried) for start in STARTS)
 
 
 def test_without_optuna_it_says_what_to_install(
-    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ConfigError, match=r"Optuna, which is not installed; run pip install"):
-        tuned(tiny_auctions[:1], solving(InProcess(), tmp_path), 1.0)
+        tuned(knapsacks[:1], solving(InProcess(), tmp_path), 1.0)
 
 
 def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
-    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raced = Raced(costs=(None,), ratio=3.0, seen=1, cpu_s=0.0, given_up="3.00 times as much")
     monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
-    found = tuned(tiny_auctions[:1], solving(InProcess(), tmp_path), trials=4)
+    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=4)
     assert [trial.choices for trial in found.trials[1:]] == [
         LEAN | {"branching": "general"},
         {"branching": "general"},

@@ -15,7 +15,7 @@ FOREIGN = REPOSITORY / "tests" / "data" / "foreign"
 @pytest.fixture
 def bife(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Call the command line in this process."""
-    from flows.cli import app
+    from bife_core.cli.program import app
 
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.cli.consoles import show_table
+from bife_core.cli.consoles import show_table
 
 COLUMNS = ("family", "champion", "ratio to RPB", "last search", "found")
 ROW = (

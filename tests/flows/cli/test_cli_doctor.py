@@ -3,13 +3,15 @@ from contextlib import ExitStack
 
 import pytest
 
+from bife_core.cli import doctor
+from bife_core.cli.doctor import CHECKS, examine
 from bife_core.errors import ConfigError
+from bife_core.estimate import Estimate
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
+from bife_core.stages.results import Precheck
 from bife_core.tuning.racing import Raced
 from bife_core.tuning.tuner import Trial, Tuning
-from flows.cli import doctor
-from flows.cli.doctor import CHECKS, examine
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi, Said
@@ -44,8 +46,8 @@ def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monk
     def defect():
         raise TypeError("Body() got an\nunexpected argument")
 
-    quick = {"home": broken, "Prefect": defect, "Python": CHECKS["Python"]}
-    monkeypatch.setattr(doctor, "CHECKS", quick)
+    monkeypatch.setattr(doctor, "CHECKS", {"home": broken, "Python": CHECKS["Python"]})
+    monkeypatch.setattr("flows.cli.checks.CHECKS", {"Prefect": defect})
     result = bife("doctor")
     assert result.exit_code == 1
     assert sentence(result.stderr) == "These checks failed: home, Prefect."
@@ -159,9 +161,10 @@ def test_the_best_settings_are_written_to_be_used_at_once(tmp_path, rule):
 
 
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
-    monkeypatch.setattr("tasks.collection.look", lambda config: ("Shares.", object()))
+    found = Precheck(sentence="Shares.", expected=Estimate(stages=(), cores=1))
+    monkeypatch.setattr("bife_core.stages.collecting.precheck", lambda *_: found)
     none = Tuning(trials=(usual_trial(),), instances=1, cost="time", configuration=Configuration())
-    monkeypatch.setattr("tasks.tuning.try_starts", lambda config, methods: none)
+    monkeypatch.setattr("bife_core.stages.tuning.try_starts", lambda *_: none)
     for number in range(22):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
         (tmp_path / f"m{number}.lp").write_text(text)

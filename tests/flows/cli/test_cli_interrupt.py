@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from flows.cli.running import GO_ON
+from bife_core.cli.running import GO_ON
 from tests.flows.cli.conftest import sentence
 from tests.support.processes import VARIABLE, left_over
 from tests.support.programs import PROGRAM, REPOSITORY, environment, python
@@ -18,7 +18,7 @@ COLLECT = [*PROGRAM, "collect", "--preset", "smoke"]
 COLLECTING = [*COLLECT, "--set", "collection.decisions=9999", "--set", "collection.max_instances=40"]
 STUBBORN = """
 import signal, time
-from flows.cli.running import ending_at_once
+from bife_core.cli.running import ending_at_once
 with ending_at_once(lambda: None, lambda: time.sleep(60)) as take_signals:
     signal.signal(signal.SIGTERM, lambda *_: None)  # as Prefect does while a flow runs
     take_signals()

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from bife_core.cli import options
+from bife_core.cli.options import assignment
 from bife_core.presets import preset, with_overrides
 from bife_core.settings import NAMES, configuration, described
-from flows.cli import options
-from flows.cli.options import assignment
 from tests.flows.cli.conftest import sentence
 
 

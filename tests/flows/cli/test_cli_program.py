@@ -6,9 +6,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from bife_core.cli.outcome import EXIT_CODES, CommandEnd, ExitCode, ReportingGroup
+from bife_core.cli.program import app
 from bife_core.errors import BifeError, ConfigError
-from flows.cli import app
-from flows.cli.outcome import EXIT_CODES, CommandEnd, ExitCode, ReportingGroup
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.programs import REPOSITORY, python
 
@@ -54,7 +54,7 @@ def loaded_after(*arguments):
     """Return which slow packages a command loads, in a fresh interpreter."""
     code = (
         "import sys\n"
-        "from flows.cli import main\n"
+        "from bife_core.cli import main\n"
         f"sys.argv = ['bife', *{list(map(str, arguments))!r}]\n"
         "try: main()\n"
         "except SystemExit as end: code = end.code\n"
@@ -84,7 +84,7 @@ def test_what_is_empty_or_refused_loads_nothing_that_takes_seconds(tmp_path):
     }
     code = (
         "import sys\n"
-        "from flows.cli import main\n"
+        "from bife_core.cli import main\n"
         f"for sys.argv in {[['bife', *words] for words in commands]!r}:\n"
         "    try: main()\n"
         "    except SystemExit as end: print(end.code, file=sys.stderr)\n"

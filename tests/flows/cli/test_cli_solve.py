@@ -8,14 +8,15 @@ import uuid
 
 import pytest
 
+from bife_core.cli.outcome import CommandEnd, ExitCode
+from bife_core.cli.solve import conclude
 from bife_core.errors import RuleError
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import Scorer
 from bife_core.scip.solver import SolverConfig
-from flows.cli.outcome import CommandEnd, ExitCode
-from flows.cli.solve import conclude
-from tasks.watch import ChampionWatch
+from bife_core.stages.runtime import Runtime
+from bife_core.stages.watching import ChampionWatch
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.challenging import made_champion, under
 from tests.support.measured import result
@@ -260,7 +261,7 @@ def test_recorded_solves_are_kept_for_the_watch_over_the_rule(bife, monkeypatch,
     command = ("solve", LSEU, "--rule", "paper_ca", "--versus", "relpscost", "-q", "--record")
     done = bife(*command)
     assert done.exit_code == 0
-    kept = ChampionWatch(load_method("paper_ca"), SolverConfig()).comparison("nodes", 60.0)
+    kept = ChampionWatch(load_method("paper_ca"), SolverConfig(), Runtime()).comparison("nodes", 60.0)
     nodes = row(done.stdout, "nodes")
     assert (kept.instances, round(1 / kept.ratio, 3)) == (1, round(int(nodes[0]) / int(nodes[1]), 3))
     assert "Nothing is recorded, for the instance has served before" in bife(*command).stdout

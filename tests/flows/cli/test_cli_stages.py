@@ -3,11 +3,11 @@ import shutil
 
 import pytest
 
+from bife_core.cli.outcome import CommandEnd, ExitCode
+from bife_core.cli.stages import finish, required, show_comparison
 from bife_core.config import InstancesConfig
 from bife_core.evaluation.comparing import statement
 from bife_core.methods.loading import load_method
-from flows.cli.outcome import CommandEnd, ExitCode
-from flows.cli.stages import finish, required, show_comparison
 from tasks.tracking import store
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.programs import program

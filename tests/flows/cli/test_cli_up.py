@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bife_core.home import Home
 from flows.operate.servers import state_file
-from tasks.home import Home
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from decimal import Decimal
 import pytest
 from rich.console import Console
 
+from bife_core.cli import watching as module
+from bife_core.cli.consoles import number
+from bife_core.cli.watching import Display
 from bife_core.estimate import Estimate
 from bife_core.generators import Spending
 from bife_core.study import EvolutionState
-from flows.cli import watching as module
-from flows.cli.consoles import number
-from flows.cli.watching import Display
 
 
 def state(generation=0, **changes):

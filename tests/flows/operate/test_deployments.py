@@ -15,9 +15,11 @@ from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.presets import preset
 from bife_core.settings import configuration, settings_of
+from bife_core.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
+from bife_core.stages.watching import CHAMPION_SLOWER
 from flows.operate.running import GONE
 from flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
-from flows.reporting.conduct import CHAMPION_SLOWER, EVOLUTION_ENDED, NEARLY_USED, NO_RULE, announce
+from tasks.runtime import TrackedRuntime
 from tasks.states import NOTHING_TO_DO
 from tests.support.operating import until
 
@@ -99,7 +101,7 @@ def idle(served: SyncPrefectClient) -> Iterator[SyncPrefectClient]:
 @flow(name="announcing")
 def announcing(payload: dict[str, Any]) -> None:
     """Announce the end of an evolution."""
-    announce(EVOLUTION_ENDED, "evolution.test", payload)
+    TrackedRuntime().announce(EVOLUTION_ENDED, "evolution.test", payload)
 
 
 @pytest.mark.slow
@@ -123,7 +125,7 @@ def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
 @flow(name="alerting")
 def alerting(event: str, payload: dict[str, Any]) -> None:
     """Emit an event as a flow does."""
-    announce(event, "test", payload)
+    TrackedRuntime().announce(event, "test", payload)
 
 
 def test_alerts_are_switched_off_and_leave_the_notification_to_the_operator():

@@ -15,12 +15,12 @@ import httpx
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
+from bife_core.home import Home
 from bife_core.presets import preset
 from bife_core.settings import NAMES
 from bife_core.store import Store
 from flows.operate.running import GONE
 from flows.operate.serving import DEPLOYMENTS, WORK_POOL
-from tasks.home import Home
 from tests.support.operating import FINAL, bife_up, processes_of, smoke, until
 
 # A machine that is busy takes minutes for what takes seconds on an idle one.

@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from bife_core.errors import ConfigError
+from bife_core.home import Home
 from flows.operate import guard
 from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, prefect_server, worker
 from flows.operate.servers import Server, ServerError, Up, current, free_port, require_down, state_file
-from tasks.home import Home
 from tests.support.operating import until
 
 # Serves, and starts a child in a session of its own that ignores the polite signal, as the server itself may do.

@@ -10,7 +10,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
 
 from bife_core.errors import BifeError, RuleError
-from flows.conclusions import links
+from bife_core.stages.conclusions import links
 from flows.reporting.artifacts import artifact_key
 from flows.reporting.conduct import stage
 from tasks.states import with_message

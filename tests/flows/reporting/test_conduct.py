@@ -11,7 +11,7 @@ import pytest
 from bife_core.errors import BifeError
 from flows.reporting.conduct import stage
 from tasks.states import with_message
-from tasks.stores import noted, observer, observing
+from tasks.stores import observer, observing
 from tasks.tracking import store
 from tasks.tracking.provenance import provenance
 from tasks.tracking.subscriber import outage
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("prepared")
 
 @stage("plain", "")
 def plain(sentence: str) -> str:
-    noted([sentence])
+    observer().note(sentence)
     thread = threading.Thread(target=observer().note, args=("from a thread",))
     thread.start()
     thread.join()

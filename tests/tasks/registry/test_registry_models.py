@@ -12,8 +12,9 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 import bife_core
+from bife_core.components import BRANCHING
 from bife_core.errors import RuleError
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.methods.base import METHODS
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, stored_text
@@ -36,7 +37,22 @@ def test_the_source_comes_back_by_alias_and_by_version(name):
     assert stored_text(f"models:/{name}@champion") == source(0)
     assert stored_text(registered.reference) == source(0)
     rule = bife_core.load_rule(registered.reference)
-    assert rule.score(np.ones((3, N_FEATURES))) == pytest.approx([1.0, 1.0, 1.0])
+    assert rule.score(np.ones((3, BRANCHING.n_features))) == pytest.approx([1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("reference", "sentence"),
+    [
+        ("models:/bife-none@champion", "holds no models:"),
+        ("models:/bife-none/3", "holds no models:"),
+        ("models:/bife-none", "names no method"),
+        ("models:/a/b@c", "names no method"),
+        ("runs:/abc/model", "names no method"),
+    ],
+)
+def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
+    with pytest.raises(RuleError, match=sentence):
+        stored_text(reference)
 
 
 def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
@@ -44,7 +60,7 @@ def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
-    features = np.random.default_rng(1).uniform(size=(4, N_FEATURES))
+    features = np.random.default_rng(1).uniform(size=(4, BRANCHING.n_features))
     assert model.predict(features) == pytest.approx(features[:, 20] * features[:, 21])
     with pytest.raises(MlflowException):
         model.predict(features[:, :71])
@@ -79,15 +95,6 @@ def test_a_configuration_is_registered_and_loaded_but_scores_nothing(name):
     assert model.unwrap_python_model().rule.params == tuned.params
     with pytest.raises(RuleError, match="scores no candidates"):
         model.predict(np.zeros((4, 72)))
-
-
-def test_the_evidence_stands_in_tags_and_card(name):
-    registered = made_champion(name, 0, evolution_key="key")
-    assert registered.tags["ratio"] == "0.8"
-    assert registered.tags["evolution_key"] == "key"
-    assert "**solver**: SCIP default settings" in registered.card
-    assert "0.800 (95 % interval 0.700 to 0.900, p = 0.001;" in registered.card
-    assert source(0).rstrip() in registered.card
 
 
 def test_a_rule_of_any_length_has_a_card_that_the_database_takes(name):

@@ -1,0 +1,216 @@
+"""`bife doctor`: whether everything a run needs works here; adding a check is adding a function."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+from rich.text import Text
+
+from bife_core.cli.consoles import say, show_table, standard_output
+from bife_core.cli.options import Groups
+from bife_core.cli.orchestration import of_flows, orchestrated
+from bife_core.cli.outcome import CommandEnd
+from bife_core.errors import BifeError
+from bife_core.home import project_home
+
+if TYPE_CHECKING:
+    from bife_core.tuning.tuner import Tuning
+
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+class Finding(NamedTuple):
+    """What a check found, in a sentence or less."""
+
+    state: Literal["ok", "warn", "fail"]
+    text: str
+
+
+Check = Callable[[], Finding]
+
+
+def doctor(
+    instances: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of your own instances, to be checked too, in two minutes: what can be used, whether there are "
+            "enough for a champion, where SCIP's time goes, what some settings of SCIP take, and how long a run will.",
+        ),
+    ] = None,
+    groups: Groups = None,
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="File for SCIP that the best settings are written to.")
+    ] = Path("doctor.set"),
+) -> None:
+    """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
+    if instances is not None:
+        need = _need(instances, groups)
+        if need.state == "warn":  # said before anything is solved
+            say(f"note: {need.text}")
+    further = {} if instances is None else {"instances": partial(_instances, instances, groups, output)}
+    with standard_output().status("Checking ..."):
+        findings = {name: examine(check) for name, check in (CHECKS | _of_flows() | further).items()}
+    rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in findings.items()]
+    show_table(("check", "state", "finding"), rows, numbers=False)
+    failed = [name for name, one in findings.items() if one.state == "fail"]
+    if failed:
+        raise CommandEnd(f"These checks failed: {', '.join(failed)}.")
+
+
+def _of_flows() -> dict[str, Check]:
+    """Return the checks of what commands run on where they are `orchestrated`."""
+    if not orchestrated():
+        return {}
+    found: dict[str, Check] = of_flows("flows.cli.checks").CHECKS
+    return found
+
+
+def examine(check: Check) -> Finding:
+    """Make a check; what it raises is its finding."""
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is to be shown
+        kind = "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
+        return Finding("fail", kind + " ".join(str(error).split()))
+
+
+def _home() -> Finding:
+
+    home = project_home()
+    home.require_room()
+    free = home.free_mb / 1000
+    return Finding("ok" if free >= 2.0 else "warn", f"{home.root}, {free:.1f} GB free")
+
+
+def _cores() -> Finding:
+    from bife_core.sandbox import usable_cores
+
+    cores, load = len(usable_cores()), os.getloadavg()[0]
+    # Other programs on them make measured times scatter.
+    return Finding("warn" if load > cores + 0.5 else "ok", f"{cores} usable, load {load:.1f}")
+
+
+def _scip() -> Finding:
+    import pyscipopt
+
+    from bife_core.scip.libscip import scip_version
+
+    return Finding("ok", f"{scip_version()}, PySCIPOpt {pyscipopt.__version__}, {pyscipopt.scip.__file__}")
+
+
+def _worker() -> Finding:
+    from bife_core.sandbox import WorkerPool
+
+    rule = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
+    began_s = time.perf_counter()
+    with WorkerPool(1, pin=False) as pool:
+        call = pool.submit("bife_core.rules.compiling:score_one", {"source": rule, "value": 2.0}, limit_s=60)
+        scored = call.result()
+        measures = pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["in_force"]
+    took_s = time.perf_counter() - began_s
+    if scored["score"] != 2.0:
+        return Finding("fail", f"a worker scored {scored['score']} where 2 is right")
+    missing = any(state.startswith("no:") for state in measures.values())
+    confined = "; ".join(f"{name}: {state}" for name, state in measures.items())
+    return Finding("warn" if missing else "ok", f"compiles and scores a rule in {took_s:.1f} s; {confined}")
+
+
+def _model_api() -> Finding:
+    needless = "none needed: the offline grammar writes rules"
+    try:
+        from bife_core.generators import DraftingStoppedError
+        from bife_core.generators.base import NoDraftError
+        from bife_core.generators.model_settings import ModelApiSettings
+        from bife_core.generators.openai_compatible import offered
+    except ModuleNotFoundError as error:
+        return Finding("ok", f"{error.name} is not installed (extra llm), and {needless}")
+
+    settings = ModelApiSettings.from_environment()
+    if settings.base_url is None and settings.model is None:
+        return Finding("ok", f"none configured, and {needless}")
+    _, models = settings.require_complete()
+    try:
+        names = offered(settings)
+    except NoDraftError as error:
+        return Finding("fail" if isinstance(error, DraftingStoppedError) else "warn", str(error))
+    # Gemini and Ollama list names with a part that may be left out.
+    known = {
+        form for name in names for form in (name, name.removeprefix("models/"), name.removesuffix(":latest"))
+    }
+    if missing := [model for model in models if names and model not in known]:
+        listed = f"lists no {', '.join(missing)}; it has {', '.join(names[:8])}"
+        return Finding("warn", f"{settings.base_url} answers, but {listed}")
+    return Finding("ok", f"{settings.base_url} answers; model {', '.join(models)}")
+
+
+CHECKS: dict[str, Check] = {
+    "Python": lambda: Finding("ok", f"{platform.python_version()} at {sys.executable}"),
+    "home": _home,
+    "cores": _cores,
+    "SCIP": _scip,
+    "worker": _worker,
+    "model API": _model_api,
+}
+"""All checks by name, in the order they are made and shown."""
+
+
+def _need(folder: Path, groups: str | None) -> Finding:
+    """Find whether a folder has enough instances for a champion, and how many that takes."""
+    from bife_core.benchmarks.folder import fewest_usable, open_folder
+    from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
+
+    tested, units = fewest_instances(confidence_of(1, CONFIDENCE)), "groups" if groups else "instances"
+    usable = len(open_folder(folder, project_home().instances, groups=groups).ordered)
+    needed = fewest_usable(tested)
+    need = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
+    if usable >= needed:
+        return Finding("ok", f"{need}.")
+    few = f"with fewer, chance is not excluded. Add instances of this kind, there are {usable}."
+    return Finding("warn", f"{need}: {few}")
+
+
+def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:
+    from bife_core.benchmarks.folder import open_folder
+    from bife_core.cli.options import resolve
+    from bife_core.stages.collecting import precheck
+    from bife_core.stages.runtime import Runtime
+    from bife_core.stages.tuning import try_starts
+
+    opened, need = open_folder(folder, project_home().instances, groups=groups), _need(folder, groups)
+    # With three instances, two cores and `try_starts`, all ends within two minutes.
+    short = ["high.time_limit_s=15", "high.cost=time"]
+    config = resolve(instances=str(folder), groups=groups, settings=short)
+    runtime = Runtime()
+    goes, tuning = precheck(config, runtime), try_starts(config, runtime)
+    lines = (
+        " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),
+        need.text,
+        goes.sentence,
+        "What settings take, as a ratio to SCIP's defaults (solves end after 15 s):",
+        *(trial.line(number, {}) for number, trial in enumerate(tuning.trials)),
+        _at_once(tuning, output),
+    )
+    poor = opened.left_out or goes.expected is None or need.state == "warn"
+    return Finding("warn" if poor else "ok", "\n".join(lines))
+
+
+def _at_once(tuning: Tuning, output: Path) -> str:
+    """Write the best configuration, and say how it is used."""
+    found = tuning.configuration
+    if not tuning.best.choices:
+        return "None of them is better than SCIP's defaults."
+    output.write_text(found.settings, encoding="utf-8")
+    if found.by_scip:
+        return f"{tuning.sentence} At once: bife solve MODEL --rule {output}, or scip -s {output}."
+    method = output.with_suffix(".json")
+    method.write_text(found.text, encoding="utf-8")
+    return f"{tuning.sentence} At once: bife solve MODEL --rule {method}; {output} is its settings without the rule."

@@ -1,0 +1,89 @@
+"""`bife report`, `bife config`, `bife plugins`: results and settings, looked at or written again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bife_core.cli.consoles import say, show_facts, show_table, standard_output
+from bife_core.cli.options import with_configuration
+from bife_core.cli.orchestration import tracked_runtime
+from bife_core.cli.outcome import CommandEnd
+from bife_core.home import RUN_ID, evaluation_at, project_home
+
+if TYPE_CHECKING:
+    from bife_core.config import PipelineConfig
+
+
+def report(
+    references: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[REF]...",
+            show_default="the newest evaluation",
+            help="Evaluations: ids of their MLflow runs, or their folders. Several make one page.",
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where to write page, tables and figures.", show_default="beside the solves"
+        ),
+    ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Write all figures too, as PNG, SVG and PDF.")
+    ] = False,
+) -> None:
+    """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
+    if not references and not project_home().evaluations():
+        raise CommandEnd("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
+    for reference in references or ():
+        if not RUN_ID.fullmatch(reference):
+            evaluation_at(Path(reference))
+    with standard_output().status("Drawing ..."):
+        from bife_core.plots import save
+        from bife_core.stages.evaluation_files import PAGE, TABLES, load_report, write_report
+        from bife_core.stages.runtime import Runtime
+
+        asked = any(RUN_ID.fullmatch(one) for one in references or ())
+        loaded, directory = load_report(references or (), tracked_runtime() if asked else Runtime())
+        folder = (to or directory).absolute()
+        drawn = write_report(folder, loaded)
+        for one in drawn if figures else ():
+            save(one.figure, folder / "figures", one.name)
+    say(loaded.conclusion)
+    files = {"page": PAGE} | {f"table ({Path(name).suffix[1:]})": name for name in TABLES}
+    show_facts([(label, str(folder / name)) for label, name in files.items()])
+
+
+@with_configuration
+def config(
+    *,
+    config: PipelineConfig,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, to keep as a file for --config.")
+    ] = False,
+) -> None:
+    """Print every setting with its value and meaning, as the given options resolve it."""
+    from bife_core.settings import described, settings_of
+
+    if as_json:
+        typer.echo(json.dumps(settings_of(config), indent=2))
+        return
+    rows = [(name, json.dumps(value), meaning) for name, value, meaning in described(config)]
+    show_table(("setting", "value", "meaning"), rows, numbers=False)
+
+
+def plugins() -> None:
+    """List families, searches, generators and kinds of methods, and the package each comes from."""
+    from bife_core.benchmarks.config import FAMILIES
+    from bife_core.generators.config import GENERATORS
+    from bife_core.methods.base import METHODS
+    from bife_core.search import SEARCHES
+
+    kinds = (FAMILIES, SEARCHES, GENERATORS, METHODS)
+    rows = [(kind.kind, name, package) for kind in kinds for name, package in kind.listed()]
+    show_table(("kind", "name", "package"), rows, numbers=False)

@@ -1,0 +1,124 @@
+"""`bife rules` and `bife export`: rules that come with BiFE or were registered, shown or written for SCIP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bife_core.cli.consoles import (
+    number,
+    say,
+    show_code,
+    show_facts,
+    show_heading,
+    show_table,
+    standard_output,
+)
+from bife_core.cli.orchestration import registry
+
+app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
+
+_RULE = typer.Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
+
+
+@app.command("list")
+def list_rules() -> None:
+    """List reference rules and registered ones."""
+    from bife_core.rules import REFERENCE_RULES
+
+    given = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
+    show_table(("reference rule", "what it does", "reference of"), given, numbers=False)
+    say()
+    tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
+    tags |= {"solver": "under"}
+    rows = [
+        (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
+        for version in registry().versions()
+    ]
+    if rows:
+        show_table(("registered rule", "aliases", *tags.values()), rows)
+    else:
+        say("No rule has been registered yet; `bife demo` and `bife run` do.")
+
+
+@app.command("show")
+def show(reference: Annotated[str, _RULE]) -> None:
+    """Show a rule: source, features it reads, size, origin and hash; before it the settings of a configuration."""
+    from bife_core.features import FEATURES
+    from bife_core.methods.configuration import Configuration
+    from bife_core.methods.loading import load_method, rule_method
+    from bife_core.methods.scorer import RuleMethod
+    from bife_core.rules import REFERENCE_RULES, complexity
+
+    method = load_method(reference)
+    rule = method.branching if isinstance(method, Configuration) else rule_method(method)
+    show_code(method.shown)
+    say()
+    facts = [("hash", method.identity)]
+    if isinstance(rule, RuleMethod):
+        size = complexity(rule.source)._asdict()
+        facts.append(("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())))
+        if rule.budget is not None:
+            facts.append(("budget", f"{rule.budget} of all LP iterations for RPB's strong branching"))
+    if reference in REFERENCE_RULES:
+        facts.append(("origin", REFERENCE_RULES[reference].origin))
+    if reference.startswith("models:"):
+        version = registry().registered(reference)
+        facts.append(("version", " ".join((str(version.version), *version.aliases))))
+        facts += [(name.replace("_", " "), _short(version.tags, name)) for name in sorted(version.tags)]
+    show_facts(facts)
+    if isinstance(rule, RuleMethod):
+        show_heading("Features it reads")
+        read = [FEATURES[index] for index in sorted(rule.features)]
+        show_facts([(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
+
+
+@app.command("rollback")
+def rollback(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
+    ],
+    reason: Annotated[str, typer.Option(help="Why; kept in the registry.")],
+) -> None:
+    """Take a champion out of use, in your login name; the one that it replaced, if any, is champion again."""
+    with standard_output().status("Starting ..."):
+        from bife_core.machine import user
+
+        change = registry().roll_back(name, user(), reason)
+    say(f"{change.sentence}.")
+
+
+def export(
+    rule: Annotated[str, _RULE],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
+) -> None:
+    """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
+    from bife_core.export import INCLUDE_FUNCTION, export_c
+    from bife_core.methods.configuration import Configuration
+    from bife_core.methods.loading import load_method
+
+    if output.suffix != ".c":
+        raise typer.BadParameter(f"{output.name} is not what a C file is called.")
+    method, settings = load_method(rule), output.with_suffix(".set")
+    if not isinstance(method, Configuration):
+        written = {output: export_c(rule)}
+    elif Path(rule).resolve() == settings.resolve():
+        raise typer.BadParameter(f"{settings.name} would be written over; give another name.")
+    else:
+        written = {settings: method.settings}
+        if not method.by_scip:
+            written[output] = export_c(method.branching)
+    for path, text in written.items():
+        path.write_text(text, encoding="utf-8")
+        use = f"Call {INCLUDE_FUNCTION}(scip)" if path == output else "Have SCIP read it"
+        say(f"Wrote {path}. {use} before the solve (docs/rules.md).")
+
+
+def _short(tags: dict[str, str], name: str) -> str:
+    text = tags.get(name, "-")
+    try:
+        return number(float(text)) if "." in text else text
+    except ValueError:
+        return text

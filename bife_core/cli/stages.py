@@ -1,0 +1,286 @@
+"""The commands that discover rules: `collect`, `evolve`, `evaluate`, `run`, which is all three, and `demo`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bife_core.cli.consoles import full_name, number, say, show_code, show_facts, show_heading, show_table
+from bife_core.cli.options import with_configuration
+from bife_core.cli.orchestration import orchestrated
+from bife_core.cli.outcome import CommandEnd, ExitCode, complain
+from bife_core.cli.running import run_stage
+from bife_core.wording import counted
+
+if TYPE_CHECKING:
+    from bife_core.config import PipelineConfig
+    from bife_core.search import Sample
+    from bife_core.stages.records import TrackedRun
+    from bife_core.stages.results import EvaluationResult, EvolutionResult, PipelineResult, TuningResult
+
+
+@with_configuration
+def collect(*, config: PipelineConfig) -> None:
+    """Record expert samples: strong branching's decisions, which F_LF is measured on."""
+    result = run_stage("collection", config)
+    recorded = result.summary
+    facts = [
+        ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
+        ("instances", str(len(recorded.instances))),
+        ("file", str(recorded.path)),
+    ]
+    show_facts(facts)
+    show_tracked(result.run)
+
+
+@with_configuration
+def evolve(*, config: PipelineConfig) -> None:
+    """Search for a rule; expert samples are collected first where they are missing."""
+    result: EvolutionResult = run_stage("evolution", config, rules=True)
+    show_rule(required(result), config, result)
+    spent = result.spending
+    facts = [
+        ("samples", f"{len(result.samples)}, of which {result.failures} gave no valid rule"),
+        ("took", str(timedelta(seconds=round(result.seconds)))),
+        ("file", str(result.best_rule)),
+    ]
+    if spent.calls:
+        price = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
+        facts.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}{spent.caveat}"))
+    show_heading("The search")
+    show_facts(facts)
+    show_tracked(result.run, [("all rules", result.ranking_url)])
+    finish(config, None, result)
+
+
+@with_configuration
+def evaluate(
+    *,
+    config: PipelineConfig,
+    rule: Annotated[
+        list[str],
+        typer.Option(
+            metavar="REF",
+            help="A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule "
+            "of an evolution, a built-in of SCIP such as pscost, a settings file of SCIP (.set), a JSON file of a "
+            "method, or a plugin's method; may be repeated, the first leads.",
+        ),
+    ],
+) -> None:
+    """Compare rules and other methods with RPB on held-out instances, and write the report."""
+    lead, *others = rule
+    methods = (*rule, config.evaluation.baseline)
+    result = run_stage("evaluation", config, lead, others=tuple(others), methods=methods)
+    show_comparison(result)
+    show_tracked(result.run, [("report", str(result.directory / "report.html"))])
+    finish(config, result)
+
+
+@with_configuration
+def tune(
+    *,
+    config: PipelineConfig,
+    seconds: Annotated[
+        float, typer.Option(min=0, metavar="S", help="CPU seconds of solves after which no trial begins.")
+    ] = 600.0,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Settings file of SCIP to write.")] = Path(
+        "tuned.set"
+    ),
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REF",
+            show_default="general and pscost",
+            help="What may branch beside RPB; may be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Tune SCIP's settings on the design instances, with the branching methods at hand; writes a file for SCIP."""
+    from bife_core.stages.tuning import AT_HAND
+
+    if output.suffix != ".set":
+        raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
+    methods = tuple(method or AT_HAND)
+    result: TuningResult = run_stage("tuning", config, seconds, methods)
+    found = result.tuning.configuration
+    # What was measured is with what the solver sets itself; how a solve ends is no part of it.
+    own = {name: value for name, value in config.solver.effective.items() if not name.startswith("limits/")}
+    whole = found.model_copy(update={"params": own | found.params})
+    output.write_text(whole.settings, encoding="utf-8")
+    say(result.tuning.sentence)
+    facts = [("settings", str(output))]
+    if not found.by_scip:
+        facts.append(("with what branches", str(result.path)))
+    show_tracked(result.run, facts)
+
+
+@with_configuration
+def run(*, config: PipelineConfig) -> None:
+    """Discover a rule from instances to registry: collect, evolve, evaluate, register."""
+    result = discover(config)
+    finish(config, result.evaluation, result.evolution)
+    for sentence in filter(None, (result.no_champion, result.advice)):
+        say(sentence)
+
+
+@partial(with_configuration, instances="combinatorial_auction")  # whose budgets are for minutes
+def demo(*, config: PipelineConfig) -> None:
+    """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
+    result = discover(config)
+    rule = result.registered.reference if result.registered else "pseudocost_product"
+    api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
+    show_heading("What next")
+    next_steps = [
+        ("on your own instances", "bife run --instances DIR"),
+        ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, "{rule}")'),
+        ("with a model API", f"{api} bife run --generator openai"),
+    ]
+    show_facts(next_steps)
+    finish(config, result.evaluation, result.evolution)
+
+
+def discover(config: PipelineConfig) -> PipelineResult:
+    """Run the pipeline and print all that it found; raise `CommandEnd` if there is no rule."""
+    from bife_core.methods.loading import branching_of
+
+    result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
+    if result.evaluation is None:
+        required(result.evolution)
+        return result
+    if result.final is not None:
+        show_rule(result.final, config, result.evolution)
+    else:
+        lead = branching_of(result.evaluation.summary.methods[result.evaluation.summary.rule])
+        say(f"Under the tuned settings {full_name(lead.name)} branches; no rule found is chosen before it.")
+    if result.choice is not None:
+        say(result.choice.sentence)
+    show_comparison(result.evaluation)
+    standing, registered = "not yet", result.registered
+    if registered is not None:
+        aliases = ", ".join(registered.aliases) or "no alias"
+        standing = f"{registered.name} version {registered.version} ({aliases})"
+    facts = [
+        ("all rules", result.evolution.ranking_url),
+        ("evaluation", result.evaluation.run.run_id),
+        ("registered", standing),
+        ("report", str(result.evaluation.directory / "report.html")),
+        ("files", str(result.evolution.folder)),
+    ]
+    if result.tuned is not None:
+        facts.append(("tuned settings", str(result.tuned.path)))
+    show_tracked(result.evolution.run, facts)
+    return result
+
+
+def required(result: EvolutionResult) -> Sample:
+    """Return the best rule of a search; raise `CommandEnd` if it has none."""
+    if result.best is not None:
+        return result.best
+    early = f"{result.ended_by} " if result.ended_by else ""
+    raise CommandEnd(
+        f"{early}None of the {len(result.samples)} samples became a rule that solves the design instances "
+        f"({result.failures} failed); samples.json in {result.folder} says why for each."
+    )
+
+
+def finish(
+    config: PipelineConfig, compared: EvaluationResult | None, evolved: EvolutionResult | None = None
+) -> None:
+    """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
+    if config.instances.folder is not None:
+        show_optima(compared, evolved)
+    differing = [
+        *(compared.summary.mismatches if compared is not None else ()),
+        *(evolved.mismatches if evolved is not None else ()),
+    ]
+    for sentence in differing:
+        complain(f"Proven optima differ: {sentence}")
+    if differing:
+        raise CommandEnd(
+            "A branching rule must never change an optimum: please report this with the instance.",
+            ExitCode.DISAGREEMENT,
+        )
+
+
+def show_rule(best: Sample, config: PipelineConfig, search: EvolutionResult) -> None:
+    """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
+    from bife_core.evaluation.metrics import METRICS
+
+    show_heading(f"The rule ({best.lineage})")
+    if best.thought:
+        say(" ".join(best.thought.split()))
+    show_code(best.source or "")
+    say()
+    facts = []
+    if best.f_lf is not None and search.decisions is not None:
+        count = search.decisions.decisions
+        facts.append(("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {count} expert samples"))
+    if best.f_hf is not None:
+        cost = METRICS[config.high.cost].words
+        others = "".join(f"; of {name} {number(value)}" for name, value in search.references.items())
+        facts.append(
+            ("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances{others}")
+        )
+    show_facts(facts)
+
+
+def show_comparison(result: EvaluationResult) -> None:
+    """Print all methods side by side on held-out instances, then the ratio with all that qualifies it."""
+    from bife_core.evaluation.metrics import method_table
+    from bife_core.stages.conclusions import measured
+
+    compared = result.summary
+    instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)
+    show_heading(f"Against {full_name(compared.baseline)} on {instances}")
+    table = method_table(compared.frame, compared.protocol.metric)
+    rows = [
+        (
+            full_name(method),
+            f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}",
+            *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
+            f"{entry['inference_share']:.1%}",
+        )
+        for method, entry in zip(table.index, table.to_dict("records"), strict=True)
+    ]
+    columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
+    show_table(columns, rows)
+    say("Means are geometric over all solves; missing ones (*) count as at least the time limit.")
+    show_facts(measured(result))
+
+
+def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | None) -> None:
+    """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
+    rows = []
+    if compared is not None:
+        summary = compared.summary
+        ended = {(row["digest"], row["seed"], row["method"]): row for row in summary.rows}
+        for digest, seed in dict.fromkeys(key[:2] for key in ended):
+            both = [ended[digest, seed, method] for method in (summary.baseline, summary.rule)]
+            status = " / ".join(dict.fromkeys(str(one["status"]) for one in both))
+            shown = {"primal_bound": 10, "cpu_s": 4, "nodes": 10}
+            cells = [number(one[what], digits) for what, digits in shown.items() for one in both]
+            rows.append((both[0]["instance"], "test", str(seed), status, *cells))
+    for solve in evolved.best_solves if evolved is not None else ():
+        objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
+        cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]
+        rows.append((solve.instance, "design", str(solve.seed), solve.status, *cells))
+    baseline = compared.summary.baseline if compared is not None else "relpscost"
+    columns = [f"{what}\n{who}" for what in ("objective", "CPU s", "nodes") for who in (baseline, "rule")]
+    show_heading("Instances")
+    show_table(("instance", "part", "seed", "status", *columns), rows)
+
+
+def show_tracked(run: TrackedRun, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Print where a run is in MLflow, and `facts`."""
+    rows = [("run", run.run_id), ("this run", run.url)]
+    if not run.run_id:
+        rows = [("run", "not in MLflow yet; the same command writes it")]
+    elif not run.url.startswith("http"):
+        rows.insert(1, ("pages", "run `bife up`, then append to MLflow's address"))
+    show_heading("MLflow" if orchestrated() else "Results")
+    show_facts([*(rows if orchestrated() else ()), *(fact for fact in facts if fact[1])])

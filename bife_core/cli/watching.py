@@ -1,0 +1,109 @@
+"""What is shown while a flow runs: bars on a terminal, a line now and then anywhere else, a line per generation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, Task, TextColumn
+from rich.text import Text
+
+from bife_core.estimate import Estimate
+from bife_core.observer import Observer
+from bife_core.study import EvolutionState
+
+_PLAIN_EVERY_S = 20.0
+"""Seconds between two lines on the progress of one stage."""
+
+
+class _Left(TextColumn):
+    """A column with what is left at the moment it is drawn."""
+
+    def render(self, task: Task) -> Text:
+        """Return what is left."""
+        return Text(task.fields["left"]())
+
+
+class Display(Observer):
+    """Shows a run on a console; a context manager that gives the screen back."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bars = Progress(
+            *Progress.get_default_columns()[:3],  # not the time that a step will take
+            _Left(""),
+            console=console,
+            refresh_per_second=2.0,  # few: solves are being timed on the same machine
+            disable=not console.is_terminal,
+        )
+        self._estimate: Estimate | None = None
+        self._began_s = time.monotonic()
+        self._bar = self._bars.add_task("starting", total=None, left=self._left)
+        self._stage = self._step = ""
+        self._notes: set[str] = set()
+        self._spoke_s = time.monotonic()
+        self.before_stage: Callable[[], None] = lambda: None
+
+    def __enter__(self) -> Display:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the screen back; may be called more than once, from any thread."""
+        self._bars.stop()
+
+    def stage(self, name: str, about: str) -> None:
+        """Name the stage that begins."""
+        self.before_stage()
+        self._stage = name
+        self._say(f"{name}: {about}")
+        if self._estimate is not None:
+            self._estimate = self._estimate.at(name)
+        self._began_s = time.monotonic()
+        self._begin(name)
+
+    def expect(self, estimate: Estimate) -> None:
+        """Show from now on what is left of the run."""
+        self._estimate = estimate
+
+    def _left(self) -> str:
+        """Return what is left of all stages, empty where that is not known."""
+        if self._estimate is None:
+            return ""
+        left_s = self._estimate.at(self._stage, time.monotonic() - self._began_s).left_s
+        return f"about {left_s / 60:.0f} min left in all"
+
+    def activity(self, text: str) -> None:
+        """Begin a step of the present stage."""
+        self._begin(f"{self._stage}, {text}")
+
+    def _begin(self, step: str) -> None:
+        self._step = step
+        self._bars.update(self._bar, completed=0, description=escape(step))
+
+    def progress(self, done: int, total: int) -> None:
+        """Show how far the step is, in plain output only if nothing was printed for a while."""
+        self._bars.update(self._bar, completed=done, total=total)
+        if not self._console.is_terminal and time.monotonic() - self._spoke_s >= _PLAIN_EVERY_S:
+            self._say(f"{self._step}: {done} of {total}", self._left())
+
+    def generation(self, state: EvolutionState) -> None:
+        """Print where the search stands, or stood when an earlier run completed the generation."""
+        self._say(state.sentence, "" if state.replayed else self._left())
+        if state.last_failure is not None and not state.replayed:
+            self._say(f"last failure: {' '.join(state.last_failure.split())}")
+
+    def note(self, text: str) -> None:
+        """Print it, once."""
+        if text not in self._notes:
+            self._notes.add(text)
+            self._console.print(Text.assemble(("note: ", "yellow"), " ".join(text.split())), soft_wrap=True)
+
+    def _say(self, *parts: str) -> None:
+        self._spoke_s = time.monotonic()
+        self._console.print(", ".join(filter(None, parts)), markup=False, soft_wrap=True)

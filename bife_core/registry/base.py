@@ -1,0 +1,258 @@
+"""The registry: registration, and decisions on which version is challenger and which champion, whoever keeps them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Final
+
+from pyscipopt import Model
+
+from bife_core.config import InstancesConfig
+from bife_core.errors import BifeError, RegistryError, RuleError
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.loading import method_of
+from bife_core.methods.stored import MODEL_REFERENCE
+from bife_core.registry.card import model_card
+from bife_core.registry.choosing import choose, registered_name
+from bife_core.registry.evidence import (
+    CHALLENGER,
+    CHAMPION,
+    REFUSALS,
+    REPLACED,
+    Evidence,
+    GateDecision,
+    RegisteredRule,
+    gate,
+    refusal,
+)
+from bife_core.scip.solver import SolverConfig
+from bife_core.store import StoreError
+from bife_core.values import Value
+from bife_core.wording import storable
+
+GATE: Final = "the statistical gate"
+"""Who decides where no person does."""
+
+
+class PromotionError(BifeError):
+    """There is nothing to promote or to roll back."""
+
+
+class Case(Value):
+    """A challenger before the gate; `champion` is the present one's version, `refused` an earlier refusal in words."""
+
+    challenger: RegisteredRule
+    champion: int | None
+    decision: GateDecision
+    refused: str
+
+
+class ChampionChange(Value):
+    """What became of the alias ``champion``: whether a version holds it now, who decided it, and why."""
+
+    name: str
+    version: int
+    champion: bool
+    by: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """What it came to, without a full stop."""
+        return f"Version {self.version} of {self.name} is {'champion' if self.champion else 'no longer champion'}"
+
+
+class Registry(ABC):
+    """Versions of rules under names, with tags and aliases; all methods raise `RegistryError` if it does not answer.
+
+    A subclass keeps them, by the abstract methods; what they mean is decided here.
+    """
+
+    @abstractmethod
+    def held(self, name: str) -> AbstractContextManager[None]:
+        """Return a context in which no other thread or process decides on the versions of a name."""
+
+    @abstractmethod
+    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
+        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash.
+
+        They are sorted by name, and newest first within it. With a hash, aliases may be left out.
+        """
+
+    @abstractmethod
+    def find(self, name: str, which: str | int) -> RegisteredRule | None:
+        """Return the version that holds an alias, or has a number; None if there is none."""
+
+    def located(self, evidence: Evidence) -> Evidence:
+        """Return evidence that names its evaluation and search, which it may name by their studies, as done here."""
+        return evidence
+
+    @abstractmethod
+    def create(
+        self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
+    ) -> int:
+        """Make a version that holds a method, with card and tags or not at all, and return its number."""
+
+    @abstractmethod
+    def update(
+        self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
+    ) -> None:
+        """Set tags of a version, take others away, and replace its card if one is given."""
+
+    @abstractmethod
+    def set_alias(self, name: str, alias: str, number: int | None) -> None:
+        """Give an alias to one version of a name, or to none."""
+
+    def register(self, name: str, source: str, evidence: Evidence, by_gate: bool = False) -> RegisteredRule:
+        """Register the text of a method under a name and give it the alias ``challenger``.
+
+        The same rule of the same search is registered only once for each metric and settings of SCIP it is judged by.
+        A rule that a person refused as measured on the same instances is registered without the alias, and so is one
+        that does not pass the gate while the present challenger does: a person may be about to decide on that. With
+        `by_gate` the gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
+        """
+        method, evidence = method_of(source), self.located(evidence)
+        known = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
+        tags = {key: storable(str(value)) for key, value in known.items()}
+        card = model_card(name, method, evidence)
+        with self.held(name):
+            same_rule = self.versions(name, evidence.sha)
+            champion, challenger = self.find(name, CHAMPION), self.find(name, CHALLENGER)
+            refused = next((each.tags for each in same_rule if refusal(each.tags, evidence.test_digest)), {})
+            tags |= {key: value for key, value in refused.items() if _refuses(key)}
+            # By another metric it is another entry: what a champion was judged by never changes under it.
+            entry = (evidence.evolution_key, evidence.metric, evidence.solver_digest)
+            same = next((each for each in same_rule if each.entry == entry), None)
+            if same is None:
+                number = self.create(name, method, evidence, tags, card)
+            else:
+                number = same.version
+                # Tags that the new evidence does not have are out of date.
+                outdated = (same.tags.keys() & Evidence.model_fields.keys()) - tags.keys()
+                self.update(name, number, tags, without=outdated, card=card)
+            decision, waiting = gate(evidence, champion), None
+            if challenger is not None and challenger.version not in (number, _number(champion)):
+                waiting = challenger.evidence
+            if not refused and (decision.promote or waiting is None or not gate(waiting, champion).promote):
+                self.set_alias(name, CHALLENGER, number)
+            if not refused and by_gate and decision.promote:
+                self._set_champion(name, number, champion, GATE, decision.reason)
+            return self._version(name, number)
+
+    def open_case(self, name: str) -> Case:
+        """Return the case of a name's challenger; without one that could be promoted a `PromotionError`."""
+        challenger, champion = self.find(name, CHALLENGER), self.find(name, CHAMPION)
+        if challenger is None or (evidence := challenger.evidence) is None:
+            raise PromotionError(
+                f"{name} has no evaluated challenger; `bife rules list` shows what is registered."
+            )
+        if (number := _number(champion)) == challenger.version:
+            raise PromotionError(f"Version {number} of {name}, its challenger, is champion already.")
+        same_rule = self.versions(name, evidence.sha)
+        refused = next(filter(None, (refusal(version.tags) for version in same_rule)), "")
+        decision = gate(evidence, champion)
+        return Case(challenger=challenger, champion=number, decision=decision, refused=refused)
+
+    def promote(self, name: str, version: int, by: str, reason: str) -> None:
+        """Make a version champion, and record who decided it and why; refusals of the same rule are taken back."""
+        with self.held(name):
+            self._set_champion(name, version, self.find(name, CHAMPION), by, reason)
+
+    def refuse(self, name: str, version: int, by: str, reason: str) -> None:
+        """Take the alias ``challenger`` from a version, and record who decided it and why."""
+        with self.held(name):
+            self._put_aside(self._version(name, version), "rejected", by, reason)
+
+    def roll_back(self, name: str, by: str, reason: str, version: int | None = None) -> ChampionChange:
+        """Take the alias ``champion`` from the version that holds it; the one that it replaced, if any, gets it back.
+
+        A `PromotionError` says that there is no champion, or another than `version`.
+        """
+        with self.held(name):
+            champion = self.present_champion_of(name, version)
+            before = int(champion.replaced) if champion.replaced else None
+            self.set_alias(name, CHAMPION, before)
+            self._put_aside(champion, "rolled_back", by, reason)
+        number = before or champion.version
+        return ChampionChange(name=name, version=number, champion=before is not None, by=by, reason=reason)
+
+    def present_champion_of(self, name: str, version: int | None = None) -> RegisteredRule:
+        """Return the champion of a name; a `PromotionError` says that there is none, or not that version."""
+        champion = self.find(name, CHAMPION)
+        if champion is None or version not in (None, champion.version):
+            which = "no champion" if champion is None else f"another champion than version {version}"
+            raise PromotionError(f"{name} has {which}; `bife rules list` shows what there is.")
+        return champion
+
+    def champion_of(self, instances: InstancesConfig, solver: SolverConfig) -> RegisteredRule | None:
+        """Return the champion that was measured on such instances under the very same settings of SCIP, or None."""
+        champion = self.find(registered_name(instances, solver), CHAMPION)
+        return champion if champion is not None and champion.solver_digest == solver.digest else None
+
+    def registered(self, reference: str) -> RegisteredRule:
+        """Return the version that ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` is, or raise `RuleError`."""
+        match = MODEL_REFERENCE.fullmatch(reference)
+        if match is None:
+            raise RuleError(
+                f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
+                "models:/<name>/<version>."
+            )
+        version = self.find(match["name"], match["alias"] or int(match["version"]))
+        if version is None:
+            raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
+        return version
+
+    def rule_for(self, model: Model, solver: SolverConfig) -> tuple[str, str]:
+        """Return the reference of a rule for an instance, given as it was read, under settings of SCIP, and why it is.
+
+        It is the champion that was measured on instances like this one under the very same settings, the best if
+        several were, or else RPB: a rule that was not measured on such instances can be slower. The reason then names
+        challengers that were. A registry that cannot be reached holds no champions; the reason says so.
+        """
+        try:
+            return choose(self.versions(), model, solver)
+        except (RegistryError, StoreError) as error:
+            return RPB, f"Champions are not known. {error}"
+
+    def _version(self, name: str, number: int) -> RegisteredRule:
+        return self.registered(f"models:/{name}/{number}")
+
+    def _set_champion(
+        self, name: str, number: int, before: RegisteredRule | None, by: str, reason: str
+    ) -> None:
+        """Make a version champion after the one `before`, unless it is that one, and take refusals of its rule back."""
+        if _number(before) == number:
+            return
+        version = self._version(name, number)
+        for same in [version, *self.versions(name, version.sha)]:
+            if refusals := [*filter(_refuses, same.tags)]:
+                self.update(name, same.version, {}, without=refusals)
+        # First the reason, then the alias: a champion without a reason is the worse state to be found in.
+        replaced = "" if before is None else str(before.version)
+        decision = {"approved_by": by, "approved_reason": reason, "approved_at": _now(), REPLACED: replaced}
+        self.update(name, number, {key: storable(value) for key, value in decision.items()})
+        self.set_alias(name, CHAMPION, number)
+
+    def _put_aside(self, version: RegisteredRule, word: str, by: str, reason: str) -> None:
+        """Record why a version is out of the running, on which instances it was measured, and end its challenge."""
+        measured = version.tags.get("test_digest", "")
+        decision = {"by": by, "reason": reason, "test_digest": measured, "at": _now()}
+        tags = {f"{word}_{key}": storable(value) for key, value in decision.items()}
+        self.update(version.name, version.version, tags)
+        if _number(self.find(version.name, CHALLENGER)) == version.version:
+            self.set_alias(version.name, CHALLENGER, None)
+
+
+def _number(version: RegisteredRule | None) -> int | None:
+    return None if version is None else version.version
+
+
+def _refuses(tag: str) -> bool:
+    return tag.startswith(tuple(REFUSALS))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

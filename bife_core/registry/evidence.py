@@ -1,0 +1,212 @@
+"""What is known of a registered rule, and whether it earns the alias ``champion``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from bife_core.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
+from bife_core.evaluation.metrics import METRICS, judged_by
+from bife_core.methods.base import RPB
+from bife_core.scip.cost import Cost
+from bife_core.values import Value
+from bife_core.wording import counted, interval_text
+
+CHALLENGER: Final = "challenger"
+CHAMPION: Final = "champion"
+
+REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
+"""Beginnings of the tags that hold a decision against a version, with what was done."""
+REPLACED: Final = "replaced_version"
+
+_UNRECORDED: Final = "; to let this one be champion, take the other out of use (`bife rules rollback`)"
+
+
+class Origin(Value):
+    """The search a rule came from; empty for a rule written by hand."""
+
+    evolution_key: str = ""
+    evolution_run: str = ""
+    f_lf: float | None = None
+    f_hf: float | None = None
+    cost: str = ""
+    decisions_digest: str = ""
+    lineage: str = ""
+
+
+class Evidence(Origin, Ratio):
+    """What is known of a rule when it is registered; each field becomes a tag of its version.
+
+    `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, `p_value` the adjusted one of the
+    exact test, and `time_ratio` the ratio of CPU times. `unfinished` solves ended at a limit. `use` counts the uses of
+    the test instances, and is 0 if they served a search or were chosen among others. `likeness` is JSON of their
+    `bife_core.benchmarks.formulation.Likeness`. `solver` names the settings of SCIP it was measured under, and
+    `solver_params` is JSON of what they set beside SCIP's defaults. What begins with ``champion`` compares with the
+    champion in the same evaluation.
+    """
+
+    sha: str
+    benchmark: str
+    size: str
+    p_value: float
+    time_ratio: float | None = None
+    baseline: str
+    seeds: int
+    unfinished: int = 0
+    mismatches: int = 0
+    use: int = 1
+    evaluation_run: str
+    test_digest: str
+    likeness: str = ""
+    solver: str = ""
+    solver_digest: str = ""
+    solver_params: str = ""
+    champion_sha: str = ""
+    champion_ratio: float | None = None
+    champion_ci_low: float | None = None
+    champion_ci_high: float | None = None
+    champion_p_value: float | None = None
+    champion_obstacle: str = ""
+
+
+class GateDecision(NamedTuple):
+    """Whether the evidence earns a rule the alias ``champion``, and why."""
+
+    promote: bool
+    reason: str
+
+
+def gate(one: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
+    """Return whether a challenger earns the alias ``champion`` by the numbers alone.
+
+    By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
+    the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` and without `Ratio.doubt` both times:
+    two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
+    metrics, or under different settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
+    """
+    words = METRICS[one.metric].words
+    better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")
+    against_rpb = f"{one.ratio:.3f} of RPB's {words}"
+    takes = f"It takes {against_rpb}"
+    reason = ""
+    if judged_by(one.metric) != one.metric:
+        reason = f"It was judged by {words}, and fewer {words} make no champion."
+    elif one.baseline != RPB:
+        reason = f"It was compared with {one.baseline}, not with {RPB} (RPB)."
+    elif not one.use:
+        reason = "Its test instances served a search or were chosen among others, so they are not held out."
+    elif one.mismatches:
+        reason = "Its solves and RPB's prove different optima, which is a defect."
+    elif hindered := one.obstacle:
+        reason = f"It cannot count as {better} than RPB: {hindered}."
+    elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better" and not (
+        one.further and one.ratio <= WORTHWHILE
+    ):
+        within = f"{interval_text(one.ci_low, one.ci_high)}, {p_text(one.p_value)}"
+        reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
+    elif one.doubt:
+        tested = counted(one.instances, "held-out instance", one.groups)
+        uses = f" at use {one.use} of some of them" if one.use > 1 else ""
+        reason = f"{takes} on {tested}{uses}, but {one.doubt}."
+    elif champion is None:
+        return GateDecision(True, f"{takes}; there is no champion yet.")
+    elif champion.solver_digest != one.solver_digest:
+        reason = (
+            f"{takes} under {one.solver}, but the champion was measured under {champion.solver}, and only rules "
+            f"measured under the same settings of SCIP compete{_UNRECORDED if not champion.solver_digest else ''}."
+        )
+    elif champion.metric != one.metric:
+        other = METRICS[champion.metric].words
+        reason = (
+            f"{takes}, but the champion was judged by {other}, and only rules judged by the same metric compete; "
+            f"evaluate it by {other} too (evaluation.metric={champion.metric})."
+        )
+    elif champion.sha == one.sha:
+        return GateDecision(True, f"{takes}; the champion is the same rule.")
+    elif one.champion_sha != champion.sha or one.champion_ratio is None or one.champion_p_value is None:
+        reason = "It was not measured side by side with the present champion; evaluate it once more."
+    elif one.champion_obstacle:
+        reason = f"{takes}, but beside the champion {one.champion_obstacle}."
+    else:
+        low, high, p = one.champion_ci_low, one.champion_ci_high, one.champion_p_value
+        compared = f"{one.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p)})"
+        if finding(low, high, p, one.confidence) == "better":
+            return GateDecision(True, f"{takes} and {compared}.")
+        reason = f"{takes}, but {compared}: it may be {worse} than the champion."
+    return GateDecision(False, reason)
+
+
+def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:
+    """Return who decided against a version and why, as a sentence; empty if no person did.
+
+    With a `test_digest`, only a decision on the rule as measured on these instances counts.
+    """
+    for word, done in REFUSALS.items():
+        at = tags.get(f"{word}_at", "")
+        if at and test_digest in (None, tags.get(f"{word}_test_digest")):
+            return f"{tags.get(f'{word}_by', '')} {done} on {at[:10]} ({tags.get(f'{word}_reason', '')})"
+    return ""
+
+
+class RegisteredRule(Value):
+    """One version in the registry, and what its tags say; `card` is its description in Markdown.
+
+    `sha` and `solver_digest` are hashes of the rule and of the settings of SCIP it was measured under, which `solver`
+    names; a version that was registered by other means has none, and no `evidence`. `replaced` is the number of the
+    version that it replaced as champion, empty if it replaced none.
+    """
+
+    name: str
+    version: int
+    aliases: tuple[str, ...]
+    tags: dict[str, str]
+    card: str = Field("", repr=False)
+    sha: str = ""
+    solver: str = "settings that were not recorded"
+    solver_digest: str = ""
+    replaced: str = ""
+    evidence: Evidence | None = None
+
+    @classmethod
+    def of(
+        cls, name: str, version: int, aliases: Iterable[str], tags: Mapping[str, str], card: str
+    ) -> RegisteredRule:
+        """Return a version by what a registry holds of it."""
+        evidence = None
+        with suppress(ValidationError):
+            evidence = Evidence.model_validate(
+                {k: tags[k] for k in Evidence.model_fields.keys() & tags.keys()}
+            )
+        return cls(
+            name=name,
+            version=version,
+            aliases=tuple(sorted(aliases)),
+            tags=dict(tags),
+            card=card,
+            replaced=tags.get(REPLACED, ""),
+            evidence=evidence,
+            **{name: tags[name] for name in ("sha", "solver", "solver_digest") if tags.get(name)},
+        )
+
+    @property
+    def reference(self) -> str:
+        """What `load_method` takes."""
+        return f"models:/{self.name}/{self.version}"
+
+    @property
+    def metric(self) -> Cost:
+        """What it was judged by, CPU time by default."""
+        return self.evidence.metric if self.evidence is not None else "time"
+
+    @property
+    def entry(self) -> tuple[str, str, str]:
+        """What versions of one rule differ in: the search it is from, its metric and its settings of SCIP."""
+        return self.tags.get("evolution_key", ""), self.metric, self.solver_digest
+
+    @property
+    def refusal(self) -> str:
+        """The decision of a person that keeps this version from being challenger, as a sentence; empty without one."""
+        return refusal(self.tags, self.tags.get("test_digest"))

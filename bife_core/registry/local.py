@@ -1,0 +1,100 @@
+"""The registry in the store: a champion without MLflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+
+from bife_core.methods.base import Method
+from bife_core.methods.loading import method_of
+from bife_core.registry.base import Registry
+from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule, refusal
+from bife_core.store import Store
+from bife_core.store.registered import REGISTRY, StoredVersion, stored_version, stored_versions
+
+
+class LocalRegistry(Registry):
+    """Registered rules as events of a store, which `bife_core.store.registered` reads; each holds the text of a rule.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> LocalRegistry(Store(tempfile.mkdtemp())).versions()
+    []
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def held(self, name: str) -> AbstractContextManager[None]:
+        """Hold the claim on the registry: only its holder changes it."""
+        return self._store.claim(REGISTRY)
+
+    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
+        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
+        stored = stored_versions(self._store)
+        found = [_rule(one) for own in sorted(stored) if name in (None, own) for one in reversed(stored[own])]
+        return [rule for rule in found if sha in (None, rule.sha)]
+
+    def find(self, name: str, which: str | int) -> RegisteredRule | None:
+        """Return the version that holds an alias, or has a number; None if there is none."""
+        found = stored_version(self._store, name, which)
+        return None if found is None else _rule(found)
+
+    def create(
+        self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
+    ) -> int:
+        """Make a version that holds a method, and return its number."""
+        self._append("registered", name=name, text=method.text, card=card, tags=dict(tags))
+        return len(stored_versions(self._store)[name])
+
+    def update(
+        self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
+    ) -> None:
+        """Set tags of a version, take others away, and replace its card if one is given."""
+        self._append("tagged", name=name, version=number, tags=dict(tags), without=[*without], card=card)
+
+    def set_alias(self, name: str, alias: str, number: int | None) -> None:
+        """Give an alias to one version of a name, or to none."""
+        self._append("alias", name=name, version=number, alias=alias)
+
+    def copy_to(self, other: Registry) -> int:
+        """Register in another registry what it lacks, with aliases that it gave to none; return how many versions.
+
+        A version whose rule was refused there, or taken out of use, as measured on the same instances gets no alias.
+        """
+        copied = 0
+        for name, stored in stored_versions(self._store).items():
+            with other.held(name):
+                numbers = dict[str, int]()
+                for one, own in ((one, _rule(one)) for one in stored):
+                    there = next(
+                        (each for each in other.versions(name, own.sha) if each.entry == own.entry), None
+                    )
+                    if there is not None:
+                        numbers[str(own.version)] = there.version
+                    elif own.evidence is not None:
+                        known = other.located(own.evidence)
+                        tags = own.tags | known.model_dump(include={"evaluation_run", "evolution_run"})
+                        tags.pop(REPLACED, None)
+                        number = other.create(name, method_of(one.text), known, tags, own.card)
+                        numbers[str(own.version)], copied = number, copied + 1
+                for own in map(_rule, stored):
+                    copy = other.find(name, numbers.get(str(own.version), 0))
+                    if copy is None:
+                        continue
+                    if own.replaced in numbers and REPLACED not in copy.tags:
+                        other.update(name, copy.version, {REPLACED: str(numbers[own.replaced])})
+                    digest, same_rule = own.tags.get("test_digest"), other.versions(name, own.sha)
+                    if not any(refusal(each.tags, digest) for each in same_rule):
+                        for alias in own.aliases:
+                            if other.find(name, alias) is None:
+                                other.set_alias(name, alias, copy.version)
+        return copied
+
+    def _append(self, kind: str, **body: object) -> None:
+        self._store.append(REGISTRY, kind, body)
+
+
+def _rule(stored: StoredVersion) -> RegisteredRule:
+    return RegisteredRule.of(stored.name, stored.number, stored.aliases, stored.tags, stored.card)

@@ -1,0 +1,88 @@
+"""The first stages: where SCIP's time goes, and strong-branching decisions on the collection instances."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Final
+
+from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary, collect_decisions
+from bife_core.estimate import Estimate, estimate
+from bife_core.evaluation.precheck import time_sentence
+from bife_core.fidelity.solving import measure_reference
+from bife_core.search.config import SEARCHES
+from bife_core.stages.records import COLLECTION, Record
+from bife_core.stages.results import CollectionResult, Precheck
+from bife_core.stages.runtime import Runtime
+from bife_core.values import digest_of, flat
+
+PRECHECKED: Final = 3
+"""Instances that the pre-check solves."""
+_MEASURED: Final = {"decisions", "candidates", "tie_share", "pruned_share", "tightenable_share"}
+
+
+def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
+    """Return where SCIP's time goes on the first design instances, and how long a run takes.
+
+    Tuning and the search make the same solves.
+    """
+    opened = runtime.benchmark(config.instances)
+    instances = opened.instances("design", min(PRECHECKED, config.high.instances))
+    results = measure_reference(instances, runtime.solving(config)).results
+    known, sentence = [one for one in results if one is not None], time_sentence(results)
+    if not known:
+        return Precheck(sentence=sentence)
+    parts = {split: len(some) for split, some in getattr(opened.opened, "parts", {}).items()}  # of a folder
+    cut_short, cores = not all(one.finished for one in known), runtime.workers(config.runner).workers
+    expected: Estimate = estimate(config, fmean(one.cpu_s for one in known), cores, parts, cut_short)
+    return Precheck(sentence=f"{sentence} A run takes {expected.sentence}.", expected=expected)
+
+
+def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
+    """Record expert samples of a benchmark; instances done in an earlier run are not solved again.
+
+    Raises a `DecisionsError` if no instance gave one.
+    """
+    wanted = config.collection.decisions
+    runtime.observer.stage("collection", f"{wanted} decisions on {config.instances.label}")
+    summary = runtime.step("collect", f"collect {wanted} decisions", lambda: _recorded(config, runtime))
+    label = config.instances.label
+    settings = config.model_dump(mode="json", include={"instances", "solver", "collection"})
+    key = digest_of([*settings.values(), summary.digest])[:16]
+    record = Record(
+        experiment=COLLECTION,
+        key=key,
+        name=f"{label} {summary.decisions} decisions",
+        params=flat(settings) | {"decisions_digest": summary.digest},
+        metrics={
+            **summary.model_dump(include=_MEASURED),
+            "instances": len(summary.instances),
+            "failures": len(summary.failures),
+        },
+        tags={"kind": "collection", "benchmark": label},
+        tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
+    )
+    run = runtime.record(f"collection-{key}", record)
+    few = (
+        f"{summary.decisions} of {wanted} decisions could be recorded on {len(summary.instances)} instances."
+    )
+    short = (few,) if summary.decisions < wanted else ()
+    notes = runtime.noted((*short, *summary.failures, *summary.notes))
+    return CollectionResult(summary=summary, run=run, notes=notes)
+
+
+def _recorded(config: PipelineConfig, runtime: Runtime) -> CollectionSummary:
+    instances = config.instances
+    name, options = f"{instances.label}-{instances.fingerprint()}", config.collection
+    if getattr(SEARCHES.find(config.search.method), "sees_nodes", False):
+        options = options.model_copy(update={"nodes": True})
+    with runtime.alone(f"collection {name}", f"the collection for {instances.label}"):
+        return collect_decisions(
+            runtime.benchmark(instances),
+            options,
+            runtime.home.decisions / name,
+            runtime.workers(config.runner),
+            runtime.observer.progress,
+            runtime.observer.note,
+            config.solver,
+        )

@@ -1,0 +1,80 @@
+"""Conclusions in Markdown: what was found, how good it is, and where to look in MLflow."""
+
+from __future__ import annotations
+
+from bife_core.evaluation.comparing import change_text, statement
+from bife_core.evaluation.metrics import METRICS
+from bife_core.stages.results import EvaluationResult, EvolutionResult, PipelineResult
+from bife_core.study.files import abstract
+from bife_core.wording import as_markdown, counted, interval_text
+
+
+def link(text: str, url: str) -> str:
+    """Return a link; an address without a server is shown as text."""
+    return f"[{text}]({url})" if url.startswith(("http://", "https://")) else f"{text}: `{url}`"
+
+
+def links(table: str, run: str) -> str:
+    """Return where an evolution's rules are in MLflow, on one line."""
+    found = f"{link('all rules, best first', table)} · {link('the run with its curves', run)}"
+    return found if table.startswith("http") else f"On MLflow's pages, which `bife up` serves: {found}"
+
+
+def evolution_conclusion(result: EvolutionResult) -> str:
+    """Return the conclusion of a search."""
+    head = "No rule was of use" if result.best is None else f"{result.best.id} is the best rule"
+    counts = f"{len(result.samples)} rules sampled, {result.failures} of them failed, {result.seconds:.0f} s"
+    rule = "" if result.best is None else f"\n\n{abstract(result.best)}"
+    where = links(result.ranking_url, result.run.url)
+    return f"# {head}\n\n{counts}\n\n{where}{rule}\n{_notes(result.notes)}"
+
+
+def evaluation_conclusion(result: EvaluationResult) -> str:
+    """Return the conclusion of a comparison."""
+    page = link("the comparison in MLflow", result.run.url)
+    return f"# {as_markdown(statement(result.summary.lead))}\n\n{_table(result)}\n\n{page}\n{_notes(result.notes)}"
+
+
+def pipeline_conclusion(result: PipelineResult) -> str:
+    """Return the conclusion of a whole run."""
+    evolved, evaluated, registered = result.evolution, result.evaluation, result.registered
+    if evaluated is None or registered is None:
+        return evolution_conclusion(evolved)
+    aliases = " and ".join(registered.aliases) or "no alias"
+    standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
+    where = links(evolved.ranking_url, evolved.run.url)
+    where += f" · {link('the comparison in MLflow', evaluated.run.url)}"
+    rule = f"\n\n{abstract(result.final)}" if result.final is not None else ""
+    head = f"# {as_markdown(statement(evaluated.summary.lead))}\n\n{standing}"
+    return f"{head}\n\n{_table(evaluated)}\n\n{where}{rule}\n{_notes(result.notes)}"
+
+
+def measured(result: EvaluationResult) -> list[tuple[str, str]]:
+    """Return the outcome of a comparison with all that qualifies it, labelled."""
+    summary, lead = result.summary, result.summary.lead
+    kind, better, worse = "time", "faster", "slower"
+    if lead.metric != "time":
+        kind, better, worse = METRICS[lead.metric].words, "better", "worse"
+    interval = interval_text(lead.ci_low, lead.ci_high, confidence=lead.confidence)
+    change = "" if lead.finding == "undecided" else f": the rule takes {change_text(lead)}"
+    won = f"{lead.wins} {better}, {lead.losses} {worse}" + (f", {lead.ties} even" if lead.ties else "")
+    seeds = counted(len(summary.protocol.seeds), "seed")
+    apart = "all methods interleaved on the same core"
+    missing = f"; {len(summary.failures)} of them missing and charged" if summary.failures else ""
+    return [
+        (f"{kind} ratio", f"{lead.ratio:.3f} ({interval}){change}"),
+        ("node ratio", f"{lead.node_ratio:.3f}"),
+        (f"{lead.unit}s", won),
+        ("solves", f"{len(summary.rows)}, {seeds} an instance, {apart}{missing}"),
+        ("conclusion", summary.conclusion),
+    ]
+
+
+def _table(result: EvaluationResult) -> str:
+    return "| | |\n|---|---|\n" + "\n".join(
+        f"| {name} | {as_markdown(value)} |" for name, value in measured(result)
+    )
+
+
+def _notes(notes: tuple[str, ...]) -> str:
+    return "".join(f"\n- {as_markdown(note)}" for note in notes)

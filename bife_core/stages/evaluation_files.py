@@ -1,0 +1,129 @@
+"""Files an evaluation leaves for its reader, and how they are found again: solves, page, tables, the search behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bife_core import plots, report as reports
+from bife_core.errors import BifeError
+from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.files import write_whole
+from bife_core.home import RECORD, RUN_ID, evaluation_at
+from bife_core.methods.base import Method
+from bife_core.methods.configuration import Configuration
+from bife_core.methods.loading import BUDGET, branching_of
+from bife_core.methods.stored import RUN_FILES, RUN_REFERENCE
+from bife_core.registry.evidence import Origin
+from bife_core.report import Report, ReportFigure, SearchRecord, Story
+from bife_core.search.population import ranked
+from bife_core.stages.runtime import Runtime
+from bife_core.study import Opened, files as search_files
+from bife_core.study.archive import descent
+from bife_core.study.journal import read_journal
+from bife_core.wording import as_markdown
+
+STORY: Final = "story.json"
+PAGE: Final = "report.html"
+TABLES: Final = ("tables.md", "tables.tex")
+
+
+def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, story: Story) -> None:
+    """Write the record of an evaluation that `lead` leads, and what its report is made from."""
+    write_whole(folder / lead.file_name, lead.text)
+    for label, file in summary.settings_files.items():
+        method = summary.methods[label]
+        write_whole(folder / file, method.settings if isinstance(method, Configuration) else method.text)
+    write_whole(folder / STORY, story.model_dump_json())
+    write_whole(folder / RECORD, summary.model_dump_json())
+
+
+def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
+    """Write tables, the figure of costs and last the page of one evaluation, or of several; return all figures."""
+    figures = reports.report_figures(report)
+    write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{reports.report_markdown(report)}")
+    write_whole(folder / TABLES[1], reports.report_latex(report))
+    # MLflow shows pictures, but no page: the most telling one stands beside it.
+    plots.save(figures[0].figure, folder, "costs", formats=("png",))
+    write_whole(folder / PAGE, reports.render_page(report, figures))
+    return figures
+
+
+def read_summary(folder: Path) -> EvaluationSummary:
+    """Return the record of an evaluation, or raise `BifeError` if there is none that can be read."""
+    try:
+        return EvaluationSummary.model_validate_json((folder / RECORD).read_bytes())
+    except ValueError as error:
+        raise BifeError(
+            f"A record of an evaluation cannot be read, expected one of `bife evaluate`: {error}"
+        ) from error
+
+
+def sample_name(reference: str, runtime: Runtime) -> str | None:
+    """Return the sample's id, such as ``g02-c03``, of the rule of a run; None for other references."""
+    match = RUN_REFERENCE.fullmatch(reference)
+    if match is None:
+        return None
+    if match["file"] and match["file"] not in RUN_FILES:
+        return Path(match["file"]).stem
+    facts = runtime.run_facts(match["run"])
+    return facts.get("best_sample") or facts.get("sample_id") or facts.get("rule")
+
+
+def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Origin, SearchRecord | None]:
+    """Return the search a rule came from, for the registry and for a report, as far as it is known.
+
+    It is that of its file's folder, its MLflow run, or its registered version. Which of its samples the rule is, its
+    hash says. A `BifeError` says that the registry or MLflow cannot be asked about a reference it holds.
+    """
+    origin = Origin()
+    if reference.startswith("models:/"):
+        tags = runtime.registry.registered(reference).tags
+        origin = Origin.model_validate(
+            {name: tags[name] for name in Origin.model_fields.keys() & tags.keys()}
+        )
+    elif run := RUN_REFERENCE.fullmatch(reference):
+        facts = runtime.run_facts(run["run"])
+        if found := facts.get("evolution_key"):
+            origin = Origin(evolution_key=found, evolution_run=facts.get("mlflow.parentRunId", run["run"]))
+    path = Path(reference.partition(BUDGET)[0]).resolve()
+    key = origin.evolution_key
+    folder = runtime.home.runs / key if key else search_files.folder_of(path)
+    samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
+    shas = {method.identity, branching_of(method).identity}
+    best = next((sample for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
+    if samples is None or cost is None or best is None:
+        return origin, None
+    opened, _ = next(read_journal(runtime.store, folder.name), (None, 0))
+    known = opened if isinstance(opened, Opened) else Opened(key=folder.name)
+    origin = Origin(
+        evolution_key=known.key,
+        evolution_run=origin.evolution_run or runtime.run_of(known.key),
+        f_lf=best.f_lf,
+        f_hf=best.f_hf,
+        cost=known.params.get("high.cost", ""),
+        decisions_digest=known.params.get("decisions", ""),
+        lineage=descent(best, samples),
+    )
+    record = SearchRecord(name=cost.search, best=best.id, samples=samples, cost=cost, origin=known.origin)
+    return origin, record
+
+
+def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Path]:
+    """Return the report on evaluations, and the folder of the last; without references on the newest one.
+
+    References are ids of MLflow runs, folders, or ``evaluation.json`` files; a `BifeError` says that one is no
+    evaluation that can be read. Without references there has to be an evaluation.
+    """
+    folders = [_folder(one, runtime) for one in references] or runtime.home.evaluations()[-1:]
+    evaluations = tuple(map(read_summary, folders))
+    stories = tuple(Story.model_validate_json((folder / STORY).read_bytes()) for folder in folders)
+    return Report(evaluations=evaluations, stories=stories), folders[-1]
+
+
+def _folder(reference: str, runtime: Runtime) -> Path:
+    if (run := RUN_ID.fullmatch(reference)) is None:
+        return evaluation_at(Path(reference))
+    key = runtime.run_facts(run[1]).get("bife.key", "")
+    return evaluation_at(runtime.home.runs / f"evaluation-{key}")

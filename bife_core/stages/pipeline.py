@@ -1,0 +1,215 @@
+"""All stages in order: settings and rule take turns, and what they end with is evaluated and registered.
+
+SCIP's settings are tuned with the branching methods at hand; rules are searched for under these settings; the settings
+are tuned again around the best rule; the best of all is chosen on validation instances. Beside it are evaluated its
+rule alone, and SCIP tuned as long without any rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Final
+
+from bife_core.config import PipelineConfig
+from bife_core.evaluation.advice import next_step
+from bife_core.evaluation.choosing import Choice, choose
+from bife_core.evaluation.measuring import unique
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.loading import budgeted, load_method, method_of
+from bife_core.registry.evidence import Origin
+from bife_core.search import Sample, open_search
+from bife_core.search.population import ranked
+from bife_core.stages.collecting import collect, precheck
+from bife_core.stages.conclusions import pipeline_conclusion
+from bife_core.stages.evaluating import evaluate
+from bife_core.stages.held_out import no_champion_by, unseen_instances
+from bife_core.stages.registering import no_champion, present_champion, register_rule
+from bife_core.stages.resolving import resolved
+from bife_core.stages.results import EvolutionResult, PipelineResult, TuningResult
+from bife_core.stages.runtime import Runtime
+from bife_core.stages.searching import NO_RULE, require_generator, search
+from bife_core.stages.tuning import AT_HAND, tune, what_brought
+from bife_core.study.archive import descent
+from bife_core.study.files import keep_rule
+from bife_core.tuning.space import BRANCHING
+from bife_core.wording import counted
+
+WITHOUT_RULE: Final = ("pscost",)
+"""What may branch, beside RPB, in SCIP that is tuned without any rule of ours."""
+
+
+def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
+    """Discover settings and a rule for a benchmark and register them; it goes on where it stopped.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        All stages' settings; `bife_core.presets.preset` makes some.
+    """
+    config = resolved(config, runtime)
+    require_generator(config, runtime)
+    runtime.observer.stage("precheck", "what SCIP takes on a few instances")
+    hopeless: tuple[str, ...] = ()
+    if config.instances.folder is not None:
+        hopeless = no_champion_by(unseen_instances(config, runtime), config, runtime)
+    goes = runtime.step("pre-check", "measure where SCIP's time goes", lambda: precheck(config, runtime))
+    notes = runtime.noted((*hopeless, goes.sentence))
+    if goes.expected is not None:
+        runtime.observer.expect(goes.expected)
+    tuned = runtime.stage(tune, config, config.tune.seconds / 2) if config.tune.seconds else None
+    under = config if tuned is None else _under(config, tuned)
+    collected = runtime.stage(collect, under) if open_search(config.search).low_fidelity else None
+    beside = None if tuned is None else _beside(config, tuned)
+    evolved = runtime.stage(search, under, collected.summary if collected is not None else None, beside)
+    told = [one.notes for one in (tuned, collected, evolved) if one is not None]
+    notes = (*notes, *(note for one in told for note in one))
+    if evolved.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
+        return PipelineResult(collection=collected, tuned=tuned, evolution=evolved, notes=notes)
+    methods, again = _finalists(config, evolved), tuned
+    if tuned is not None and again is not None:
+        if methods:
+            again = _tuned_again(config, runtime, methods[0][0], tuned)
+            notes = (*notes, *again.notes)
+        methods = _with_settings(methods, tuned, again)
+    method, choice = _chosen(config, runtime, [one for one, _ in methods])
+    steps = None
+    if tuned is not None and again is not None:
+        steps = what_brought(config, runtime, method, tuned, again)
+    notes += runtime.noted([steps.sentence] if steps is not None else ())
+    final = next((sample for one, sample in methods if one.identity == method.identity), None)
+    others = list(present_champion(config, runtime))
+    if tuned is not None and (alone := evolved.best) is not None:
+        others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
+    if tuned is not None and (share := config.tune.without_rule):
+        without = runtime.stage(tune, config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip")
+        others, notes = [str(without.path), *others], (*notes, *without.notes)
+    # The registry, which may hold one of them, is asked before the solves.
+    files = {load_method(one).identity: one for one in others}
+    # Reports call a plain rule by the name of its file, which others say themselves.
+    path = str(keep_rule(evolved.folder, method))
+    evaluated = runtime.stage(
+        evaluate, config, path, others=tuple(others), choice=choice, promoting=True, ablation=steps
+    )
+    origin = Origin() if final is None else _origin(config, evolved, final)
+    registered, further = register_rule(config, runtime, evaluated, origin)
+    standing = no_champion(registered, runtime) if registered is not None else ""
+    advice = next_step(evaluated.summary, files)
+    further = (*further, *filter(None, [advice]))
+    result = PipelineResult(
+        collection=collected,
+        evolution=evolved,
+        final=final,
+        choice=choice,
+        tuned=tuned,
+        evaluation=evaluated,
+        registered=registered,
+        no_champion=standing,
+        advice=advice,
+        notes=tuple(dict.fromkeys((*notes, *evaluated.notes, *further))),  # stages share instances
+    )
+    runtime.conclude(config.instances.label, "pipeline", pipeline_conclusion(result))
+    if evaluated.summary.judged.finding != "better" and (evolved.new or runtime.tried_again):
+        runtime.announce(NO_RULE, f"evolution.{evolved.key}", {"reason": evaluated.sentence})
+    return result
+
+
+Finalist = tuple[Method, Sample | None]
+"""A method, and the sample of the search whose rule branches in it."""
+
+
+def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
+    """Return the configuration of a search under tuned settings."""
+    params = tuned.tuning.configuration.params
+    return config.model_copy(update={"solver": config.solver.with_parameters(params)})
+
+
+def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
+    """Return the F_HF of SCIP's default settings on the design instances on which they were measured."""
+    first = tuned.tuning.trials[0].raced.costs[: config.high.instances]
+    costs = [cost for cost in first if cost is not None]
+    where = "" if len(costs) == config.high.instances else f" on {counted(len(costs), 'instance')}"
+    return {f"SCIP default settings{where}": -fmean(costs)} if costs else {}
+
+
+def _finalists(config: PipelineConfig, evolved: EvolutionResult) -> list[Finalist]:
+    """Return the best rules of a search, the best first, and that one with budgets.
+
+    A search that measured no F_HF has nothing to choose among: its best rule is the only one.
+    """
+    if (best := evolved.best) is None:
+        return []
+    few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
+    found: list[Finalist] = [(method_of(sample.source or "", sample.id), sample) for sample in few]
+    if best.f_hf is not None:
+        method, sample = found[0]
+        found += [(one, sample) for one in budgeted(method, config.validation.budgets)]
+    return found
+
+
+def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
+    """Return the rules with the best F_HF, best first, each rule once however often it was written."""
+    distinct: dict[str | None, Sample] = {}
+    for sample in ranked(samples):
+        if sample.failure is None and sample.f_hf is not None and sample.source:
+            distinct.setdefault(sample.sha, sample)
+    return tuple(distinct.values())[:count]
+
+
+def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: TuningResult) -> TuningResult:
+    """Return the settings tuned around the best rule, from those that it was searched for under."""
+    first = tuned.tuning.best.choices
+    starts = (dict(first), first | {BRANCHING: "found"})
+    return runtime.stage(tune, config, config.tune.seconds / 2, AT_HAND, "tuned_again", best, starts)
+
+
+def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:
+    """Return what tuning ended with, rules under the settings they were searched for under, and what tuning began with.
+
+    SCIP default settings are left out: all are compared with them.
+    """
+    first, last = tuned.tuning.configuration, again.tuning.configuration
+    branches = next((sample for rule, sample in rules if rule.identity == last.branching.identity), None)
+    methods: list[Finalist] = [(last.model_copy(update={"name": "tuned again"}), branches)]
+    methods += [
+        (first.model_copy(update={"name": rule.name, "branching": rule}) if first.params else rule, sample)
+        for rule, sample in rules
+    ]
+    methods.append((first.model_copy(update={"name": "tuned"}), None))
+    return [one for one in methods if one[0].identity != RPB]
+
+
+def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> tuple[Method, Choice | None]:
+    """Return the best of some methods on instances of their own, and how it was chosen.
+
+    Where there are no such instances, or one method alone, it is the first and there is no `Choice`.
+    """
+    methods = unique(methods)
+    if len(methods) > 1:
+        instances = runtime.instances(config.instances, "validation", config.validation.instances)
+        count = max(config.high.instances, config.tune.instances if config.tune.seconds else 0)
+        design = runtime.instances(config.instances, "design", count)
+        if {one.digest for one in instances.instances} - {one.digest for one in design.instances}:
+            about = f"{len(methods)} methods on {len(instances.instances)} instances of their own"
+            runtime.observer.stage("validation", about)
+            choice = runtime.step(
+                "validate",
+                "choose the final rule",
+                lambda: choose(
+                    methods, instances.instances, runtime.solving(config), runtime.observer.progress
+                ),
+            )
+            return next(one for one in methods if one.name == choice.chosen), choice
+    return methods[0], None
+
+
+def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample) -> Origin:
+    return Origin(
+        evolution_key=evolved.key,
+        evolution_run=evolved.run.run_id,
+        f_lf=final.f_lf,
+        f_hf=final.f_hf,
+        cost=config.high.cost,
+        decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
+        lineage=descent(final, evolved.samples),
+    )

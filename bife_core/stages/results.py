@@ -1,0 +1,116 @@
+"""What the stages return: plain values with everything a reader is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bife_core.decisions.collecting import CollectionSummary
+from bife_core.estimate import Estimate
+from bife_core.evaluation.choosing import Choice
+from bife_core.evaluation.comparing import statement
+from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.registry.evidence import RegisteredRule
+from bife_core.search import Sample
+from bife_core.stages.records import TrackedRun
+from bife_core.stages.runtime import InstanceSet
+from bife_core.study import Evolution
+from bife_core.tuning.tuner import Tuning
+from bife_core.values import Value
+
+
+class Precheck(Value):
+    """Where SCIP's time goes, in a sentence, and how long a run takes; None if no instance could be solved."""
+
+    sentence: str
+    expected: Estimate | None = None
+
+
+class CollectionResult(Value):
+    """Expert samples on disk, and their run."""
+
+    summary: CollectionSummary
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """How much there is."""
+        return f"{self.summary.decisions} decisions on {len(self.summary.instances)} instances."
+
+
+class TuningResult(Value):
+    """SCIP's settings as they were tuned, the file of the configuration, and their run."""
+
+    tuning: Tuning
+    path: Path
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome."""
+        return self.tuning.sentence
+
+
+class EvolutionResult(Evolution):
+    """The outcome of a search; `new` says whether this run had anything left to do, `ranking_url` shows all samples."""
+
+    key: str
+    decisions: CollectionSummary | None
+    new: bool = True
+    run: TrackedRun
+    ranking_url: str
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in one sentence."""
+        if not self.new:
+            return f"Nothing to do: this is evolution {self.key}, which ended before. {self.run.url}".rstrip()
+        if self.best is None:
+            return f"None of {len(self.samples)} sampled rules was of use."
+        name, value = ("F_LF", self.best.f_lf) if self.best.f_hf is None else ("F_HF", self.best.f_hf)
+        return f"{self.best.id} is the best of {len(self.samples)} rules: {name} {value:.4g}."
+
+
+class EvaluationResult(Value):
+    """How a rule compares with the baseline on held-out instances."""
+
+    summary: EvaluationSummary
+    source: str
+    sha: str
+    held_out: InstanceSet
+    directory: Path
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome."""
+        return statement(self.summary.lead)
+
+
+class PipelineResult(Value):
+    """One run from instances to a registered rule; None stands for what was not reached, or not needed.
+
+    `final` is the rule of the search in what was registered, `tuned` the settings it was searched for under.
+    `no_champion` says why it is not champion, unless a person is to decide.
+    `advice` says what to do next where nothing significant was found.
+    """
+
+    collection: CollectionResult | None
+    evolution: EvolutionResult
+    final: Sample | None = None
+    choice: Choice | None = None
+    tuned: TuningResult | None = None
+    evaluation: EvaluationResult | None = None
+    registered: RegisteredRule | None = None
+    no_champion: str = ""
+    advice: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome."""
+        if self.evaluation is None:
+            return self.evolution.sentence
+        return f"{self.evaluation.sentence} {self.no_champion}".strip()

@@ -1,0 +1,197 @@
+"""What a stage runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from pydantic import SecretStr
+
+from bife_core.benchmarks.base import Instance, Split
+from bife_core.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
+from bife_core.errors import ConfigError
+from bife_core.fidelity.solving import Solving
+from bife_core.home import Home, project_home
+from bife_core.machine import this_machine
+from bife_core.observer import EvolutionState, Observer
+from bife_core.registry.base import Registry
+from bife_core.registry.local import LocalRegistry
+from bife_core.sandbox import Workers
+from bife_core.stages.instances import Entered, entered
+from bife_core.stages.records import Record, TrackedRun, store_record
+from bife_core.stages.workers import worker_pool
+from bife_core.store import Store
+from bife_core.study import content_of
+from bife_core.study.journal import claim_on
+from bife_core.values import Value
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class InstanceSet(Value):
+    """The instances of one split, in order, and what a reader of results must know about them.
+
+    `use` is which use of test instances is the next one that may promote a rule, 1 for the first; 0 if none may.
+    """
+
+    label: str
+    instances: tuple[Instance, ...]
+    notes: tuple[str, ...] = ()
+    use: int = 0
+
+    @property
+    def content(self) -> str:
+        """Hash of the instances in their order, wherever they lie."""
+        return content_of(self.instances)
+
+
+class Runtime:
+    """Where stages keep what they find, and who is shown it; here all is done in this process, once.
+
+    Subclasses have others try steps again, make runs of stages, and track what is recorded.
+
+    Parameters
+    ----------
+    home : Home, optional
+        Its store has all records; by default the user's, see `project_home`.
+    observer : Observer, optional
+        Is shown what happens; by default Python's logging, as ``bife``.
+    """
+
+    tracks = False
+    """Whether records get runs in MLflow."""
+
+    def __init__(self, home: Home | None = None, observer: Observer | None = None) -> None:
+        self.home = home or project_home()
+        self.observer = observer or Observer()
+
+    @property
+    def store(self) -> Store:
+        """All records of the home."""
+        return self.home.store
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Rules that were registered, and which of them are champions."""
+        return LocalRegistry(self.store)
+
+    def workers(self, runner: RunnerConfig) -> Workers:
+        """Return the processes that solve and score."""
+        return worker_pool(runner)
+
+    def solving(self, config: PipelineConfig) -> Solving:
+        """Return how instances are solved for F_HF."""
+        return Solving(
+            config.high, config.solver, self.workers(config.runner), self.store, self.observer.note
+        )
+
+    def benchmark(self, config: InstancesConfig) -> Entered:
+        """Return the benchmark a configuration names; a folder is screened once per process."""
+        return entered(config, self.home, self.observer.progress)
+
+    def instances(self, config: InstancesConfig, split: Split, count: int) -> InstanceSet:
+        """Generate or find the instances of a split; a benchmark without usable instances is a `BifeError`."""
+
+        def find() -> InstanceSet:
+            opened = self.benchmark(config)
+            chosen = tuple(opened.instances(split, count))
+            return InstanceSet(label=opened.name, instances=chosen, notes=opened.notes)
+
+        return self.step("instances", f"instances {split}", find)
+
+    @contextmanager
+    def alone(self, name: str, work: str) -> Iterator[None]:
+        """Hold the claim on a piece of work, described by `work`; wait while another process does the same.
+
+        The caller then finds the other's results.
+        """
+
+        def wait(holder: str) -> None:
+            self.observer.note(f"Waiting: {work} is under way in {holder}; its results are then used.")
+
+        with self.store.claim(name, waits=wait):
+            yield
+
+    def noted(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Pass texts to the observer, each once, and return them."""
+        notes = tuple(dict.fromkeys(texts))
+        for text in notes:
+            self.observer.note(text)
+        return notes
+
+    def step(self, name: str, title: str, work: Callable[[], R]) -> R:
+        """Do a part of a stage, which may be done again where it fails for another reason than itself."""
+        return work()
+
+    def stage(
+        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
+        *args: P.args, **kwargs: P.kwargs,
+    ) -> R:  # fmt: skip
+        """Run a stage as a part of another."""
+        return stage(config, self, *args, **kwargs)
+
+    def record(self, study: str, record: Record) -> TrackedRun:
+        """Store a record whose files lie in the folder of a study."""
+        with self.store.claim(claim_on(study)):
+            store_record(self.store, study, record, self.provenance())
+        return TrackedRun()
+
+    def follow(self, study: str) -> TrackedRun:
+        """Bring what tracks a search up to date with its events, and return where it is."""
+        return TrackedRun()
+
+    def run_of(self, study: str) -> str:
+        """Return the id of a study's run in what tracks it, empty while it has none."""
+        return ""
+
+    def ranking(self, study: str) -> str:
+        """Return the address of a search's samples, best first."""
+        return ""
+
+    def show_generation(self, label: str, study: str, state: EvolutionState) -> None:
+        """Show where a search stands after a generation, beside what its observer is shown."""
+
+    def run_facts(self, run_id: str) -> Mapping[str, str]:
+        """Return the params and tags of a run of MLflow's."""
+        raise ConfigError(f"runs:/{run_id} is a run of MLflow's, which is not in use here; give a file.")
+
+    def provenance(self) -> dict[str, str]:
+        """Return what records say of this process."""
+        machine = this_machine()
+        return {"machine.digest": machine.digest} | {
+            f"{part}.version": machine.versions[part] for part in ("bife", "scip", "pyscipopt", "python")
+        }
+
+    @property
+    def number(self) -> str:
+        """What names the present run, also when it is tried again; empty where it is not tried again."""
+        return ""
+
+    @property
+    def scheduled(self) -> datetime:
+        """When the present run was to begin."""
+        return datetime.now(UTC)
+
+    @property
+    def tried_again(self) -> bool:
+        """Whether the present run began before and did not come to its end."""
+        return False
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the present stage is the whole run, and no part of another."""
+        return False
+
+    def model_key(self, config: GeneratorConfig) -> SecretStr | None:
+        """Return the key for a model API that is kept for runs, None where the environment is to have it."""
+        return None
+
+    def conclude(self, label: str, stage: str, text: str) -> None:
+        """Show the conclusion of a stage, in Markdown."""
+
+    def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
+        """Announce an event about a subject to whoever acts on such."""

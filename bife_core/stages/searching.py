@@ -1,0 +1,167 @@
+"""A search for a rule, one generation after the other."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Final
+
+from pydantic import SecretStr
+
+from bife_core.benchmarks.base import Instance
+from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary
+from bife_core.generators import Account, open_generator
+from bife_core.search import open_search
+from bife_core.settings import settings_of
+from bife_core.stages.collecting import collect
+from bife_core.stages.conclusions import evolution_conclusion
+from bife_core.stages.resolving import resolved
+from bife_core.stages.results import EvolutionResult
+from bife_core.stages.runtime import InstanceSet, Runtime
+from bife_core.study import EvolutionState, Journal, Study, create_study
+from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Tried
+from bife_core.values import flat
+
+EVOLUTION_ENDED: Final = "bife.evolution.ended"
+"""Event; its payload: `rule`, a reference to the best rule, and `config`, all settings of the evolution."""
+
+NO_RULE: Final = "bife.search.without-rule"
+"""Event of a search without a rule that is known to be faster than RPB; its payload: `reason`, a sentence."""
+
+NEARLY_USED: Final = "bife.budget.nearly-used"
+"""Event of a search that has used `NEARLY` of a limit of its budget, once for each; its payload: `reason`."""
+
+NEARLY: Final = 0.8
+
+
+def require_generator(config: PipelineConfig, runtime: Runtime) -> None:
+    """Raise `GeneratorError` or `ConfigError` before anything is spent if rules cannot be written."""
+    open_generator(config.generator, Account(runtime.store, "", config.budget))
+
+
+def search(
+    config: PipelineConfig,
+    runtime: Runtime,
+    decisions: CollectionSummary | None = None,
+    beside: dict[str, float] | None = None,
+) -> EvolutionResult:
+    """Search for a rule; with the same settings it goes on where it stopped.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        All but its `evaluation` is read.
+    decisions : CollectionSummary, optional
+        What F_LF is measured on; collected first if it is not given and the search goes by F_LF.
+    beside : dict, optional
+        F_HF of others, to be shown beside that of rules, by name.
+    """
+    config = resolved(config, runtime)
+    require_generator(config, runtime)
+    opened = open_search(config.search)
+    if not opened.low_fidelity:
+        decisions = None
+    elif decisions is None:
+        decisions = runtime.stage(collect, config).summary
+    about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
+    runtime.observer.stage("evolution", about)
+    design = runtime.instances(config.instances, "design", config.high.instances)
+    training, notes = _training(config, runtime, design, opened.training_instances)
+    study = create_study(
+        config,
+        design.instances,
+        decisions,
+        store=runtime.store,
+        benchmark=config.instances.kind,
+        training=training,
+        workers=runtime.workers(config.runner),
+        observer=runtime.observer,
+        runs=runtime.home.runs,
+        label=config.instances.label,
+        params=flat({"instances": config.instances.model_dump(mode="json")}),
+        provenance=runtime.provenance(),
+    )
+    study.beside = beside or {}
+    with _holding(runtime.model_key(config.generator)), study.claim():
+        result = _run(study, runtime, decisions, (*design.notes, *notes))
+    runtime.conclude(config.instances.label, "evolution", evolution_conclusion(result))
+    # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
+    if result.new or runtime.tried_again:
+        subject = f"evolution.{result.key}"
+        if result.best is None:
+            runtime.announce(NO_RULE, subject, {"reason": result.sentence})
+        elif result.run.run_id and runtime.stands_alone:
+            payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
+            runtime.announce(EVOLUTION_ENDED, subject, payload)
+    return result
+
+
+def _holding(key: SecretStr | None) -> AbstractContextManager[None]:
+    """Have model APIs called with a key inside, if there is one."""
+    if key is None:
+        return nullcontext()
+    from bife_core.generators.model_settings import holding_key  # which the extra llm has
+
+    return holding_key(key)
+
+
+def _run(
+    study: Study, runtime: Runtime, decisions: CollectionSummary | None, notes: tuple[str, ...]
+) -> EvolutionResult:
+    """Run the generations; after each, what tracks the search is brought up to date."""
+    journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
+    nearly_used, subject = set[str](), f"evolution.{study.journal.key}"
+    runtime.follow(journal.key)
+    known = _findings(journal)
+    more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
+    try:
+        while True:
+            generation = len(journal.of(Completed))
+            found = runtime.step("generation", f"generation {generation}", more)
+            runtime.follow(journal.key)
+            for state in states[-1:]:
+                runtime.show_generation(label, journal.key, state)
+                for limit, used in state.budget_used.items():
+                    # The limits may have been raised since an earlier run.
+                    if used >= NEARLY and limit not in nearly_used and not state.replayed:
+                        nearly_used.add(limit)
+                        reason = f"{100 * used:.0f} % of the limit on {limit} is used."
+                        runtime.announce(NEARLY_USED, subject, {"reason": reason})
+            states.clear()
+            if found.ended_by is not None and not nearly_used:  # within a generation
+                runtime.announce(NEARLY_USED, subject, {"reason": found.ended_by})
+            if study.done or found.ended_by is not None:
+                break
+    finally:
+        run = runtime.follow(journal.key)
+    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches)
+    early = (f"The search ended early: {found.ended_by} Raise it and run again to go on.",)
+    notes = runtime.noted((*notes, *found.notes, *differing, *(early if found.ended_by else ())))
+    return EvolutionResult(
+        **dict(found) | {"notes": notes},
+        key=journal.folder.name,
+        decisions=decisions,
+        new=_findings(journal) > known,
+        run=run,
+        ranking_url=runtime.ranking(journal.key),
+    )
+
+
+def _findings(journal: Journal) -> int:
+    """Return how much a search has found out so far."""
+    return sum(len(journal.of(kind)) for kind in (Drafted, Scored, Tried, HighScored))
+
+
+def _training(
+    config: PipelineConfig, runtime: Runtime, design: InstanceSet, count: int
+) -> tuple[list[Instance], list[str]]:
+    """Return instances for trials, further design instances first, so that F_HF is measured on others; and notes."""
+    whole = len(design.instances) + count
+    wider = runtime.instances(config.instances, "design", whole) if count else design
+    others = [instance for instance in wider.instances if instance not in design.instances]
+    few = (
+        f"{count - len(others)} of the {count} training instances of {config.search.method} are design instances too: "
+        "there are no others."
+    )
+    return [*others, *design.instances], [few] if len(others) < count else []

@@ -1,0 +1,135 @@
+"""SCIP's settings, tuned with the methods at hand, around a rule that was found, or without any rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bife_core.config import PipelineConfig
+from bife_core.files import write_whole
+from bife_core.methods.base import RPB, Method
+from bife_core.methods.loading import load_method
+from bife_core.stages.collecting import PRECHECKED
+from bife_core.stages.records import TUNING, Record
+from bife_core.stages.results import TuningResult
+from bife_core.stages.runtime import InstanceSet, Runtime
+from bife_core.tuning.ablation import Ablation, ablate
+from bife_core.tuning.space import Choices, Space
+from bife_core.tuning.tuner import Tuning, tune as _tune
+from bife_core.values import digest_of, flat
+
+AT_HAND: Final = ("general", "pscost")
+"""What may branch beside RPB where no rule was found yet."""
+
+_TRIED_S: Final = 60.0
+"""CPU seconds of `try_starts` beside those of SCIP default settings: it is to end within two minutes on two cores."""
+
+
+def tune(
+    config: PipelineConfig,
+    runtime: Runtime,
+    seconds: float,
+    methods: Sequence[str] = AT_HAND,
+    name: str = "tuned",
+    found: Method | None = None,
+    starts: Sequence[Choices] = (),
+) -> TuningResult:
+    """Tune SCIP's settings on the design instances; tuning that was interrupted goes on.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        Its `instances`, `solver`, `tune`, `high` and `runner` are read.
+    seconds : float
+        CPU seconds that solves may have taken when the last trial begins, those of SCIP default settings left out.
+    methods : sequence of str
+        References to what may branch beside RPB.
+    name : str
+        What the configuration is called.
+    found : Method, optional
+        A rule that a search found, which may branch too.
+    starts : sequence of dict
+        Choices to begin with.
+    """
+    runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
+    design, own = runtime.instances(config.instances, "design", config.tune.instances), config.tune
+    given = {} if found is None else {"found": found}
+    space = Space(
+        given | {reference: load_method(reference) for reference in methods},
+        own.groups,
+        (*own.fixed, *config.solver.effective),
+    )
+
+    def show(tuning: Tuning) -> None:
+        runtime.observer.progress(int(min(tuning.tuned_s, seconds)), max(int(seconds), 1))
+        if tuning.trials[-1].raced.won:
+            led = [trial.choices for trial in tuning.trials if trial.raced.won]
+            runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-2]))
+
+    def work() -> Tuning:
+        with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
+            return _tune(
+                design.instances,
+                runtime.solving(config),
+                space,
+                seconds,
+                starts=starts,
+                seed=config.search.seed or 0,
+                shown=show,
+            )
+
+    tuned = runtime.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
+    return _recorded(config, runtime, design, tuned, name)
+
+
+def what_brought(
+    config: PipelineConfig, runtime: Runtime, winner: Method, tuned: TuningResult, again: TuningResult
+) -> Ablation | None:
+    """Return what brought a configuration that one tuning made, or a later one; None where that is left out."""
+    own = config.tune
+    if not own.ablation or winner.identity == RPB:
+        return None
+    made = again if again.tuning.configuration.identity == winner.identity else tuned
+    runtime.observer.stage("ablation", "what each group of settings brought")
+    design = runtime.instances(config.instances, "design", own.instances)
+    fixed, choices = (*own.fixed, *config.solver.effective), made.tuning.best.choices
+
+    def work() -> Ablation:
+        with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
+            solving = runtime.solving(config)
+            return ablate(winner, choices, design.instances, solving, own.ablation * own.seconds, fixed)
+
+    return runtime.step("ablate", f"measure what brought {winner.name}", work)
+
+
+def try_starts(config: PipelineConfig, runtime: Runtime, methods: Sequence[str] = AT_HAND) -> Tuning:
+    """Return what SCIP and the starting configurations take on the first design instances, with `methods` at hand."""
+    instances = runtime.benchmark(config.instances).instances("design", PRECHECKED)
+    space = Space({reference: load_method(reference) for reference in methods}, (), config.solver.effective)
+    return _tune(instances, runtime.solving(config), space, _TRIED_S, seed=None)
+
+
+def _recorded(
+    config: PipelineConfig, runtime: Runtime, design: InstanceSet, tuning: Tuning, name: str
+) -> TuningResult:
+    """Write what was tuned to disk, record it, and return both."""
+    method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
+    settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
+    key = digest_of([settings, design.content, name, tuning.model_dump(mode="json")])[:16]
+    file = f"{name}.set" if method.by_scip else method.file_name  # settings are called as their file
+    path = runtime.home.runs / f"tuning-{key}" / file
+    write_whole(path, method.text)
+    record = Record(
+        experiment=TUNING,
+        key=key,
+        name=f"{label} {name}",
+        params=flat(settings) | {"design_instances": design.content},
+        metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
+        tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity}
+        | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},
+        tables={"trials_table.json": tuple(trial.row for trial in tuning.trials)},
+        files=(file,),
+    )
+    run = runtime.record(f"tuning-{key}", record)
+    notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))
+    return TuningResult(tuning=tuning, path=path, run=run, notes=notes)

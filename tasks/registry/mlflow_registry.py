@@ -1,0 +1,178 @@
+"""The registry in MLflow: a version is a model with the text of a method beside the code that loads it, no pickle."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import mlflow
+import numpy as np
+from mlflow import MlflowClient
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+
+from bife_core.components import BRANCHING
+from bife_core.home import RUN_ID
+from bife_core.methods.base import Method
+from bife_core.methods.scorer import Scorer
+from bife_core.registry.base import Registry
+from bife_core.registry.card import MOST_IN_CARD
+from bife_core.registry.choosing import PREFIX
+from bife_core.registry.evidence import Evidence, RegisteredRule
+from bife_core.registry.local import LocalRegistry
+from bife_core.scip.solving import versions
+from bife_core.store.registered import REGISTRY
+from bife_core.wording import fits
+from tasks.stores import home_store, mlflow_run, subscriber
+from tasks.tracking import store
+from tasks.tracking.store import TrackingError
+
+
+class MlflowRegistry(Registry):
+    """Registered rules as models of MLflow, on whose pages people see them and set aliases.
+
+    All methods raise `TrackingError` if MLflow does not answer.
+    """
+
+    def held(self, name: str) -> AbstractContextManager[None]:
+        """Hold the claim of the home's store on the registry."""
+        return home_store().claim(REGISTRY)
+
+    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
+        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
+        wanted = f"name LIKE '{PREFIX}%'" if name is None else f"name = '{name}'"
+        with _answering() as client:
+            if sha is not None:  # few, and MLflow leaves the aliases out
+                found = client.search_model_versions(f"{wanted} and tags.sha = '{sha}'")
+                rules = [_rule(one, one.aliases) for one in found]
+            else:
+                aliases = {
+                    one.name: one.aliases for one in mlflow.search_registered_models(filter_string=wanted)
+                }
+                rules = [
+                    _rule(
+                        one, [alias for alias, of in aliases[one.name].items() if str(of) == str(one.version)]
+                    )
+                    for one in mlflow.search_model_versions(filter_string=wanted)
+                ]
+        return sorted(rules, key=lambda rule: (rule.name, -rule.version))
+
+    def find(self, name: str, which: str | int) -> RegisteredRule | None:
+        """Return the version that holds an alias, or has a number; None if there is none."""
+        with _answering() as client:
+            try:
+                if isinstance(which, str):
+                    version = client.get_model_version_by_alias(name, which)
+                else:
+                    version = client.get_model_version(name, str(which))
+            except MlflowException as error:
+                if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                    raise
+                return None
+            return _rule(version, version.aliases)
+
+    def located(self, evidence: Evidence) -> Evidence:
+        """Return evidence that names evaluation and search by their runs; a `TrackingError` says if there is none."""
+        run = mlflow_run(evidence.evaluation_run) or evidence.evaluation_run
+        if not RUN_ID.fullmatch(run):
+            raise TrackingError(
+                f"MLflow does not have the run of the evaluation {run!r}, by which a rule is registered; `bife track` "
+                "writes it once no process works on it."
+            )
+        evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
+        return evidence.model_copy(update={"evaluation_run": run, "evolution_run": evolution})
+
+    def create(
+        self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
+    ) -> int:
+        """Make a version that holds a method, with card and tags or not at all, and return its number."""
+        run_id = evidence.evaluation_run
+        about = f"Branching rules for {evidence.benchmark}: features in, one score out."
+        own = versions()["bife"]
+        candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, BRANCHING.n_features))
+        with _answering() as client, TemporaryDirectory() as directory, warnings.catch_warnings():
+            try:
+                client.create_registered_model(name, description=fits(about, MOST_IN_CARD))
+            except MlflowException as error:
+                if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                    raise
+            # MLflow's advice on models in general is not for a person who runs an evolution.
+            warnings.simplefilter("ignore", category=UserWarning)
+            path = Path(directory) / method.file_name
+            path.write_text(method.text, encoding="utf-8")
+            with mlflow.start_run(run_id=run_id):
+                info = mlflow.pyfunc.log_model(
+                    # MLflow's list of models shows the benchmark and the sample, or the hash where there is none.
+                    name=f"{name}-{evidence.lineage.partition(' ')[0] or evidence.sha[:8]}",
+                    python_model=str(Path(__file__).with_name("rule_model.py")),
+                    artifacts={"rule": str(path)},
+                    model_config={"sha": evidence.sha},
+                    input_example=candidates if isinstance(method, Scorer) else None,
+                    pip_requirements=[
+                        "bife-branching" if own == "source" else f"bife-branching=={own}",
+                        f"mlflow=={mlflow.__version__}",
+                    ],
+                )
+            made = client.create_model_version(
+                name, info.model_uri, run_id, dict(tags), description=card, model_id=info.model_id
+            )
+            return int(made.version)
+
+    def update(
+        self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
+    ) -> None:
+        """Set tags of a version, take others away, and replace its card if one is given."""
+        with _answering() as client:
+            for key in without:
+                client.delete_model_version_tag(name, str(number), key)
+            for key, value in tags.items():
+                client.set_model_version_tag(name, str(number), key, value)
+            if card:
+                client.update_model_version(name, str(number), card)
+
+    def set_alias(self, name: str, alias: str, number: int | None) -> None:
+        """Give an alias to one version of a name, or to none."""
+        with _answering() as client:
+            if number is None:
+                client.delete_registered_model_alias(name, alias)
+            else:
+                client.set_registered_model_alias(name, alias, str(number))
+
+
+IN_MLFLOW: Final = MlflowRegistry()
+"""The registry of the MLflow in use, which is asked once it is needed."""
+
+
+def carry_over(*, rebuild: bool = False) -> int:
+    """Register in MLflow what the store's registry has and MLflow was never given, or with `rebuild` whatever it lacks.
+
+    Returns how many versions that were; MLflow must have the runs of their evaluations.
+    """
+    last = max((event.seq for event in home_store().events(REGISTRY)), default=0)
+    if not rebuild and (home_store().cursor(subscriber(), REGISTRY) or (0, ""))[0] >= last:
+        return 0
+    copied = LocalRegistry(home_store()).copy_to(IN_MLFLOW)
+    home_store().set_cursor(subscriber(), REGISTRY, last)
+    return copied
+
+
+@contextmanager
+def _answering() -> Iterator[MlflowClient]:
+    client = store.client()
+    try:
+        yield client
+    except store.TRACKING_TROUBLE as error:
+        raise TrackingError(
+            f"MLflow's registry at {mlflow.get_registry_uri()} cannot be used ({store.first_line(error)}); "
+            "check MLFLOW_TRACKING_URI and MLFLOW_REGISTRY_URI."
+        ) from error
+
+
+def _rule(version: ModelVersion, aliases: Iterable[str]) -> RegisteredRule:
+    # Some of MLflow's stores give the number as text.
+    number, tags = int(version.version), dict(version.tags)
+    return RegisteredRule.of(version.name, number, aliases, tags, version.description or "")

@@ -1,0 +1,57 @@
+"""What stages share, and the files an evaluation leaves; with neither Prefect nor MLflow."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from bife_core.config import InstancesConfig, PipelineConfig, RunnerConfig
+from bife_core.home import Home
+from bife_core.report import Story
+from bife_core.stages import evaluation_files
+from bife_core.stages.evaluating import folder_of, record_evaluation
+from bife_core.stages.evaluation_files import read_summary
+from bife_core.stages.records import read_record
+from bife_core.stages.runtime import InstanceSet, Runtime
+from bife_core.stages.workers import close_workers, worker_pool
+from tests.support.measured import RULE, summary
+from tests.support.tracked import Ear
+
+TINY = InstancesConfig(size="tiny")
+
+
+def test_a_set_of_instances_is_known_by_its_content():
+    runtime = Runtime()
+    design = runtime.instances(TINY, "design", 1)
+    elsewhere = tuple(replace(instance, path=Path("/elsewhere")) for instance in design.instances)
+    moved = design.model_copy(update={"instances": elsewhere})
+    assert moved.content == design.content
+    assert runtime.instances(TINY, "design", 2).content != design.content
+    assert runtime.benchmark(TINY).opened is Runtime().benchmark(TINY).opened, "it is opened once"
+
+
+def test_all_stages_share_one_pool_and_a_closed_one_is_replaced():
+    pool = worker_pool(RunnerConfig(workers=1))
+    assert worker_pool(RunnerConfig(workers=1)) is pool
+    close_workers()
+    replaced = worker_pool(RunnerConfig(workers=1))
+    assert replaced is not pool
+    assert replaced.submit("bife_core.sandbox.selftest:echo", {"value": 1}, limit_s=60).result() == 1
+
+
+def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next_run(tmp_path, monkeypatch):
+    made, ear = summary([5.0, 6.0, 7.0], [9.0, 8.0, 9.0 + random.random()]), Ear()
+    tested, runtime = InstanceSet(label="CA", instances=()), Runtime(Home(tmp_path), ear)
+    folder = folder_of(runtime, [RULE], tested, made)
+    with monkeypatch.context() as patched:
+        patched.setattr(evaluation_files.reports, "render_page", lambda *_: 1 / 0)
+        record_evaluation(PipelineConfig(), runtime, [RULE], tested, made, Story())
+    assert read_summary(folder) == made
+    assert ear.heard == [
+        "The report could not be written (ZeroDivisionError: division by zero); "
+        f"`bife report {folder}` tries again."
+    ]
+    assert not (folder / "report.html").exists()
+    stored = read_record(runtime.store, folder.name)
+    record_evaluation(PipelineConfig(), runtime, [RULE], tested, made, Story())
+    assert (folder / "report.html").is_file()
+    assert read_record(runtime.store, folder.name) == stored, "a record keeps its time"

@@ -1,5 +1,0 @@
-# about: true and false
-# expect: scored
-# solve: solved
-def candidate_variable_score(variable_features):
-    return variable_features[20] > variable_features[21]

@@ -1,4 +1,0 @@
-# about: compatibility letters Python itself turns into plain ones
-# expect: scored
-def ｃandidate_variable_score(variable_features):
-    return variable_features[18]

@@ -1,4 +1,0 @@
-# about: an index that grows too large
-# expect: rejected/type
-def candidate_variable_score(variable_features):
-    return variable_features[int(variable_features[20] * 0.0) + 500]

@@ -1,3 +1,0 @@
-# about: constants only
-# expect: rejected/signature
-WEIGHT = 0.5

@@ -1,3 +1,0 @@
-# about: an answer in words
-# expect: rejected/syntax
-Here is a branching rule that balances both children:

@@ -1,4 +1,0 @@
-# about: a list
-# expect: rejected/type
-def candidate_variable_score(variable_features):
-    return [variable_features[20]]

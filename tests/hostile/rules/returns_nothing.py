@@ -1,4 +1,0 @@
-# about: a bare return
-# expect: rejected/type
-def candidate_variable_score(variable_features):
-    return

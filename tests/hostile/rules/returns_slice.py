@@ -1,4 +1,0 @@
-# about: a part of the features
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    return variable_features[20:22]

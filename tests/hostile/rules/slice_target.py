@@ -1,5 +1,0 @@
-# about: writes many features
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    variable_features[:] = 0.0
-    return 1.0

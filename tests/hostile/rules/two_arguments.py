@@ -1,4 +1,0 @@
-# about: one argument too many
-# expect: rejected/signature
-def candidate_variable_score(variable_features, depth):
-    return depth

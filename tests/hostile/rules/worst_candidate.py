@@ -1,5 +1,0 @@
-# about: a bad rule is not a hostile one
-# expect: scored
-# solve: solved
-def candidate_variable_score(variable_features):
-    return -variable_features[20] * variable_features[21]

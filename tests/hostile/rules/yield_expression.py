@@ -1,4 +1,0 @@
-# about: a generator
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    yield 1.0

@@ -1,0 +1,81 @@
+"""The registry in MLflow: it keeps what every registry keeps, and takes over what was registered without it."""
+
+import pytest
+
+from bife_core.methods.loading import stored_text
+from bife_core.registry.evidence import CHALLENGER, CHAMPION
+from bife_core.registry.local import LocalRegistry
+from bife_core.stages.evaluation_files import sample_name
+from bife_core.stages.records import EVOLUTION
+from tasks.registry import registry as deciding_registry
+from tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
+from tasks.runtime import TrackedRuntime
+from tasks.stores import home_store, subscriber
+from tasks.tracking import store
+from tasks.tracking.store import TrackingError
+from tests.support.challenging import made_champion, new_run
+from tests.support.registered import beside, evidence, source
+from tests.support.registry_contract import Keeping
+
+
+class TestMlflowRegistry(Keeping):
+    run = staticmethod(new_run)
+
+    @pytest.fixture
+    def registry(self):
+        return IN_MLFLOW
+
+
+def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):
+    made_champion(name, 0)
+    made_champion(name, 1, ratio=0.9)
+    monkeypatch.setattr("mlflow.MlflowClient.get_model_version", None)  # not one request for each
+    found = [(rule.version, rule.aliases) for rule in IN_MLFLOW.versions() if rule.name == name]
+    assert found == [(2, (CHALLENGER,)), (1, (CHAMPION,))]
+
+
+def test_a_home_that_began_without_mlflow_carries_over(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_STORE", str(tmp_path))
+    local = LocalRegistry(home_store())
+    for number in (0, 1):
+        known = evidence(number, evaluation_run="evaluation-a", evolution_key="b", **beside(0))
+        local.register(name, source(number), known, by_gate=True)
+    with pytest.raises(TrackingError, match="does not have the run of the evaluation 'evaluation-a'"):
+        carry_over()
+    runs = {study: new_run() for study in ("evaluation-a", "b")}
+    for study, run in runs.items():
+        home_store().set_cursor(subscriber(), study, 1, run)
+    assert carry_over() == 2
+    second, first = IN_MLFLOW.versions(name)
+    assert (first.aliases, second.aliases) == ((), (CHALLENGER, CHAMPION))
+    assert (second.tags["evaluation_run"], second.tags["evolution_run"]) == (*runs.values(),)
+    assert stored_text(f"models:/{name}@champion") == source(1)
+    assert IN_MLFLOW.roll_back(name, "Ada", "too slow").version == first.version
+    IN_MLFLOW.set_alias(name, CHAMPION, None)
+    assert (carry_over(), carry_over(rebuild=True)) == (0, 0)
+    assert "Ada took it out of use" in IN_MLFLOW.find(name, 2).refusal
+    assert IN_MLFLOW.find(name, CHALLENGER) is None, "what a person took back stays so"
+
+
+def test_before_mlflow_has_a_database_the_store_decides(tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_STORE", str(tmp_path))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    assert isinstance(deciding_registry(), LocalRegistry)
+    (tmp_path / "mlflow.db").touch()
+    assert deciding_registry() is IN_MLFLOW
+
+
+def test_a_rule_of_a_run_is_known_by_its_sample():
+    def made(**known):
+        run = store.client().create_run(store.experiment_id(EVOLUTION), tags=known)
+        return run.info.run_id
+
+    evolution = made(kind="evolution", best_sample="g02-c03", lineage="g02-c03 by e2")
+    assert (
+        sample_name(f"runs:/{evolution}", TrackedRuntime())
+        == sample_name(f"runs:/{evolution}/best_rule.py", TrackedRuntime())
+        == "g02-c03"
+    )
+    assert sample_name(f"runs:/{evolution}/g01-c00.py", TrackedRuntime()) == "g01-c00"
+    assert sample_name(f"runs:/{made(kind='sample', sample_id='g01-c01')}", TrackedRuntime()) == "g01-c01"
+    assert sample_name("paper_ca", TrackedRuntime()) is None
