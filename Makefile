@@ -19,7 +19,7 @@ help:
 	@echo "make test    run the tests (PYTEST=--cov: with coverage)"
 	@echo "make long    run the slow tests that make test leaves out, and the slow cases of others"
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
-	@echo "make screenshots retake the pictures in docs/images (VIEWS=\"...\": these)"
+	@echo "make screenshots retake the pictures in docs/images (VIEWS=NAME: this one)"
 	@echo "make lint    check style, links, layers, dependencies and types"
 	@echo "make bench   measure features, low fidelity, branching's share, and reference rules against SCIP's default"
 	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
@@ -50,7 +50,7 @@ demo: $(STAMP)
 QUICK := $(addprefix tests/test_,documents.py layering.py packaging.py) \
   $(filter-out %/test_collection.py %/test_testing.py,$(wildcard tests/bife_core/test_*.py)) \
   $(addprefix tests/bife_core/,generators rules search) \
-  $(addprefix tests/flows/cli/test_cli_,options.py program.py watching.py)
+  $(addprefix tests/bife_core/cli/test_cli_,options.py program.py watching.py)
 
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not browser" $(QUICK)
@@ -67,11 +67,10 @@ $(BROWSER): $(STAMP)
 	@touch $(BROWSER)
 
 browser: $(BROWSER)
-	$(BIN)/python -m tests.browser --check
 	$(BIN)/python -m pytest -m browser tests/browser
 
 screenshots: $(BROWSER)
-	$(BIN)/python -m tests.browser $(VIEWS)
+	BIFE_SCREENSHOTS=1 $(BIN)/python -m pytest -m browser tests/browser -k "$(or $(VIEWS),a_view_shows)"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

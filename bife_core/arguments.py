@@ -20,10 +20,9 @@ R = TypeVar("R")
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a function raise a `ConfigError` for an argument of another type than its annotation says.
+    """Have a function raise a `ConfigError` for an argument of another type than its annotation, or a bad path.
 
-    So it does for a path that no file can have. What is `Annotated` has a check of its own, what can be iterated over
-    once is not looked into, and a bool is no number.
+    What is `Annotated` has a check of its own, what can be iterated over once is not looked into, no bool is a number.
     """
     signature = inspect.signature(function)
 
@@ -38,9 +37,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             if not _fits(value, hint):
                 expected = re.sub(r"[a-z_]+\.", "", inspect.formatannotation(hint))  # without modules
                 raise ConfigError(f"{name} was expected to be {expected} and is {reprlib.repr(value)}.")
-            files = value if isinstance(value, list | tuple) else [value]
-            for one in files if _names_files(hint) else ():
-                if isinstance(one, str | Path) and not can_be_path(one):
+            for one in value if isinstance(value, list | tuple) else [value]:
+                if _names_files(hint) and isinstance(one, str | Path) and not can_be_path(one):
                     raise ConfigError(f"{name} is {reprlib.repr(str(one))}, which no file can be called.")
         return function(*args, **kwargs)
 

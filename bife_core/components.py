@@ -1,7 +1,7 @@
 """A component is what is evolved, as a value: the function a model writes, what it reads, and where SCIP calls it.
 
-Branching is the first. Another package adds one by a file and an entry point in the group `bife.components`; its rules
-are written in the language of rules, scored by their solves, and are methods of the kind `component_rule`.
+Another package adds one by an entry point in the group `bife.components`; its rules are scored by their solves, and are
+methods of the kind `component_rule`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Component:
     function, argument : str
         What a rule must define, and what models are told to call its one argument: an array of the features.
     features : tuple of Feature
-        What the array holds, by index: meaning, cost and role. Roles are what a formula is drawn from.
+        What the array holds, by index. Roles are what a formula is drawn from.
     hook : str
         ``module:function`` of a model of PySCIPOpt and a `CompiledRule`, which has SCIP call the rule, by its `address`
         or its `score`, for a matrix of n x `n_features`.
@@ -36,7 +36,7 @@ class Component:
     about : str
         For models: what the function is called for, and what becomes of its scores.
     themes : tuple of str
-        Ideas for rules without parents, one each: a model without memory answers the same prompt with the same rule.
+        Ideas for rules without parents: a model without memory answers the same prompt with the same rule.
     low_fidelity : str
         What F_LF is measured on; "" for nothing, and then searches go by F_HF alone.
     version : str

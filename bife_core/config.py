@@ -1,8 +1,6 @@
 """The whole configuration, one model for command line, form and MLflow.
 
-Every field has a default and a description; unknown keys are errors. Each section is defined in the package that reads
-it. The nine gaps the BiFE paper leaves open are fields of `SearchConfig`, `LowFidelityConfig` and `HighFidelityConfig`;
-`docs/how-it-works.md` discusses each default.
+Each section is defined in the package that reads it; `docs/how-it-works.md` discusses each default.
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ class PipelineConfig(Value):
 
     @property
     def origin_of_rules(self) -> str:
-        """Where the rules of a search come from, as a few words for a run's name."""
+        """Where the rules of a search come from, in a few words."""
         return self._found_by_search or self.generator.kind
 
     @property

@@ -23,10 +23,7 @@ _RACED_AT_ONCE: Final = 2
 
 
 class Estimate(Value):
-    """The stages of a run in order with the wall seconds of each; one that comes again is there again.
-
-    It is a lower bound if solves of RPB reached their limit.
-    """
+    """The stages of a run in order with their wall seconds; a lower bound if solves of RPB reached their limit."""
 
     stages: tuple[tuple[str, float], ...]
     cores: int
@@ -73,20 +70,15 @@ def estimate(
     solve_s = rpb_s * (_TUNED if tuned else 1.0)
     design, tested = some("design", config.high.instances), some("test", judged.instances)
     validated = some("validation", chosen.instances) * (chosen.finalists + len(chosen.budgets) + 2 * tuned)
-    recorded = math.ceil(
-        config.collection.decisions / (config.collection.decisions_per_instance or _RECORDED)
-    )
-    compared_s = (rpb_s + solve_s) * (
-        1 + tuned
-    )  # RPB and the rule; SCIP tuned without it, and the rule alone
+    collection = config.collection
+    recorded = math.ceil(collection.decisions / (collection.decisions_per_instance or _RECORDED))
+    first_s = tuned * some("design", min(USUAL, tune.instances)) * rpb_s
+    # RPB and the rule; SCIP tuned without it, and the rule alone.
+    compared_s = (rpb_s + solve_s) * (1 + tuned)
     # Name, CPU seconds, and how many solves may go on at once.
     stages = [
-        (
-            "tuning",
-            tuned * some("design", min(USUAL, tune.instances)) * rpb_s + tune.seconds / 2,
-            _RACED_AT_ONCE,
-        ),
-        ("collection", recorded * min(_RECORDING * rpb_s, config.collection.time_limit_s), recorded),
+        ("tuning", first_s + tune.seconds / 2, _RACED_AT_ONCE),
+        ("collection", recorded * min(_RECORDING * rpb_s, collection.time_limit_s), recorded),
         ("evolution", (1 + _SOLVED * config.search.samples) * design * solve_s, design),
         ("tuning", tune.seconds / 2, _RACED_AT_ONCE),
         ("validation", validated * solve_s, validated),

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whatever happens while they are written, links to them, and names none can have."""
+"""Files that are whole or absent, whatever happens while they are written, and names that none can have."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pathlib import Path
 def write_whole(path: Path, content: bytes | str) -> None:
     """Write a file beside its place, force it to the disk, and move it there in one step.
 
-    A process that is killed, a disk that is full or a power failure leaves the former file or the new one. Several
-    writers of one file do not mix; the last of them wins. Directories above it are made where they are missing, and
-    text is written as UTF-8. Nothing is left of an attempt that raises an OSError.
+    A kill, a full disk or a power failure leaves the former file or the new one; of several writers the last one wins.
+    Directories above it are made where they are missing, and text is written as UTF-8.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
@@ -32,23 +31,10 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 def can_be_path(path: str | Path) -> bool:
     """Whether a file may have this path, be there one or not: some are empty, too long, or hold what no name does."""
-    if path == "":  # of which `Path` makes the current folder
-        return False
     try:
         Path(path).expanduser().lstat()
     except OSError as error:
         return error.errno != errno.ENAMETOOLONG
     except (ValueError, RuntimeError):  # a NUL; the home of a user that there is not
         return False
-    return True
-
-
-def link_whole(path: Path, target: Path) -> None:
-    """Have `path` lead to a file below its folder, in one step; where links cannot be made it becomes a copy."""
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
-    try:
-        partial.symlink_to(target.relative_to(path.parent))
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        write_whole(path, target.read_bytes())
+    return path != ""  # of which `Path` makes the current folder

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from bife_core.store import Store
 
 LEAST_FREE_MB = 100.0
-"""Megabytes on disk below which no run begins: the databases of Prefect and MLflow take some tens when they are new."""
+"""Megabytes on disk below which no run begins."""
 
 RECORD = "evaluation.json"
-"""The file that says that an evaluation was made; of what lies beside it only page, tables and figure come later."""
+"""The file that says that an evaluation was made."""
 
 RUN_ID = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
 """A run of MLflow, as a person gives it."""
@@ -29,7 +29,7 @@ RUN_ID = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
 
 @dataclass(frozen=True)
 class Home:
-    """The directory all runs of one user share; `root` is absolute, and may not exist yet."""
+    """The directory all runs of one user share; `root` is absolute and may not exist yet."""
 
     root: Path
 
@@ -50,7 +50,7 @@ class Home:
 
     @property
     def first_rules(self) -> Path:
-        """The rules that a flow run, which may be tried again, began its search with."""
+        """The rules that a flow run began its search with."""
         return self._directory("first_rules")
 
     @property

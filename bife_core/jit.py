@@ -1,13 +1,11 @@
 """Compile functions to machine code and keep it on disk.
 
-numba keeps compiled code by the time stamp of the one file a function stands in. Our functions call each other
-across files, so a change in one file would leave stale code of another in use. Code made by the decorators here
-is therefore kept in a folder named after the code of every file that takes part; comments and docstrings do not count.
+numba keeps compiled code by the time stamp of one file, and our functions call each other across files. Code made here
+is therefore kept in a folder named after the code of every file that takes part.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,20 +28,8 @@ def code_digest() -> str:
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
         if any(path.is_relative_to(part) for part in _PARTS) or b"bife_core.jit" in text:
-            content.update(essence(text).encode())
+            content.update(text)
     return content.hexdigest()[:16]
-
-
-def essence(text: str | bytes) -> str:
-    """Return what of a module can change what is compiled: neither comments nor docstrings nor layout."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
-            texts = (
-                isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) for part in node.body
-            )
-            node.body = [part for part, is_text in zip(node.body, texts, strict=True) if not is_text]
-    return ast.dump(tree)
 
 
 @cache
@@ -51,7 +37,7 @@ def cache_directory() -> Path:
     """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
 
     Where neither can be written to, as in a worker, a folder below the system's temporary directory is used, with links
-    to what they hold; numba replaces a file it writes, and so only the link. No other process executes it.
+    to what they hold; numba replaces a file it writes, and so only the link.
     """
     kept = compiled_code() / code_digest()
     folder = usable(kept)

@@ -18,7 +18,7 @@ from bife_core.values import Value, digest_of
 
 
 class Machine(Value):
-    """What a reader must know to judge a time; the governor is that of the first core, None where it is not known."""
+    """What a reader must know to judge a time; the governor is that of the first core, where it is known."""
 
     cpu: str
     architecture: str
@@ -38,24 +38,9 @@ class Machine(Value):
         facts = [self.cpu, self.architecture, self.cores, self.physical_cores, round(self.memory_gib)]
         return digest_of([*facts, self.lp_solver, self.versions["scip"]])[:16]
 
-    def rows(self) -> tuple[tuple[str, str], ...]:
-        """Return the facts as labels and texts, for a table."""
-        cores = f"{self.physical_cores} physical, {self.cores} logical, {self.usable_cores} usable"
-        return (
-            ("processor", f"{self.cpu} ({self.architecture})"),
-            ("cores", cores),
-            ("frequency governor", self.governor or "cannot be read"),
-            ("memory", f"{self.memory_gib:.1f} GiB"),
-            ("system", f"{self.system}, kernel {self.kernel}"),
-            ("SCIP", f"{self.versions['scip']} with {self.lp_solver}"),
-            ("PySCIPOpt", self.versions["pyscipopt"]),
-            ("Python", self.versions["python"]),
-            ("BiFE", self.versions["bife"]),
-        )
-
 
 def this_machine() -> Machine:
-    """Return the machine this process runs on."""
+    """Return this machine."""
     logical = os.cpu_count() or 1
     named = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), re.MULTILINE)
     return Machine(
@@ -66,7 +51,7 @@ def this_machine() -> Machine:
         cores=logical,
         physical_cores=psutil.cpu_count(logical=False) or logical,
         usable_cores=len(usable_cores()),
-        memory_gib=psutil.virtual_memory().total / 2**30,
+        memory_gib=round(psutil.virtual_memory().total / 2**30, 1),
         governor=_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
         lp_solver=lp_solver(),
         versions=versions(),
@@ -74,7 +59,6 @@ def this_machine() -> Machine:
 
 
 def _text(path: str) -> str:
-    """Return what a file of the system says; nothing where it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError:
@@ -83,7 +67,7 @@ def _text(path: str) -> str:
 
 @cache
 def here() -> str:
-    """Return the digest of the machine this process runs on."""
+    """Return the digest of this machine."""
     return this_machine().digest
 
 

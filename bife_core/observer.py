@@ -18,12 +18,11 @@ LOG: Final = logging.getLogger("bife")
 
 
 class EvolutionState(GenerationSummary):
-    """Where an evolution stands after a generation.
+    """Where an evolution stood when a generation ended, in an earlier run if it is `replayed`.
 
-    Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
-    none; `remaining_s` is a guess. `references` are the F_HF of what rules are to beat, by name. `curve` is the best
-    F_HF against what had been spent, and `budget_used` says which share of each limit of the budget is used. All is as
-    it was when the generation ended; an earlier run had completed one that is `replayed`.
+    Of `budget` rules to be sampled some were `eliminated` by racing; `remaining_s` is a guess. `references` are the
+    F_HF of what rules are to beat, `curve` is the best F_HF against what had been spent, and `budget_used` the share of
+    each limit of the budget.
     """
 
     budget: int

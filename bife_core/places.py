@@ -1,16 +1,22 @@
-"""Where BiFE keeps what all homes of a user share; a module of its own: asking costs no import of a compiler."""
+"""Where BiFE keeps things, and the files of settings that say so."""
 
 from __future__ import annotations
 
 import errno
 import os
 import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote, unquote
 
 import platformdirs
+from dotenv import dotenv_values
 
 from bife_core.errors import ConfigError
+
+SETTINGS_FILE: Final = "mlflow.env"
 
 
 def compiled_code() -> Path:
@@ -19,7 +25,7 @@ def compiled_code() -> Path:
 
 
 def core_slots() -> Path:
-    """Return where processes of one machine agree on its cores: ``BIFE_CORE_SLOTS``, or beside native code."""
+    """Return where processes of one machine lock its cores: ``BIFE_CORE_SLOTS``, or beside native code."""
     return Path(os.environ.get("BIFE_CORE_SLOTS") or _cache() / "cores")
 
 
@@ -29,20 +35,14 @@ def _cache() -> Path:
 
 
 def usable(folder: Path) -> Path:
-    """Return a folder of the cache, made if need be, or `own` where it cannot be made or written to."""
-    try:
+    """Return a folder of the cache, made if need be, or in its place one below the temporary directory.
+
+    That is of this user alone; a `ConfigError` says that it cannot be written to either.
+    """
+    with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except OSError:
-        return own(folder)
-
-
-def own(folder: Path) -> Path:
-    """Return what all processes of this user, and no others, use in place of a folder: below the temporary directory.
-
-    A `ConfigError` says that this cannot be used either.
-    """
     try:
         root = Path(tempfile.gettempdir()) / f"bife-{os.getuid()}"
         root.mkdir(mode=0o700, exist_ok=True)
@@ -63,9 +63,23 @@ def home() -> Path:
     return Path(os.environ.get("BIFE_HOME") or platformdirs.user_data_path("bife")).expanduser().resolve()
 
 
-def store_address() -> str:
-    """Return where the store of the home is: the database that ``BIFE_STORE`` names, or the home's folder."""
-    return os.environ.get("BIFE_STORE") or str(home())
+def read_settings_files() -> None:
+    """Add what settings files say to the environment: ``$BIFE_ENV_FILE``, ``./mlflow.env``, ``<home>/mlflow.env``.
+
+    They are lines of NAME=value. The environment wins over every file, and an earlier file over a later one; empty
+    values count as absent.
+    """
+    named = os.environ.get("BIFE_ENV_FILE")
+    first = [Path(named).expanduser()] if named else []
+    for file in (*first, Path.cwd() / SETTINGS_FILE, home() / SETTINGS_FILE):
+        adopt(dotenv_values(file, interpolate=False))
+
+
+def adopt(values: Mapping[str, str | None]) -> None:
+    """Add values to the environment where it has none."""
+    for name, value in values.items():
+        if value and not os.environ.get(name):
+            os.environ[name] = value
 
 
 def mlflow_uri() -> str:
@@ -75,9 +89,8 @@ def mlflow_uri() -> str:
 
 def sqlite_url(file: Path, driver: str = "pysqlite") -> str:
     """Return the URL under which SQLAlchemy opens a file, whatever its path: a plain one ends at the first ``?``."""
-    # With its driver: of a URL without one, MLflow makes the folders of a path that begins with "file:".
     if "?" in str(file):
-        return f"sqlite+{driver}:///file:{quote(str(file))}?uri=true"
+        return f"sqlite+{driver}:///file:{quote(str(file))}?uri=true"  # without a driver MLflow makes folders
     return f"sqlite:///{file}" if driver == "pysqlite" else f"sqlite+{driver}:///{file}"
 
 

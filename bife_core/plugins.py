@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -19,40 +20,33 @@ _OF_EXTRAS: Final = {"httpx2": "llm", "openai": "llm", "pydantic_settings": "llm
 """Packages that only some of BiFE's own plugins import, and the extra that brings each."""
 
 
+@dataclass(eq=False, repr=False)
 class Plugins(UserDict[str, Plugin]):
     """All plugins of one kind by name; each is loaded when it is first asked for.
 
-    Another package adds one by an entry point in `group`; a script may also enter one for its own process, as into
-    a dictionary. `kind` is what one is called, such as ``search``, `own` has those BiFE brings, each as
-    ``module:object``, `fits` and `form` say what a loaded object has to be, and `also` has names of something else that
-    may stand where a plugin can, such as ``folder``.
+    Another package adds one by an entry point in `group`, a script by entering it as into a dictionary. `kind` is what
+    one is called, such as ``search``, `own` has those BiFE brings, each as ``module:object``, `fits` and `form` say
+    what a loaded object has to be, and `also` has other names that may stand where a plugin's can, such as ``folder``.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        group: str,
-        own: Mapping[str, str],
-        fits: Callable[[Any], bool],
-        form: str,
-        also: tuple[str, ...] = (),
-    ) -> None:
+    kind: str
+    group: str
+    own: Mapping[str, str]
+    fits: Callable[[Any], bool]
+    form: str
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
         super().__init__()  # `data` holds those that are loaded
-        self.kind = kind
-        self.group = group
-        self._own = {name: EntryPoint(name, where, group) for name, where in own.items()}
-        self._fits = fits
-        self._form = form
-        self._also = also
 
     def known(self, name: str) -> str:
-        """Return `name` if it is one of `names`, without loading it, else raise a ValueError; for validators."""
+        """Return `name` if it is one of `names`, else raise a ValueError; for validators."""
         if name not in self.names:
             raise ValueError(self._none(name))
         return name
 
     def find(self, name: str) -> Plugin:
-        """Return the plugin of that name; a ConfigError says that there is none or that its package is broken."""
+        """Return the plugin of that name; raise ConfigError if there is none or its package is broken."""
         if name not in self:
             raise ConfigError(f"{self._none(name)}.")
         return self[name]
@@ -60,20 +54,20 @@ class Plugins(UserDict[str, Plugin]):
     @property
     def names(self) -> list[str]:
         """All names a setting may hold."""
-        return [*self, *self._also]
+        return [*self, *self.also]
 
     @property
     def foreign(self) -> list[str]:
         """Names other packages offer."""
-        return [name for name in self if name not in self._own]
+        return [name for name in self if name not in self.own]
 
     def listed(self) -> list[tuple[str, str]]:
         """Return name and package with its version, of each plugin."""
-        known = self._entries
-        return [(name, _package(known[name]) if name in known else "this process") for name in self]
+        entries = self._entries
+        return [(name, _package(entries[name]) if name in entries else "this process") for name in self]
 
     def revision(self, name: str) -> str:
-        """Return what distinguishes versions of a plugin's code, see `code_revision`; BiFE's own are not loaded."""
+        """Return the `code_revision` of a plugin, without loading one of BiFE's own."""
         return code_revision(self[name]) if name in self.foreign else ""
 
     def offer(self, schema: dict[str, Any]) -> None:
@@ -98,7 +92,7 @@ class Plugins(UserDict[str, Plugin]):
 
     @cached_property
     def _entries(self) -> dict[str, EntryPoint]:
-        offered = dict(self._own)
+        offered = {name: EntryPoint(name, where, self.group) for name, where in self.own.items()}
         for entry in entry_points(group=self.group):
             first = offered.setdefault(entry.name, entry)
             if first is not entry:
@@ -113,15 +107,15 @@ class Plugins(UserDict[str, Plugin]):
         try:
             loaded: Plugin = entry.load()
         except Exception as error:  # importing a package may raise anything
-            missing = _OF_EXTRAS.get(getattr(error, "name", None) or "")
-            if entry.dist is None and missing is None:
+            advice = "update or uninstall it"
+            if missing := _OF_EXTRAS.get(getattr(error, "name", None) or ""):
+                advice = f"run `pip install 'bife-branching[{missing}]'`"
+            elif entry.dist is None:
                 raise
-            install = f"run `pip install 'bife-branching[{missing}]'`"
-            advice = "update or uninstall it" if missing is None else install
             reason = f"{type(error).__name__}: {error}".rstrip(".: ")
             raise ConfigError(f"{of} cannot be loaded ({reason}); {advice}.") from error
-        if entry.dist is not None and not self._fits(loaded):
-            raise ConfigError(f"{of} must be {self._form}, but {entry.value} is {type(loaded).__name__}.")
+        if entry.dist is not None and not self.fits(loaded):
+            raise ConfigError(f"{of} must be {self.form}, but {entry.value} is {type(loaded).__name__}.")
         return loaded
 
 

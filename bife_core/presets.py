@@ -23,12 +23,7 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
         "high": {"instances": 2, "cost": "nodes", "time_limit_s": 10},
         # On tiny instances RPB begins within no smaller budget.
         "validation": {"finalists": 2, "instances": 1, "budgets": (0.9,)},
-        "evaluation": {
-            "instances": 2,
-            "most_instances": 2,
-            "seeds": (0,),
-            "time_limit_s": 10,
-        },
+        "evaluation": {"instances": 2, "most_instances": 2, "seeds": (0,), "time_limit_s": 10},
     },
     "quick": {
         "collection": {"decisions": 150, "decisions_per_instance": 25},
@@ -39,9 +34,7 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
         "tune": {"seconds": 120, "instances": 12},
         "evaluation": {"instances": 16, "most_instances": 40, "seeds": (0,)},
     },
-    # As published: SCIP's settings are given; seconds are those of the clock, every rule that earns solves is solved
-    # to the end, nothing keeps tau down, and any two rules are crossed; prompts are the plain ones, an answer that is
-    # no rule is a failed sample, and RPB has no budget.
+    # As published, where a default is better by our evidence: `docs/how-it-works.md` discusses each.
     "paper": {
         "solver": {"name": "paper"},
         "tune": {"seconds": 0},

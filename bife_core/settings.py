@@ -1,7 +1,6 @@
 """Settings as people give them, under one name each on the command line, in a form and in a file.
 
 The few that most runs change stand by themselves, the others below `advanced`, in the sections of `PipelineConfig`.
-What is left out is the preset's.
 """
 
 from __future__ import annotations
@@ -49,17 +48,17 @@ _READERS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
 def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
     """Return the configuration that settings name; what they leave out, or set to None, is their preset's.
 
-    `instances` is a family or a folder. Without a `seed` each run of a flow draws one. A `generator` is used by the
-    search `bife`, unless they name another, and fewer `samples` than the preset's initial ones are all initial. A
-    `ConfigError` says that there is no setting of a name, or a value does not fit.
+    Without a `seed` each run of a flow draws one. A `generator` is used by the search `bife`, unless they name another,
+    and fewer `samples` than the preset's initial ones are all initial.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     name, instances, advanced = given.pop("preset", "quick"), given.pop("instances", None), {}
     if not isinstance(nested := given.pop("advanced", {}), Mapping):
         raise ConfigError(f"'advanced' holds settings by name; found {type(nested).__name__}.")
+    short_of = {dotted: short for short, dotted in NAMES.items()}
     for dotted, value in flat(nested):
-        if own := next((short for short, where in NAMES.items() if where == dotted), None):
-            raise ConfigError(f"'advanced' has no {dotted!r}: it stands by itself, as {own!r}.")
+        if dotted in short_of:
+            raise ConfigError(f"'advanced' has no {dotted!r}: it stands by itself, as {short_of[dotted]!r}.")
         advanced[dotted] = value
     if unknown := given.keys() - NAMES.keys():
         raise ConfigError(f"There is no setting {min(unknown)!r}; `bife config` lists them all.")
@@ -75,7 +74,7 @@ def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
         return with_overrides(start, overrides | advanced)
     except ConfigError as error:
         text = str(error)
-        for short, dotted in NAMES.items():
+        for dotted, short in short_of.items():
             text = text.replace(f"{dotted}: ", f"{short}: ")
         raise ConfigError(text) from error
 
@@ -115,10 +114,7 @@ def described(config: PipelineConfig) -> Iterator[tuple[str, Any, str]]:
 
 
 def form() -> dict[str, Any]:
-    """Return the JSON schema of all settings, in the order in which a form shows them.
-
-    It has no defaults but in its descriptions: a form would send them although nobody chose them.
-    """
+    """Return the JSON schema of all settings in a form's order, without defaults: a form would send them."""
     schema = PipelineConfig.model_json_schema()
     parts = {
         name: schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
@@ -170,7 +166,7 @@ def _choice(about: str, listed: tuple[str, list[str]], other: str) -> dict[str, 
 
 
 def _default(of_preset: Mapping[str, Any]) -> str:
-    """Return a sentence on what a setting is where it is left out, from its value in each preset."""
+    """Say what a setting is where it is left out, from its value in each preset."""
     of_value: dict[Any, list[str]] = {}
     for name, value in of_preset.items():
         of_value.setdefault(value, []).append(name)
@@ -183,18 +179,16 @@ def _default(of_preset: Mapping[str, Any]) -> str:
 def _group(title: str, fields: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     ordered = {}
     for position, (name, field) in enumerate(fields.items()):
-        # A box that is not ticked would stand for what is left out too.
-        switch = {"enum": [True, False]} if field.get("type") == "boolean" else {}
+        switch = (
+            {"enum": [True, False]} if field.get("type") == "boolean" else {}
+        )  # no box: it has two states
         kept = {about: value for about, value in field.items() if about != "default"}
         ordered[name] = kept | switch | {"title": name, "position": position}
     return {"title": title, "type": "object", "properties": ordered, "additionalProperties": False}
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return the settings in a file by their names; whether they exist is not looked at.
-
-    A `ConfigError` says that it cannot be read, is not what its suffix says, or holds more than settings by name.
-    """
+    """Return the settings in a file by their names, which may be none that exist."""
     kind, parse = _READERS.get(path.suffix.lower(), ("JSON", json.loads))
     try:
         data = parse(path.read_text(encoding="utf-8-sig"))
@@ -203,8 +197,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     except (ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} is no {kind} file: {' '.join(str(error).split())}.") from error
     if not isinstance(data, dict):
-        found = type(data).__name__
-        raise ConfigError(f"{path} must hold settings by name, as one {kind} mapping; found {found}.")
+        raise ConfigError(
+            f"{path} must hold settings by name, as one {kind} mapping; found {type(data).__name__}."
+        )
     return data
 
 

@@ -1,8 +1,7 @@
 """Solves in pinned worker processes: each once, stored before it is used, and with the cause of a failure.
 
-A solve without a result is the fault of the rule, of the instance or of the machine. Where something other than the
-rule may have ended the worker, RPB solves the same instance: if the machine fails RPB too, nothing is known of the rule
-and the caller must try again later; if not, the rule is tried once more, and that outcome counts.
+Where something other than the rule may have ended the worker, RPB solves the same instance: if the machine fails RPB
+too, nothing is known of the rule; if not, the rule is tried once more, and that outcome counts.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Final, Literal
-from weakref import WeakKeyDictionary
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import BifeError, InterruptedSolveError, RuleError
@@ -38,10 +37,7 @@ _GRACE_S = 30.0
 
 
 class SolveJob(Value):
-    """One instance, one method, one set of settings.
-
-    `scope` is a hash of the solves that it is interleaved with; a stored solve of another scope is not used.
-    """
+    """One instance, one method, one set of settings; `scope` is a hash of the solves that it is interleaved with."""
 
     instance: Instance
     method: AnyMethod
@@ -50,7 +46,7 @@ class SolveJob(Value):
 
     @property
     def key(self) -> str:
-        """Hash of all a result depends on but the machine, with the version of what a result records."""
+        """Hash of all a result depends on but the machine, and of the version of what a result records."""
         facts = {
             "digest": self.instance.digest,
             "method": self.method.identity,
@@ -72,9 +68,8 @@ class SolveJob(Value):
 class Solved:
     """What became of a solve: its result, by the names of instance and method in the job, or why there is none.
 
-    `cause` is what the failure is known to be, an error of the rule or possibly one of the machine; `reused` says that
-    it was found in the store. `rpb_failure` is why RPB has no result on the instance either, None where it has one or
-    was not asked.
+    `cause` is what the failure is known to be, `reused` says that the result is stored, and `rpb_failure` is why RPB,
+    where it was asked, has no result on the instance either.
     """
 
     job: SolveJob
@@ -85,7 +80,6 @@ class Solved:
     rpb_failure: str | None = None
 
     def __post_init__(self) -> None:
-        """Name the result: a stored one may go by other names of its instance and method."""
         if self.result is not None:
             instance = self.job.instance
             names = {"instance": instance.name, "digest": instance.digest, "method": self.method}
@@ -98,7 +92,7 @@ class Solved:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What is known of the solve, by field; one without a result has the same fields, empty."""
+        """The solve by field, which are empty in one without a result."""
         known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
         if self.result is not None:
             known = self.result.model_dump(mode="json")
@@ -108,7 +102,7 @@ class Solved:
 
     @property
     def rules_fault(self) -> str | None:
-        """What the rule did wrong, as a sentence; None if nothing is known against it."""
+        """What the rule did wrong, as a sentence, if anything is known against it."""
         if self.failure is None or self.rpb_failure is not None:
             return None
         message = f"{self.job.instance.name}: {self.failure}"
@@ -119,10 +113,7 @@ _warm = False
 
 
 def solve_job(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
-    """Run one job in this process, after an unmeasured solve if it is the first; what workers are sent.
-
-    The first solve of a process pays for loading compiled code and for a cold cache, which is no method's fault.
-    """
+    """Run one job in this process, after an unmeasured solve if it is the first: that one loads compiled code."""
     global _warm
     todo = SolveJob.model_validate(job)
     if warm_up_s > 0 and not _warm:
@@ -130,15 +121,8 @@ def solve_job(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     _warm = True
     result = solve(todo.instance.path, todo.method, settings=todo.settings)
     if result.status in INTERRUPTED:
-        raise InterruptedSolveError(
-            f"The solve of {todo.instance.name} under {todo.method.name} was interrupted."
-        )
+        raise InterruptedSolveError(f"The solve of {todo.instance.name} was interrupted.")
     return result.model_copy(update={"machine": here()}).model_dump(mode="json")
-
-
-_CONTROL: Final = ScipMethod(name=RPB)
-
-_known_machines: WeakKeyDictionary[Workers, str] = WeakKeyDictionary()
 
 
 class OutOfTimeError(BifeError):
@@ -159,13 +143,12 @@ def run_solves(
     """Do the solves that are not in the store, and return what became of all, in order.
 
     Those of a group are done one right after the other on the same core, after `warm_up_s` CPU seconds of an unmeasured
-    solve in a new worker. Every result is stored the moment its worker answers, and found again by the same machine;
-    another machine's seconds are not this one's. A failure is an outcome, but is not stored: the next run tries again.
-    A solve whose worker is lost is repeated once, and `note` is called. `progress` is called with (done, of how many).
+    solve in a new worker. A result is stored the moment its worker answers, and found again by the same machine. A
+    failure is not stored: the next run tries again. A solve whose worker is lost is repeated once, with a `note`.
+    `progress` is called with (done, of how many).
 
-    A `WorkerFailure` says that the pool is closed meanwhile, that a call could not be made twice, or that the machine
-    fails RPB as well, unless `machine_may_fail`; an `OutOfTimeError` that solves are left when the time is `over`
-    (those under way then are dropped); a `StoreError` that a result cannot be stored.
+    Raises `WorkerFailure` if the pool is closed, a call could not be made twice, or the machine fails RPB as well,
+    unless `machine_may_fail`; `OutOfTimeError` if solves are left when the time is `over`.
     """
     machine = _machine_of(pool)
 
@@ -175,7 +158,7 @@ def run_solves(
     solved = done(groups, progress)
     controls = {one.job.key: one for one in solved if one.job.method.identity == RPB}
     unclear = {
-        place: one.job.model_copy(update={"method": _CONTROL})
+        place: one.job.model_copy(update={"method": ScipMethod(name=RPB)})
         for place, one in enumerate(solved)
         if one.failure is not None and one.cause != "rule"
     }
@@ -198,11 +181,12 @@ def run_solves(
 
 def _machine_of(pool: Workers) -> str:
     """Return the machine whose seconds count; of several that serve one pool, the first that answers."""
-    if not pool.remote:
-        return here()
-    if pool not in _known_machines:
-        _known_machines[pool] = str(pool.submit("bife_core.machine:here", {}, limit_s=300.0).result())
-    return _known_machines[pool]
+    return _machine_of_remote(pool) if pool.remote else here()
+
+
+@cache
+def _machine_of_remote(pool: Workers) -> str:
+    return str(pool.submit("bife_core.machine:here", {}, limit_s=300.0).result())
 
 
 @dataclass
@@ -261,7 +245,6 @@ class _Batch:
         return [place for place in missing if names[place] not in taken and place not in self.solved]
 
     def _find(self, places: Sequence[int]) -> None:
-        """Look up solves in the store."""
         keys = {place: self._key(place) for place in places}
         stored = self.store.get_solve(set(keys.values()))
         for place, key in keys.items():
@@ -271,17 +254,15 @@ class _Batch:
 
     def _submit(self, places: Sequence[int]) -> None:
         jobs = [self.jobs[place] for place in places]
-        warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
         futures = self.pool.submit_batch(
             "bife_core.solves:solve_job",
-            [{**warm, **job.model_dump(mode="json")} for job in jobs],
+            [{"warm_up_s": self.warm_up_s, **job.model_dump(mode="json")} for job in jobs],
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
             reads=[job.instance.path for job in jobs],
         )
         self.sent.update(zip(futures, places, strict=True))
 
     def _wait(self, of_others: Sequence[int]) -> None:
-        """Wait a moment for results, and enter what has come."""
         if not self.sent:
             self.polls += 1
             if of_others and self.polls == PATIENCE_S / _POLL_S:
@@ -323,5 +304,4 @@ class _Batch:
         return f"solve {self._key(place)}"
 
     def _key(self, place: int, machine: str = "") -> str:
-        """Return the key of a solve on a machine, by default on ours."""
         return hashlib.sha256(f"{self.jobs[place].key} {machine or self.machine}".encode()).hexdigest()

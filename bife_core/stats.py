@@ -1,7 +1,7 @@
 """Statistics of solve costs: geometric means, paired ratios with intervals, exact tests (paper, appendix E).
 
-Costs are compared by the logarithms of ratios, one per instance: several seeds of one instance are not independent
-observations, so that they are collapsed to their geometric mean first (`bife_core.evaluation.comparing`).
+Costs are compared by the logarithms of ratios, one per instance: its seeds are no independent observations, so that
+they are collapsed to their geometric mean first (`bife_core.evaluation.comparing`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,7 @@ _SAME: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """A ratio of costs: the geometric mean over instances, below 1 where the first is cheaper.
-
-    The ends of the bootstrap interval are None where the data give none, and `note` says why there is no interval, or
-    why it is a point.
-    """
+    """The geometric mean of ratios with its bootstrap interval, whose ends are None where the data give none."""
 
     ratio: float
     low: float | None
@@ -48,7 +44,7 @@ class RatioInterval:
 
 def geometric_mean(values: ArrayLike) -> float:
     """Return the geometric mean of positive values; raises ValueError for others, or none."""
-    # What scipy.stats.gmean makes of them, in a fraction of its time: comparisons ask for thousands.
+    # In a fraction of the time of scipy.stats.gmean: comparisons ask for thousands.
     return float(np.exp(_logs(values).mean()))
 
 
@@ -73,8 +69,8 @@ def _logs(values: ArrayLike) -> NDArray[np.float64]:
 def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE, rng: int = 0) -> RatioInterval:
     """Return the geometric mean of ratios, given by their logarithms, with a paired bootstrap interval over instances.
 
-    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined. One instance gives no
-    interval, and equal ratios give a point; `note` says so. `rng` is the seed of the resamples.
+    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined; `note` says why one
+    instance gives none and equal ratios a point. `rng` is the seed of the resamples.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     mean = float(np.exp(logs.mean()))
@@ -101,22 +97,15 @@ def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE, rng: i
 
 
 def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-    # BCa counts resamples below the observed mean. Those that hold the same instances in another order equal it
-    # up to the last bits, which must not decide, or the interval would depend on the platform.
+    # BCa counts resamples below the observed mean: the last bits must not decide, or the platform would.
     mean: NDArray[np.float64] = np.asarray(np.mean(logs, axis=axis))
     return np.round(mean, 12)
 
 
 def p_costlier(log_ratios: ArrayLike, spread: float) -> float:
-    """Return the one-sided p-value by which log ratios, at least one, are above 0 in the mean.
+    """Return the one-sided p-value of a t-test by which log ratios, at least one, are above 0 in the mean.
 
-    It is that of a t-test. Few ratios say little of how much they vary, so their variance is pulled towards that of
-    `spread`, the standard deviation expected before any is seen.
-
-    Examples
-    --------
-    >>> round(p_costlier([1.1], 0.35), 3)
-    0.044
+    Their variance is pulled towards that of `spread`, the standard deviation expected before any is seen.
     """
     logs = np.asarray(log_ratios, dtype=float)
     freedom = len(logs) - 1 + _SPREAD_WEIGHT
@@ -129,8 +118,7 @@ def signed_rank_test(log_ratios: ArrayLike) -> float:
     """Return the p-value of the exact two-sided Wilcoxon signed-rank test.
 
     Equal pairs are left out, as Wilcoxon did and R does; without others the p-value is 1. It is taken from all signings
-    of the ranks at hand, mean ranks of ties included; without ties that is the tabulated distribution. scipy's exact
-    method has that one alone, which is wrong for ties, and its permutations enumerate 2^n signings.
+    of the ranks at hand, mean ranks of ties included, for which scipy's exact method is wrong.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     # Logarithms of equal factors differ in the last bits; ranks must not see that.
@@ -172,17 +160,12 @@ def win_tie_loss(log_ratios: ArrayLike) -> tuple[int, int, int]:
 class UpperBound:
     """An upper confidence bound of a mean log ratio, which may be looked at after every observation.
 
-    The chance that `of` ever gives less than the mean is at most (1 - confidence) / 2. Nothing is assumed of the
-    distribution but that no ratio exceeds `CAP`; larger ones count as `CAP`. `logs` are in the order observed.
+    The chance that `of` ever gives less than the mean is at most (1 - confidence) / 2, whatever the distribution of
+    ratios up to `CAP`; larger ones count as `CAP`. `logs` are in the order observed.
 
-    Of a mean of at least m, a bet of a share of one's wealth on "below m" does not gain in expectation, so wealth over
+    If the mean is at least m, betting a share of one's wealth on "below m" does not gain in expectation, so wealth over
     1 / alpha refutes m (Ville's inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
     betting", 2024). The share is the mean over the second moment of what was observed before and `_BELIEF`.
-
-    Examples
-    --------
-    >>> [round(math.exp(UpperBound.of(np.log([0.7] * n)).value), 2) for n in (8, 16, 24, 60)]
-    [1.39, 1.03, 0.91, 0.78]
     """
 
     logs: tuple[float, ...]
@@ -229,8 +212,8 @@ def share_bound(count: int, of: int, confidence: float = CONFIDENCE) -> float:
 def confidence_of(use: int, confidence: float) -> float:
     """Return the level of intervals and tests for one use of a test set, 1 for the first (alpha spending).
 
-    A test set that judges one rule after another ends up choosing among them, so what `confidence` leaves to error is
-    spent over all uses of one set: nine tenths on the first, ever less on later ones, at most all of it together.
+    What `confidence` leaves to error is spent over all uses of one set: nine tenths on the first, ever less on later
+    ones, at most all of it together.
 
     Examples
     --------

@@ -44,16 +44,12 @@ def candidate_variable_score(variable_features):
 
 @dataclass(frozen=True)
 class World:
-    """Answers drawn from the id of a request alone, with ties.
-
-    `failing` and `repeating` are the shares of failures and of samples whose rule was seen before; `distinct` is the
-    number of different fidelities.
-    """
+    """Answers drawn from the id of a request alone, with ties and shares of failures and of rules seen before."""
 
     seed: int
     failing: float = 0.0
     repeating: float = 0.0
-    distinct: int = 6
+    distinct: int = 6  # fidelities
 
     def __call__(self, request: Request) -> Answer:
         """Answer one request."""
@@ -82,12 +78,7 @@ class World:
         return Answer(id=request.id, **known, **({"failure": failure} if failed else answer))
 
 
-WORLDS: Final = (
-    World(seed=1),
-    World(seed=2, failing=0.3, repeating=0.3),
-    World(seed=3, failing=0.8),
-    World(seed=4, failing=1.0),
-)
+WORLDS: Final = (World(1), World(2, failing=0.3, repeating=0.3), World(3, failing=0.8), World(4, failing=1.0))
 """Worlds that `check_search` runs a search in: none, some, most and all of the answers fail."""
 
 
@@ -103,9 +94,7 @@ def drive(search: BaseSearch, answer: Callable[[Request], Answer]) -> tuple[tupl
 def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> None:
     """Assert that a registered search keeps to the contract, in worlds where answers tie, repeat and fail.
 
-    It asks for exactly its budget and ends, its requests have unique ids and seeds that follow from them, `ask` repeats
-    itself until answered, answers that do not fit change nothing, the answers alone rebuild the search, and the best
-    rule is the best by the fidelity the search goes by. `options` are its `search.options`.
+    The assertions say what the contract is; `options` are its `search.options`.
     """
     config = SearchConfig(method=method, samples=20, initial=5, population=4, options=dict(options or {}))
     for world in WORLDS:
@@ -182,7 +171,7 @@ def check_family(name: str, size: str = "tiny") -> None:
 
 
 def check_generator(generator: Generator) -> None:
-    """Assert that a generator answers requests of all operators with drafts, and the same request in the same way."""
+    """Assert that a generator answers requests of all operators with drafts, the same request in the same way."""
     source = _SOURCE.format(number=1)
     parents = tuple(Sample(id=name, generation=0, operator="i1", source=source, f_lf=0.5) for name in "ab")
     context = PromptContext(benchmark="set_covering")
@@ -193,14 +182,12 @@ def check_generator(generator: Generator) -> None:
         draft = generator.generate(request, context)
         assert request.model_dump() == before, "it changes the request"
         assert (draft.key, draft.generator) == (request.id, generator.name), "a draft names another request"
-        assert (draft.source is None) != (draft.failure is None), (
-            "a draft has a source or a failure, never both"
-        )
+        one_of_both = (draft.source is None) != (draft.failure is None)
+        assert one_of_both, "a draft has a source or a failure, never both"
         assert Draft.model_validate_json(draft.model_dump_json()) == draft, "a draft does not survive JSON"
         again = generator.generate(request, context)
-        assert (again.source, again.failure) == (draft.source, draft.failure), (
-            "the same request, another rule"
-        )
+        same = (again.source, again.failure) == (draft.source, draft.failure)
+        assert same, "the same request, another rule"
     asked = ReflectionRequest(id="r", generation=1, operator="why", parents=parents, prompt="Why?", seed=0)
     draft = generator.generate(asked, context)
     assert (draft.text is None) != (draft.failure is None), "a reflection has a text or a failure, never both"
@@ -219,6 +206,5 @@ def check_method(method: Method) -> None:
     for model in models:
         model.optimize()
     found, optimum = (model.getObjVal() for model in models)
-    assert math.isclose(found, optimum, rel_tol=1e-6), (
-        f"SCIP ends with {found:g}, not with the optimum {optimum:g}"
-    )
+    reason = f"SCIP ends with {found:g}, not with the optimum {optimum:g}"
+    assert math.isclose(found, optimum, rel_tol=1e-6), reason

@@ -28,12 +28,9 @@ class Value(BaseModel):
 
     @classmethod
     def form(cls) -> dict[str, str]:
-        """Return the types of the fields, to be in the key that a value is stored under and found again by.
-
-        What was stored before there was a field would come back with its default.
-        """
+        """Return the types of the fields, for the key that a value is stored under: with other fields it is another."""
         types = {name: str(field.annotation) for name, field in cls.model_fields.items()}
-        # A function among them is shown with its address, which is another one in each process.
+        # Without the address of a function among them, which is another one in each process.
         return {name: re.sub(" at 0x[0-9a-f]+", "", text) for name, text in types.items()}
 
     @classmethod
@@ -46,21 +43,13 @@ class Value(BaseModel):
 
 
 def digest_of(facts: Any) -> str:
-    """Return a hash of what serialises to JSON, in whatever order names stand in it.
-
-    Examples
-    --------
-    >>> digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1})
-    True
-    """
+    """Return a hash of what serialises to JSON, in whatever order names stand in it."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flatten nested settings to dotted names, as params of MLflow are.
 
-    Examples
-    --------
     >>> flat({"high": {"cost": "time"}, "seeds": [0, 1]})
     {'high.cost': 'time', 'seeds': '0 1'}
     """
@@ -80,7 +69,7 @@ def describe(error: Exception) -> str:
     lines = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"]) or "configuration"
-        # What concerns several fields names them itself.
+        # An error of several fields names them itself.
         found = "" if isinstance(item["input"], dict) else f" (found {reprlib.repr(item['input'])})"
         lines.append(f"{where}: {item['msg'].removeprefix('Value error, ')}{found}")
     return f"{'; '.join(lines)}."

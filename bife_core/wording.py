@@ -6,18 +6,12 @@ import re
 
 
 def storable(text: str) -> str:
-    """Return a text as every database and every file in UTF-8 can hold it: without NUL and halves of surrogate pairs.
-
-    Examples
-    --------
-    >>> storable("a rule" + chr(0)) == "a rule\ufffd"
-    True
-    """
+    """Return a text as every database and UTF-8 can hold it: without NUL and halves of surrogate pairs."""
     return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def fits(value: object, most: int) -> str:
-    """Return a value as `storable` text of at most so many characters; one that is cut ends in an ellipsis."""
+    """Return a value as `storable` text of at most so many characters; if it is cut, with an ellipsis."""
     text = storable(str(value))
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
@@ -25,8 +19,6 @@ def fits(value: object, most: int) -> str:
 def counted(count: int, noun: str, groups: int | None = None) -> str:
     """Return a count with its noun, and in how many groups they are where each is not a group of its own.
 
-    Examples
-    --------
     >>> counted(1, "model"), counted(1200, "call"), counted(12, "instance", 7), counted(12, "instance", 12)
     ('1 model', '1,200 calls', '12 instances in 7 groups', '12 instances')
     """
@@ -38,8 +30,6 @@ def counted(count: int, noun: str, groups: int | None = None) -> str:
 def level_text(confidence: float) -> str:
     """Return a level in percent, with two significant digits of what it leaves to error.
 
-    Examples
-    --------
     >>> level_text(0.95), level_text(1 - 1 / 30), level_text(0.99961)
     ('95 %', '96.7 %', '99.961 %')
     """
@@ -50,8 +40,6 @@ def level_text(confidence: float) -> str:
 def interval_text(low: float | None, high: float | None, *, confidence: float | None = None) -> str:
     """Return an interval in words, with its confidence where that is not given elsewhere.
 
-    Examples
-    --------
     >>> interval_text(0.7, 1.1, confidence=0.975), interval_text(0.7, 1.1), interval_text(0.7, None)
     ('97.5 % interval 0.700 to 1.100', 'interval 0.700 to 1.100', 'no interval')
     """
@@ -64,8 +52,6 @@ def interval_text(low: float | None, high: float | None, *, confidence: float | 
 def as_markdown(text: str) -> str:
     r"""Return a text in one line of Markdown, or one cell of a table, that shows it as it is.
 
-    Examples
-    --------
     >>> print(as_markdown("a|b [link](x) of lot_sizing"))
     a\|b \[link\](x) of lot_sizing
     """

@@ -6,9 +6,8 @@ import os
 import warnings
 from pathlib import Path
 
-from bife_core.environment import adopt, read_settings_files
 from bife_core.home import Home, project_home
-from bife_core.places import mlflow_uri, sqlite_file, sqlite_url
+from bife_core.places import adopt, mlflow_uri, read_settings_files, sqlite_file, sqlite_url
 
 
 def prepare_environment() -> Home:

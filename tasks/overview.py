@@ -135,13 +135,13 @@ def _search(study: str, age: timedelta) -> Row:
 def _calls(now: datetime) -> Section:
     """Return the days (UTC) on which calls to a model API went out, newest first."""
     earliest = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    fields = ["started_unix_s", "prompt_tokens", "completion_tokens", "cost_usd"]
     days = defaultdict[str, list[tuple[int, Decimal | None]]](list)
-    for began, asked, answered, cost in home_store().call_facts(fields, earliest.timestamp()):
-        at = datetime.fromtimestamp(float(began or 0), UTC)
+    for call in home_store().recent_calls(earliest.timestamp()):
+        at = datetime.fromtimestamp(call.get("started_unix_s") or 0, UTC)
         if at >= earliest:
-            price = None if cost is None else Decimal(cost)
-            days[f"{at:%Y-%m-%d}"].append((int(asked or 0) + int(answered or 0), price))
+            cost = call.get("cost_usd")
+            used = (call.get("prompt_tokens") or 0) + (call.get("completion_tokens") or 0)
+            days[f"{at:%Y-%m-%d}"].append((used, None if cost is None else Decimal(cost)))
     rows = []
     for day, calls in sorted(days.items(), reverse=True):
         prices = [price for _, price in calls if price is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -22,7 +22,7 @@ from bife_core.errors import GeneratorError
 from bife_core.generators.model_settings import KEY_VARIABLE
 from bife_core.registry.base import Registry
 from bife_core.stages.records import EVOLUTION, Record, TrackedRun
-from bife_core.stages.runtime import Runtime
+from bife_core.stages.runtime import PresentRun, Runtime
 from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import mlflow_run, observer
@@ -43,8 +43,6 @@ def present_run() -> FlowRun | None:
 
 class TrackedRuntime(Runtime):
     """Has Prefect try steps again, and MLflow track what is recorded."""
-
-    tracks = True
 
     def __init__(self) -> None:
         super().__init__(observer=observer())
@@ -81,15 +79,11 @@ class TrackedRuntime(Runtime):
         """Write the events of a search that MLflow lacks."""
         track_evolution(study)
         number = mlflow_run(study)
-        return TrackedRun(run_id=number, url=run_url(number, EVOLUTION))
+        return TrackedRun(run_id=number, url=run_url(number, EVOLUTION), ranking=ranking_url(number))
 
     def run_of(self, study: str) -> str:
         """Return the id of a study's run in MLflow, empty while it has none."""
         return mlflow_run(study)
-
-    def ranking(self, study: str) -> str:
-        """Return the address of a search's samples in MLflow, best first."""
-        return ranking_url(mlflow_run(study))
 
     def run_facts(self, run_id: str) -> Mapping[str, str]:
         """Return the params and tags of a run of MLflow's."""
@@ -100,28 +94,17 @@ class TrackedRuntime(Runtime):
         return provenance()
 
     @property
-    def number(self) -> str:
-        """The id of the present flow run."""
+    def present(self) -> PresentRun:
+        """The present flow run; one that is tried again may have emitted no event before."""
         run = present_run()
-        return "" if run is None else str(run.id)
-
-    @property
-    def scheduled(self) -> datetime:
-        """When the present flow run was to begin."""
-        run = present_run()
-        return (run.expected_start_time if run is not None else None) or super().scheduled
-
-    @property
-    def tried_again(self) -> bool:
-        """Whether the present flow run began before and did not come to its end: it may have emitted no event then."""
-        run = present_run()
-        return run is not None and run.run_count > 1
-
-    @property
-    def stands_alone(self) -> bool:
-        """Whether the present flow run was started by itself and not by another flow, which goes on with its result."""
-        run = present_run()
-        return run is not None and run.parent_task_run_id is None
+        if run is None:
+            return PresentRun()
+        return PresentRun(
+            number=str(run.id),
+            scheduled=run.expected_start_time or datetime.now(UTC),
+            tried_again=run.run_count > 1,
+            stands_alone=run.parent_task_run_id is None,
+        )
 
     def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
         """Emit an event about a subject, for the automations of a Prefect server, if there is one."""

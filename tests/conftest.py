@@ -142,6 +142,18 @@ def mlflow_answers() -> None:
         vars(known.outage).clear()
 
 
+@pytest.fixture
+def bife(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Call the command line in this process."""
+    from typer.testing import CliRunner
+
+    from bife_core.cli.program import app
+
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
 @pytest.fixture(scope="session")
 def golden_dir() -> Path:
     """Four instances with the feature values of their first branchings."""

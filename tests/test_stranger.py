@@ -14,7 +14,6 @@ import bife_core
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.config import InstancesConfig
 from bife_core.decisions.config import CollectionConfig
-from bife_core.features import FEATURES
 
 
 def by_fractionality(f: Any) -> Any:
@@ -44,16 +43,13 @@ def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(
     assert 0.0 <= bife_core.low_fidelity("pseudocost_product", recorded) <= 1.0
 
     paths = [instance.path for instance in knapsacks[:2]]
-    result = bife_core.compare(
-        [rule, "pscost"], paths, seeds=(0, 1), time_limit_s=30, workers=1, store=tmp_path
-    )
+    given: dict[str, Any] = {"seeds": (0, 1), "time_limit_s": 30, "workers": 1, "store": tmp_path}
+    result = bife_core.compare([rule, "pscost"], paths, **given)
     assert {"instance", "seed", "method", "cpu_s", "nodes"} <= set(result.frame.columns)
     assert len(result.frame) == 2 * 2 * 3
     assert "by_fractionality" in result.conclusion
     result.plot().savefig(tmp_path / "costs.png")
-    again = bife_core.compare(
-        [rule, "pscost"], paths, seeds=(0, 1), time_limit_s=30, workers=1, store=tmp_path
-    )
+    again = bife_core.compare([rule, "pscost"], paths, **given)
     assert again.frame["cpu_s"].tolist() == result.frame["cpu_s"].tolist(), "solves are kept"
 
     model = pyscipopt.Model()
@@ -67,9 +63,7 @@ def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(
 
 
 def test_every_public_name_can_be_imported() -> None:
-    assert len(FEATURES) > 0
-    for name in bife_core.__all__:
-        assert getattr(bife_core, name) is not None
+    assert all(getattr(bife_core, name) is not None for name in bife_core.__all__)
     assert sorted(bife_core.__all__) == dir(bife_core)
     with pytest.raises(AttributeError, match="no_such_name"):
         bife_core.no_such_name  # noqa: B018

@@ -29,7 +29,7 @@ QUICK: Final[Mapping[str, Any]] = {
     "evaluation.most_instances": 40,
     "evaluation.time_limit_s": 60.0,
 }
-"""`Family.settings` of the preset `quick` for real instances whose size `test` takes more than minutes."""
+"""Settings of the preset `quick` for families whose size `test` takes more than minutes."""
 
 
 def content_digest(content: bytes) -> str:
@@ -47,9 +47,8 @@ def digest_of_file(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One instance file; its `name` is unique within its benchmark.
+    """One instance file; its `name` is unique within its benchmark, and its `digest` is that of its content.
 
-    `digest` is the first 16 hexadecimal digits of the SHA-256 of the uncompressed file: equal content, equal digest.
     Instances of one `group`, such as those of one day, are not independent of each other. By default an instance is a
     group of its own, which is called as its digest.
     """
@@ -60,7 +59,6 @@ class Instance:
     group: str = ""
 
     def __post_init__(self) -> None:
-        """Make an instance without a group one of its own."""
         if not self.group:
             object.__setattr__(self, "group", self.digest)
 
@@ -103,15 +101,13 @@ class Family:
     """A distribution, or a list, of instances and the sizes it comes in.
 
     `name` is what users write, such as ``set_covering``, and `label` the paper's abbreviation, such as ``SC``.
-    ``generate(source(place), **sizes[size])`` makes one instance; of the `sizes`, ``tiny`` is for tests: solved in
-    about a second, yet not at the root. `source` gives the number of a published instance, say, or the place itself; by
-    default it is a legacy `RandomState` of the instance's own. ``count(size, split)`` is how many instances there are,
-    by default as many as one asks for. ``group(place)`` says which group an instance belongs to: those of one group
-    share a day, say, so they are not independent; by default each is a group of its own.
+    ``generate(source(place), **sizes[size])`` makes one instance; the size ``tiny`` is for tests: solved in about a
+    second, yet not at the root. `source` gives what an instance is made from: by default a legacy `RandomState` of its
+    own. ``count(size, split)`` is how many instances there are, by default any number, and ``group(place)`` the
+    `group` of an instance.
 
-    `data` are files the instances are made from; kept instances are known by their content too. `notes` are what a
-    reader of results must know of the instances' origin, and `settings`, by preset, those (``"high.cost"``, ...) in
-    which the family's budget differs from the others'.
+    Kept instances are known by the content of the files `data` too. `notes` are what a reader of results must know of
+    the instances' origin, and `settings`, by preset, those (``"high.cost"``, ...) in which the family differs.
     """
 
     name: str

@@ -24,8 +24,7 @@ _Bundle = tuple[int, ...]
 def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> MilpData:
     """Draw a winner determination instance: accept bids of highest total price, each item sold at most once.
 
-    The draws follow the order of learn2branch, so equal streams give equal instances. Substitute bids of one bidder
-    exclude one another through an additional dummy item.
+    Equal streams give the instances of learn2branch. Substitute bids of one bidder share a dummy item.
     """
     market = _Market(rng, items)
     accepted: list[tuple[_Bundle, float]] = []
@@ -44,8 +43,7 @@ def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> MilpDat
     growing = Assembly()
     prices = [price for _, price in accepted]
     growing.columns([f"x{j}" for j in range(1, bids + 1)], 0, 1, cost=prices, integer=True)
-    for i, members in enumerate(filter(None, wanted_by), start=1):
-        growing.row(f"c{i}", members, np.ones(len(members)), high=1)
+    growing.sums(filter(None, wanted_by), high=1)
     return growing.model(f"combinatorial_auction-{items}x{bids}", maximise=True)
 
 

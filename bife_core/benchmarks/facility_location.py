@@ -20,10 +20,9 @@ def facility_location(
 ) -> MilpData:
     """Draw a capacitated facility location instance: open facilities and serve all demand at least cost.
 
-    The draws follow the order of learn2branch, so equal streams give equal instances. `ratio` is total capacity over
-    total demand, `unit_cost` the cost of serving one unit of demand over one unit of distance. ``x_i_j <= y_j`` is
-    stated where `linked`; the capacities imply it for integral y, and leaving it out weakens the relaxation, so that
-    even small instances need branching.
+    Equal streams give the instances of learn2branch. `ratio` is total capacity over total demand, `unit_cost` the cost
+    of serving one unit of demand over one unit of distance. Without ``x_i_j <= y_j``, stated where `linked`, the
+    relaxation is weaker, so that even small instances need branching.
     """
     customer_x, customer_y = rng.rand(customers), rng.rand(customers)
     facility_x, facility_y = rng.rand(facilities), rng.rand(facilities)
@@ -44,7 +43,7 @@ def facility_location(
     names = [f"y_{j}" for j in range(1, facilities + 1)]
     opened = growing.columns(names, 0, 1, cost=opening, integer=True)
     for i in range(customers):
-        growing.row(f"demand_{i + 1}", share[i], np.full(facilities, -1), high=-1)
+        growing.row(f"demand_{i + 1}", share[i], -1, high=-1)
     for j in range(facilities):
         growing.row(f"capacity_{j + 1}", [*share[:, j], opened[j]], [*demands, -capacities[j]], high=0)
     growing.row("total_capacity", opened, -capacities, high=-total_demand)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -27,23 +27,14 @@ from bife_core.wording import counted
 _WEIGHTS: dict[Split, int] = {"collection": 2, "design": 2, "validation": 2, "test": 6}
 """Shares of the splits, in twelfths of the groups."""
 
+_FEW = "With fewer than 24 {units} ({n} here), decisions are recorded on design instances."
+_TWO = "With two {units}, one is collection, design and validation, and the other is the only test."
+_ONE = "With a single {unit}, the test result is measured on what was used for design: it says nothing about others."
 _PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
     (24, (("collection",), ("design",), ("validation",), ("test",)), ""),
-    (
-        3,
-        (("collection", "design"), ("validation",), ("test",)),
-        "With fewer than 24 {units} ({n} here), decisions are recorded on design instances.",
-    ),
-    (
-        2,
-        (("collection", "design", "validation"), ("test",)),
-        "With two {units}, one is collection, design and validation, and the other is the only test.",
-    ),
-    (
-        1,
-        (SPLITS,),
-        "With a single {unit}, the test result is measured on what was used for design, and says nothing about others.",
-    ),
+    (3, (("collection", "design"), ("validation",), ("test",)), _FEW),
+    (2, (("collection", "design", "validation"), ("test",)), _TWO),
+    (1, (SPLITS,), _ONE),
 )
 """From how many groups on a plan holds, which splits share files under it, and what the user must know."""
 
@@ -61,25 +52,29 @@ class FolderBenchmark:
     """Instances found in a directory and its sub-directories.
 
     `ordered` are the instances of each group, in the order in which groups are split, and `kept` says of groups or
-    digests which split they served before. `parts` are the instances of each split, none of them empty: first one of
-    each group, then the second ones. `notes` are sentences on files that are left out, on groups and on instances that
-    splits share, and `left_out` says of each file that cannot be used why.
+    digests which split they served before. `left_out` says of each file that cannot be used why.
     """
 
     name: str
     ordered: tuple[tuple[Instance, ...], ...]
     left_out: tuple[str, ...] = ()
     kept: Mapping[str, Split] = field(default_factory=dict)
-    parts: dict[Split, tuple[Instance, ...]] = field(init=False)
-    notes: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Split the groups."""
-        parts, sharing = _split(self.ordered, self.kept)
+    @cached_property
+    def _split(self) -> tuple[dict[Split, tuple[Instance, ...]], list[str]]:
+        return _split(self.ordered, self.kept)
+
+    @property
+    def parts(self) -> dict[Split, tuple[Instance, ...]]:
+        """The instances of each split, at least one: first one of each group, then the second ones."""
+        return self._split[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on files that are left out, on groups, and on instances that splits share."""
         usable, groups = len(self.usable), len(self.ordered)
         grouped = [] if usable == groups else [f"{counted(usable, 'usable instance', groups)}."]
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "notes", (*_named(self.left_out, "Left out: "), *grouped, *sharing))
+        return (*_named(self.left_out, "Left out: "), *grouped, *self._split[1])
 
     @property
     def usable(self) -> list[Instance]:
@@ -99,16 +94,14 @@ def open_folder(
     progress: Callable[[int, int], None] | None = None,
     groups: str | None = None,
 ) -> FolderBenchmark:
-    """Screen the instances of a directory and split them.
+    """Screen the instances of a directory and its sub-directories, and split them.
 
-    Sub-directories are searched too; names that start with a dot and files that are no instances by their name are
-    passed over, and files of equal content count once. The regular expression `groups` is searched in the path of each
-    instance below the folder; those with the same match, or the same first capture group of it, are one group, and no
-    split cuts through a group. Others are groups of their own. The order in which groups are split comes from a hash of
-    `seed` and what was matched, or the content: without `groups`, neither renaming nor moving nor touching the files
-    changes the split. Half of the groups go to test, and a sixth each to collection, design and validation; with few
-    some splits share files. An `InstanceError` says that `folder` is not a directory or holds no usable instance, a
-    `ConfigError` that `groups` is no regular expression.
+    Files of equal content count once. The regular expression `groups` is searched in the path of each instance below
+    the folder; those with the same match, or the same first capture group of it, are one group, which no split cuts.
+    The order in which groups are split comes from a hash of `seed` and what was matched, or the content: without
+    `groups`, neither renaming nor moving the files changes the split. Half of the groups go to test, and a sixth each
+    to collection, design and validation; with few some splits share files. An `InstanceError` says that no instance
+    can be used, a `ConfigError` that `groups` is no regular expression.
     """
     group_of = _matcher(groups)
     folder = folder.absolute()
@@ -176,9 +169,7 @@ def instance_files(folder: Path) -> list[Path]:
         found = (Path(directory, name) for name in names if not name.startswith("."))
         files += [path for path in found if model_format(path) is not None]
     if not files:
-        raise InstanceError(
-            f"{folder} holds no instance, not even in a sub-folder; expected {EXPECTED_FILES}."
-        )
+        raise InstanceError(f"{folder} holds no instance, not even below; expected {EXPECTED_FILES}.")
     return sorted(files)
 
 
@@ -227,7 +218,7 @@ def _filled(shares: Sequence[float], counts: Sequence[int], new: int) -> list[in
 
 
 def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
-    """Return which splits share files among n groups, how many each of these should have, and a sentence about it."""
+    """Return which splits share files among n groups, their shares of these, and a sentence about it."""
     plan, note = next((plan, note) for least, plan, note in _PLANS if n >= least)
     shares = [n * sum(_WEIGHTS[split] for split in splits) / sum(_WEIGHTS.values()) for splits in plan]
     return plan, shares, note
@@ -248,11 +239,7 @@ def screen(path: str) -> dict[str, str]:
 def screen_all(
     paths: Sequence[Path], kept: Path, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[dict[str, str]]:
-    """Yield for each file its `digest`, or in `failure` why it cannot be used.
-
-    Digests are kept in the file `kept` until an instance file changes. Many files are read in worker processes, so that
-    one on which SCIP crashes ends its process only.
-    """
+    """Yield what `screen` says of each file; digests are kept in the file `kept` until an instance file changes."""
     before: dict[str, dict[str, str]] = {}
     with suppress(OSError, ValueError):
         before = json.loads(kept.read_text(encoding="utf-8"))
@@ -284,6 +271,7 @@ def _checks() -> str:
 
 
 def _answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
+    """Yield what `screen` says of files; many are read in workers, where SCIP may crash on one."""
     if len(paths) < _MANY:
         yield from (screen(str(path)) for path in paths)
         return

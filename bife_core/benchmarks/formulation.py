@@ -45,13 +45,18 @@ def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
 
 def _described(shapes: Sequence[dict[str, float]], what: str, prefix: str) -> str:
     """Return a count and the shares of its kinds, the most frequent first."""
-    kinds = {name for one in shapes for name in one if name.startswith(prefix)}
-    shares = {name: [one.get(name, 0.0) for one in shapes] for name in sorted(kinds)}
+    shares = {name: of for name, of in sorted(_by_name(shapes).items()) if name.startswith(prefix)}
     listed = ", ".join(
-        f"{_span(values)} % {name.removeprefix(prefix)}"
-        for name, values in sorted(shares.items(), key=lambda item: -sum(item[1]))
+        f"{_span(of)} % {name.removeprefix(prefix)}"
+        for name, of in sorted(shares.items(), key=lambda item: -sum(item[1]))
     )
     return f"{_span(one[what] for one in shapes)} ({listed})"
+
+
+def _by_name(shapes: Sequence[dict[str, float]]) -> dict[str, list[float]]:
+    """Return the numbers of several shapes by name; one that a shape lacks is 0."""
+    names = dict.fromkeys(name for one in shapes for name in one)
+    return {name: [one.get(name, 0.0) for one in shapes] for name in names}
 
 
 def _span(values: Iterable[float]) -> str:
@@ -148,8 +153,5 @@ class Likeness(Value):
 def likeness_of(instances: Sequence[Path]) -> Likeness:
     """Return what some instance files have in common; of many the first few are read."""
     shapes = [shape(read_model(path)) for path in instances[:_READ]]
-    values = {
-        name: [one.get(name, 0.0) for one in shapes]
-        for name in dict.fromkeys(name for one in shapes for name in one)
-    }
-    return Likeness(ranges={name: (round(min(of), 2), round(max(of), 2)) for name, of in values.items()})
+    ranges = {name: (round(min(of), 2), round(max(of), 2)) for name, of in _by_name(shapes).items()}
+    return Likeness(ranges=ranges)

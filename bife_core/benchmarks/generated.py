@@ -38,10 +38,9 @@ _REVISION = 2
 
 
 def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, str]:
-    """Return the file ``<stem>.<digest>.mps.gz`` and the digest of its uncompressed content.
+    """Return the file ``<stem>.<digest>.mps.gz``, built anew if it is missing or not sound, and its digest.
 
-    The file is built and written if it is missing, or its content has another digest. Processes that fill the same
-    directory at once see whole files only. Raises InstanceError if the file cannot be written.
+    An `InstanceError` says that it cannot be written.
     """
     for path in sorted(directory.glob(f"{stem}.*{_SUFFIX}")):
         digest = path.name.removesuffix(_SUFFIX).removeprefix(f"{stem}.")
@@ -55,17 +54,14 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
         # No time stamp goes into the file: equal instances are equal files.
         write_whole(path, gzip.compress(content, compresslevel=6, mtime=0))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InstanceError(f"Cannot keep the generated instance {path}: {reason}.") from error
+        raise InstanceError(
+            f"Cannot keep the generated instance {path}: {error.strerror or error}."
+        ) from error
     return path, digest
 
 
 def instance_stream(place: Place) -> RandomState:
-    """Return the random stream of one instance.
-
-    It is a legacy `RandomState`, whose sequence numpy has frozen, seeded through a `SeedSequence` from a
-    hash of the place: different places give independent streams, on every platform the same ones.
-    """
+    """Return the random stream of one instance, a legacy `RandomState`, whose sequence numpy has frozen."""
     words = json.dumps([place.family, place.size, place.split, place.index, place.seed]).encode()
     return RandomState(MT19937(SeedSequence(int.from_bytes(hashlib.sha256(words).digest(), "big"))))
 
@@ -104,7 +100,7 @@ class GeneratedBenchmark:
 
     def instance(self, split: Split, index: int) -> Instance:
         """Return instance `index` of `split`, counted from 0, as a file."""
-        directory = self.cache_dir / self.family.name / f"{self.size}-{self._recipe()}"
+        directory = self.cache_dir / self.name / f"{self.size}-{self._recipe()}"
         stem = f"s{self.seed}-{split}-{index:05d}"
         path, digest = fetch(directory, stem, lambda: mps_text(self.model(split, index)))
         group_of = self.family.group
@@ -154,6 +150,5 @@ def open_benchmark(
         return open_folder(config.folder, Path(cache_dir).absolute(), config.seed, progress, config.groups)
     family = FAMILIES.find(config.benchmark)
     if config.size not in family.sizes:
-        known = ", ".join(family.sizes)
-        raise ConfigError(f"{family.name} has no size {config.size!r}; choose one of {known}.")
+        raise ConfigError(f"{family.name} has no size {config.size!r}; choose of {', '.join(family.sizes)}.")
     return GeneratedBenchmark(family, config.size, config.seed, Path(cache_dir).absolute())

@@ -17,9 +17,8 @@ Edge = tuple[int, int]
 def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpData:
     """Draw a graph and state its maximum independent set: as many nodes as possible, no two of them adjacent.
 
-    Papers of this line often speak of Erdos-Renyi graphs; the code they share attaches nodes preferentially (Barabasi
-    and Albert, 1999), and so does this: every new node brings `affinity` edges. Each clique of a greedy partition is
-    a row, and so is every edge outside these cliques. The draws follow the order of learn2branch.
+    As in learn2branch, every new node brings `affinity` edges (Barabasi and Albert, 1999). Each clique of a greedy
+    partition is a row, and so is every edge outside these cliques.
     """
     edges, degrees = attachment_graph(rng, nodes, affinity)
     inequalities = set(edges)
@@ -30,8 +29,7 @@ def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpD
             inequalities.difference_update(combinations(clique, 2))
     growing = Assembly()
     growing.columns([f"x{j}" for j in range(1, nodes + 1)], 0, 1, cost=1, integer=True)
-    for i, members in enumerate(sorted(rows + list(inequalities)), start=1):
-        growing.row(f"c{i}", members, np.ones(len(members)), high=1)
+    growing.sums(sorted([*rows, *inequalities]), high=1)
     return growing.model(f"independent_set-{nodes}-{affinity}", maximise=True)
 
 

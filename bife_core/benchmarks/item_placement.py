@@ -32,9 +32,9 @@ def item_placement(
 ) -> MilpData:
     """Rebuild instance `k`: place items in bins so that each resource is used evenly.
 
-    With the default parameters, 0 to 9,899 are the competition's training set, the next 100 its validation set, and
-    the 100 after these its test set. `small` items take 0 to 0.1 of each resource, `big` ones as much as `big_sizes`
-    say. Rows, names and the rounding of coefficients to six digits are those of the published files.
+    With the default parameters, 0 to 9,899 are the competition's training set, then come 100 of its validation set and
+    100 of its test set, as in the published files. `small` items take 0 to 0.1 of each resource, `big` ones as much as
+    `big_sizes` say.
     """
     random = Random(_SEED + k)
     sizes = []
@@ -57,7 +57,7 @@ def item_placement(
     names = [f"max_deficit_{r}" for r in range(resources)]
     greatest = growing.columns(names, 0, 1, cost=10.0 * len(pairs))
     for i in range(items):
-        growing.row(f"copies_ct_{i}", place[i], np.ones(bins), low=1, high=1)
+        growing.row(f"copies_ct_{i}", place[i], low=1, high=1)
     capacity = _rounded(_CAPACITY_FACTOR * total / bins)
     for b, r in pairs:
         growing.row(f"supply_ct_{b}_{r}", place[:, b], _rounded(demand[:, r]), high=capacity[r])
@@ -94,6 +94,8 @@ def _order(seed: int) -> list[int]:
     return order
 
 
+_BY_INTEGRAL: Final = {"high.cost": "primal_dual_integral", "evaluation.metric": "primal_dual_integral"}
+
 FAMILY = Family(
     name="item_placement",
     label="BIP",
@@ -112,18 +114,13 @@ FAMILY = Family(
     settings={
         # No limit is long enough for a proof, so every solve lasts as long as it may.
         "quick": {
-            "high.cost": "primal_dual_integral",
+            **_BY_INTEGRAL,
             "high.time_limit_s": 15.0,
             "high.instances": 4,
-            "evaluation.metric": "primal_dual_integral",
             "evaluation.instances": 12,
             "evaluation.most_instances": 24,
             "evaluation.time_limit_s": 30.0,
         },
-        "paper": {
-            "high.cost": "primal_dual_integral",
-            "high.time_limit_s": 300.0,
-            "evaluation.metric": "primal_dual_integral",
-        },
+        "paper": {**_BY_INTEGRAL, "high.time_limit_s": 300.0},
     },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, groupby
 from math import inf, isfinite, isinf
@@ -60,11 +60,22 @@ class Assembly:
         return np.arange(first, first + n)
 
     def row(
-        self, name: str, columns: ArrayLike, coefficients: ArrayLike, *, low: float = -inf, high: float = inf
+        self,
+        name: str,
+        columns: ArrayLike,
+        coefficients: ArrayLike = 1.0,
+        *,
+        low: float = -inf,
+        high: float = inf,
     ) -> None:
         """Add ``low <= coefficients @ x[columns] <= high``; no column may be named twice."""
-        entries = np.asarray(columns, dtype=np.int64), np.asarray(coefficients, dtype=np.float64)
-        self._rows.append((name, *entries, low, high))
+        where = np.asarray(columns, dtype=np.int64)
+        self._rows.append((name, where, np.broadcast_to(coefficients, where.shape), low, high))
+
+    def sums(self, rows: Iterable[ArrayLike], *, low: float = -inf, high: float = inf) -> None:
+        """Add ``low <= sum(x[columns]) <= high`` for the columns of each row, named c1, c2 and so on."""
+        for number, columns in enumerate(rows, start=1):
+            self.row(f"c{number}", columns, low=low, high=high)
 
     def model(self, name: str, *, maximise: bool = False) -> MilpData:
         """Return what was assembled, without coefficients that are zero."""

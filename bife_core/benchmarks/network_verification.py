@@ -54,9 +54,8 @@ class Layer:
 class Classifier:
     """A network of rectified linear units, and digits it has not seen.
 
-    `images` are (n, pixels) from 0 to `levels`. `pools` holds by radius, in multiples of 1 / `UNIT`, the pairs of an
-    image and a rival class that intervals alone do not decide: the image is classified correctly, and the rival's
-    margin is smallest.
+    `images` are (n, pixels) from 0 to `levels`. `pools` holds by radius, in multiples of 1 / `UNIT`, the pairs of a
+    correctly classified image and the rival class of smallest margin that intervals alone do not decide.
     """
 
     layers: tuple[Layer, ...]
@@ -65,16 +64,12 @@ class Classifier:
     labels: Integers
     pools: dict[int, Integers]
 
-    def box(self, image: int, radius: int) -> tuple[Integers, Integers]:
-        """Return the least and greatest value of each pixel, 0 to 1, within `radius` of an image."""
+    def bounds(self, image: int, radius: int) -> list[tuple[Integers, Integers]]:
+        """Return bounds of the pixels within `radius` of an image, and of each layer's neurons before activation."""
         pixels = self.images[image] * UNIT
         low = (pixels - radius * self.levels) // self.levels
         high = -((-pixels - radius * self.levels) // self.levels)
-        return np.maximum(low, 0), np.minimum(high, UNIT)
-
-    def bounds(self, image: int, radius: int) -> list[tuple[Integers, Integers]]:
-        """Return bounds of the pixels, and of the neurons of each layer before activation, by interval arithmetic."""
-        found = [self.box(image, radius)]
+        found = [(np.maximum(low, 0), np.minimum(high, UNIT))]
         for layer in self.layers:
             low, high = found[-1]
             found.append(layer.bounds(np.maximum(low, 0), np.maximum(high, 0)))
@@ -114,10 +109,10 @@ _SPLIT_OF: Final[tuple[Split, ...]] = (
 def network_verification(place: Place, *, network: str, radius: float) -> MilpData:
     """Return the instance of one held-out digit and its most dangerous rival.
 
-    Each of the digits that intervals alone do not decide stands in one split only; its pixels may move by `radius`,
-    where white is 1. Minimise ``logit_true - logit_rival``, which is negative where the image can be changed so that
-    the network errs. Columns are pixels ``x_i``, inputs ``a`` of the neurons, and, of a neuron that may be on or off,
-    its output ``h`` and a binary ``s``; neurons that are always off are left out.
+    Each digit stands in one split only; its pixels may move by `radius`, where white is 1. Minimise ``logit_true -
+    logit_rival``, which is negative where the network can be made to err. Columns are pixels ``x``, inputs ``a`` of
+    the neurons, and, of a neuron that may be on or off, its output ``h`` and a binary ``s``; neurons that are always
+    off are left out.
     """
     pairs = _pairs(place.split, network, radius)
     if place.split in ("collection", "design"):  # which the seed orders

@@ -15,8 +15,8 @@ def set_covering(
 ) -> MilpData:
     """Draw a set covering instance: choose columns of least cost so that each row is covered.
 
-    The draws follow the order of learn2branch, so equal streams give equal instances. Each column covers two rows or
-    more; `density` is the share of nonzero coefficients, costs are integers from 1 to `max_cost`.
+    Equal streams give the instances of learn2branch. Each column covers two rows or more; `density` is the share of
+    nonzero coefficients, costs are integers from 1 to `max_cost`.
     """
     nonzeros = int(rows * columns * density)
     picks = rng.choice(columns, size=nonzeros)
@@ -38,8 +38,7 @@ def set_covering(
     growing = Assembly()
     growing.columns([f"x{j}" for j in range(1, columns + 1)], 0, 1, cost=costs, integer=True)
     matrix = csc_array((np.ones(nonzeros), places, starts), shape=(rows, columns)).tocsr()
-    for i, members in enumerate(np.split(matrix.indices, matrix.indptr[1:-1]), start=1):
-        growing.row(f"c{i}", members, np.ones(len(members)), low=1)
+    growing.sums(np.split(matrix.indices, matrix.indptr[1:-1]), low=1)
     return growing.model(f"set_covering-{rows}x{columns}")
 
 

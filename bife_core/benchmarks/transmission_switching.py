@@ -120,8 +120,8 @@ def transmission_switching(place: Place, *, network: str, days: int, budget: flo
     """Make an instance of consecutive days of a split that share the lines underground, and draw its loads.
 
     A split's part of the days on record is cut into windows that share no day, and its instances take them in turn.
-    `budget` is millions of dollars for undergrounding. Minimise the load that is shed, per unit. Columns are ``y_l``
-    (line underground), and for each day ``shed``, ``angle``, ``gen``, ``flow`` and ``z_l`` (line energised).
+    `budget` is millions of dollars for undergrounding. Minimise the load that is shed, per unit. Columns are ``y``
+    (line underground), and for each day ``shed``, ``angle``, ``gen``, ``flow`` and ``z`` (line energised).
     """
     rng = instance_stream(place)
     known = grid(network)

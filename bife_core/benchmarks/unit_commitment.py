@@ -48,19 +48,19 @@ class _Unit:
     starts: tuple[tuple[int, float], ...]
 
 
+def _rows(table: str) -> list[dict[str, str]]:
+    with (DATA / table).open(encoding="ascii", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @lru_cache(maxsize=1)
 def _units() -> tuple[_Unit, ...]:
-    with (DATA / UNITS).open(encoding="ascii", newline="") as file:
-        rows = list(csv.DictReader(file))
     found = []
-    for row in rows:
+    for row in _rows(UNITS):
         known = {key: float(value) for key, value in row.items() if key != "unit" and value}
         points = tuple((known[f"point_mw_{k}"], known[f"point_cost_{k}"]) for k in range(POINTS))
-        starts = tuple(
-            (int(known[f"start_lag_{k}"]), known[f"start_cost_{k}"])
-            for k in range(STARTS)
-            if f"start_lag_{k}" in known
-        )
+        categories = [k for k in range(STARTS) if f"start_lag_{k}" in known]
+        starts = tuple((int(known[f"start_lag_{k}"]), known[f"start_cost_{k}"]) for k in categories)
         found.append(_Unit(row["unit"], known, points, starts))
     return tuple(found)
 
@@ -68,9 +68,8 @@ def _units() -> tuple[_Unit, ...]:
 @lru_cache(maxsize=1)
 def _days() -> Mapping[str, list[dict[str, float]]]:
     days: dict[str, list[dict[str, float]]] = {}
-    with (DATA / HOURS).open(encoding="ascii", newline="") as file:
-        for row in csv.DictReader(file):
-            days.setdefault(row.pop("day"), []).append({key: float(value) for key, value in row.items()})
+    for row in _rows(HOURS):
+        days.setdefault(row.pop("day"), []).append({key: float(value) for key, value in row.items()})
     return days
 
 
@@ -82,10 +81,9 @@ def _date(place: Place) -> str:
 def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first_hour: int = 0) -> MilpData:
     """Make an instance of a day, and draw one of the three areas unless `areas` are given, and demand.
 
-    The days of a split take turns. An area by itself has a third of demand and reserve. The plan has `hours`, from
-    `first_hour` of the day on. Minimise the cost of running and starting. For each unit and hour: ``u`` (runs), ``v``
-    (is started), ``w`` (is stopped), ``p`` (megawatts above its least), ``r`` (reserve), ``l`` (place between cost
-    points), ``d`` (start-up category); and ``q`` (sun, wind and water).
+    The days of a split take turns. An area by itself has a third of demand and reserve. Minimise the cost of running
+    and starting. Columns by unit and hour: ``u`` (runs), ``v`` (is started), ``w`` (is stopped), ``p`` (megawatts above
+    its least), ``r`` (reserve), ``l`` (place between cost points), ``d`` (start-up category); and ``q`` (renewables).
     """
     rng = instance_stream(place)
     date = _date(place)
@@ -100,11 +98,10 @@ def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first
         least, most = (sum(row[f"{bound}_{area}"] for area in chosen) for bound in ("least", "most"))
         q = growing.columns([f"q_{t}"], least, most)
         u, p, r = (np.array([columns[kind][t] for columns in made]) for kind in ("u", "p", "r"))
-        ones = np.ones(len(units))
         power = [unit.known["least_mw"] for unit in units]
         asked = float(share * demand[t])
-        growing.row(f"demand_{t}", [*p, *u, *q], [*ones, *power, 1.0], low=asked, high=asked)
-        growing.row(f"reserve_{t}", r, ones, low=share * row["reserve"])
+        growing.row(f"demand_{t}", [*p, *u, *q], [*np.ones(len(units)), *power, 1.0], low=asked, high=asked)
+        growing.row(f"reserve_{t}", r, low=share * row["reserve"])
     return growing.model(f"uc-{date}-area{chosen}-{hours}h")
 
 
@@ -143,7 +140,7 @@ def _keep_on_or_off(growing: Assembly, unit: _Unit, u: _Columns, v: _Columns, w:
     still = int(known["hours_up"] - known["been_up"] if on else known["hours_down"] - known["been_down"])
     if (left := min(still, hours)) > 0:
         total = left if on else 0
-        growing.row(f"still_{name}", u[:left], np.ones(left), low=total, high=total)
+        growing.row(f"still_{name}", u[:left], low=total, high=total)
     growing.row(f"logic_{name}_0", [u[0], v[0], w[0]], [1, -1, 1], low=on, high=on)
     for t in range(hours):
         if t:
@@ -151,7 +148,7 @@ def _keep_on_or_off(growing: Assembly, unit: _Unit, u: _Columns, v: _Columns, w:
         if t + 1 >= up:
             growing.row(f"up_{name}_{t}", [*v[t + 1 - up : t + 1], u[t]], [*np.ones(up), -1], high=0)
         if t + 1 >= down:
-            growing.row(f"down_{name}_{t}", [*w[t + 1 - down : t + 1], u[t]], np.ones(down + 1), high=1)
+            growing.row(f"down_{name}_{t}", [*w[t + 1 - down : t + 1], u[t]], high=1)
 
 
 def _keep_to_ramps(

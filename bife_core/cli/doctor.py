@@ -15,7 +15,6 @@ import typer
 from rich.text import Text
 
 from bife_core.cli.consoles import say, show_table, standard_output
-from bife_core.cli.options import Groups
 from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import CommandEnd
 from bife_core.errors import BifeError
@@ -46,7 +45,7 @@ def doctor(
             "enough for a champion, where SCIP's time goes, what some settings of SCIP take, and how long a run will.",
         ),
     ] = None,
-    groups: Groups = None,
+    groups: Annotated[str | None, typer.Option(metavar="REGEX")] = None,
     output: Annotated[
         Path, typer.Option(metavar="FILE", help="File for SCIP that the best settings are written to.")
     ] = Path("doctor.set"),
@@ -56,22 +55,16 @@ def doctor(
         need = _need(instances, groups)
         if need.state == "warn":  # said before anything is solved
             say(f"note: {need.text}")
-    further = {} if instances is None else {"instances": partial(_instances, instances, groups, output)}
+    checks = CHECKS | (of_flows("flows.cli.checks").CHECKS if orchestrated() else {})
+    if instances is not None:
+        checks["instances"] = partial(_instances, instances, groups, output)
     with standard_output().status("Checking ..."):
-        findings = {name: examine(check) for name, check in (CHECKS | _of_flows() | further).items()}
+        findings = {name: examine(check) for name, check in checks.items()}
     rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in findings.items()]
     show_table(("check", "state", "finding"), rows, numbers=False)
     failed = [name for name, one in findings.items() if one.state == "fail"]
     if failed:
         raise CommandEnd(f"These checks failed: {', '.join(failed)}.")
-
-
-def _of_flows() -> dict[str, Check]:
-    """Return the checks of what commands run on where they are `orchestrated`."""
-    if not orchestrated():
-        return {}
-    found: dict[str, Check] = of_flows("flows.cli.checks").CHECKS
-    return found
 
 
 def examine(check: Check) -> Finding:
@@ -84,7 +77,6 @@ def examine(check: Check) -> Finding:
 
 
 def _home() -> Finding:
-
     home = project_home()
     home.require_room()
     free = home.free_mb / 1000

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bife_core.environment import read_settings_files
+from bife_core.places import read_settings_files
 
 if TYPE_CHECKING:
     from bife_core.registry.base import Registry

@@ -12,6 +12,7 @@ import typer
 
 from bife_core.cli.doctor import doctor
 from bife_core.cli.look import config, plugins, report
+from bife_core.cli.options import Command
 from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import EXIT_CODES, ReportingGroup
 from bife_core.cli.rules import app as rules, export
@@ -37,7 +38,7 @@ for panel, commands in {
     "Look around": (config, plugins, doctor),
 }.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(command)
+        app.command(cls=Command, rich_help_panel=panel)(command)
 app.add_typer(rules, name="rules", rich_help_panel="Use")
 
 

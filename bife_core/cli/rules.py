@@ -58,7 +58,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
     say()
     facts = [("hash", method.identity)]
     if isinstance(rule, RuleMethod):
-        size = complexity(rule.source)._asdict()
+        size = complexity(rule.source)
         facts.append(("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())))
         if rule.budget is not None:
             facts.append(("budget", f"{rule.budget} of all LP iterations for RPB's strong branching"))

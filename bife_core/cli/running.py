@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -66,12 +67,13 @@ def run_stage(
             open_generator(config.generator, Account(home.store, "", config.budget))
         notes = entered(config.instances, home, Observer().progress).notes
         from bife_core.cli.watching import Display
+        from bife_core.study.journal import stop_journals
 
+        run, stop = _plain, stop_journals
         if flows:
-            run, report = (getattr(of_flows("flows.cli.running"), name) for name in ("run", "report"))
-        else:
-            run, report = _plain, _stop
-    with Display(console) as display, ending_at_once(display.close, report) as take_signals:
+            run = of_flows("flows.cli.running").run
+            stop = of_flows("flows.operate.running").report_interruption
+    with Display(console) as display, ending_at_once(display.close, partial(stop, GO_ON)) as take_signals:
         # Prefect has SIGTERM unwind a flow, which waits for the calls to a model and the solves under way.
         display.before_stage = take_signals
         for note in notes:
@@ -80,7 +82,6 @@ def run_stage(
 
 
 def _plain(display: Display, stage: str, config: PipelineConfig, *args: Any, **kwargs: Any) -> Any:
-    """Run a stage in this process."""
     from bife_core.stages.runtime import Runtime
 
     module, _, function = _STAGES[stage].partition(":")
@@ -89,15 +90,8 @@ def _plain(display: Display, stage: str, config: PipelineConfig, *args: Any, **k
     return getattr(import_module(f"bife_core.stages.{module}"), function)(config, runtime, *args, **kwargs)
 
 
-def _stop() -> None:
-    """Have searches say why they end."""
-    from bife_core.study.journal import stop_journals
-
-    stop_journals(GO_ON)
-
-
 @contextmanager
-def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> Iterator[Callable[[], None]]:
+def ending_at_once(before: Callable[[], None], report: Callable[[], object]) -> Iterator[Callable[[], None]]:
     """Have Ctrl-C, a shutdown or a closed terminal end this process within seconds, inside the block.
 
     What was computed is on disk before it is used, so nothing is unwound: that would take as long as the solves under

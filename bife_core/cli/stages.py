@@ -54,7 +54,7 @@ def evolve(*, config: PipelineConfig) -> None:
         facts.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}{spent.caveat}"))
     show_heading("The search")
     show_facts(facts)
-    show_tracked(result.run, [("all rules", result.ranking_url)])
+    show_tracked(result.run, [("all rules", result.run.ranking)])
     finish(config, None, result)
 
 
@@ -155,7 +155,7 @@ def discover(config: PipelineConfig) -> PipelineResult:
     if result.final is not None:
         show_rule(result.final, config, result.evolution)
     else:
-        lead = branching_of(result.evaluation.summary.methods[result.evaluation.summary.rule])
+        lead = branching_of(result.evaluation.method)
         say(f"Under the tuned settings {full_name(lead.name)} branches; no rule found is chosen before it.")
     if result.choice is not None:
         say(result.choice.sentence)
@@ -165,7 +165,7 @@ def discover(config: PipelineConfig) -> PipelineResult:
         aliases = ", ".join(registered.aliases) or "no alias"
         standing = f"{registered.name} version {registered.version} ({aliases})"
     facts = [
-        ("all rules", result.evolution.ranking_url),
+        ("all rules", result.evolution.run.ranking),
         ("evaluation", result.evaluation.run.run_id),
         ("registered", standing),
         ("report", str(result.evaluation.directory / "report.html")),

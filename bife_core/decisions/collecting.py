@@ -34,12 +34,10 @@ _GRACE_S = 60.0
 class CollectionSummary(Value):
     """Where the decisions are and what they are made of.
 
-    `digest` is the hash of the content of the merged file at `path`. `tie_share`, `pruned_share` and
-    `tightenable_share` are shares of its decisions (see `Decisions`). `instances` were solved for them, in order,
-    those without a decision included, and `digests` are theirs; `failures` has a sentence for each that could not
-    be solved, `notes` one on those that gave no decision. `nodes` are files of the decisions' nodes, each beside
-    the decisions of an instance, if they were asked for (`bife_core.decisions.nodes`); the last may hold more than
-    were merged. `cpu_s` is what recording the decisions took, whenever that was.
+    `digest` is that of the merged file at `path`, and `tie_share`, `pruned_share` and `tightenable_share` are shares of
+    its decisions (see `Decisions`). `instances` were solved for them, in order, and `digests` are theirs; `failures`
+    has a sentence for each that could not be solved, `notes` one on those that gave no decision. `nodes` are files of
+    the decisions' nodes, if they were asked for; the last may hold more than were merged. `cpu_s` is what it took.
     """
 
     path: Path
@@ -116,8 +114,7 @@ def collect_decisions(
     WorkerFailure
         If the pool is closed meanwhile.
     """
-    directory = Path(directory)
-    solver = solver or SolverConfig()
+    directory, solver = Path(directory), solver or SolverConfig()
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     solved: list[Instance] = []
@@ -151,7 +148,7 @@ def collect_decisions(
         total += len(parts[-1].decisions)
         if progress is not None:
             progress(min(total, config.decisions), config.decisions)
-    for _, _, solve in running:
+    for *_, solve in running:
         if solve is not None:
             solve.cancel()
     reasons = Counter(part.why_nothing for part in parts if len(part.decisions) == 0)
@@ -160,9 +157,8 @@ def collect_decisions(
     if total == 0:
         raise DecisionsError(
             f"No strong-branching decision came from {len(solved)} collection instances. "
-            f"{' '.join([*failures[:3], *notes])} What could help: more time for each (collection.time_limit_s, "
-            f"{config.time_limit_s:g} s now), instances that take more branching, or a search that needs no decisions "
-            "(--search bife_without_f_lf)."
+            f"{' '.join([*failures[:3], *notes])} More time for each may help (collection.time_limit_s, "
+            f"{config.time_limit_s:g} s now), or a search that needs no decisions (--search bife_without_f_lf)."
         )
     decisions = concatenate([part.decisions for part in parts])[: config.decisions]
     merged = directory / f"decisions-{decisions.digest}.npz"
@@ -256,13 +252,10 @@ def collect_from(path: str, instance: str, part: str, config: dict[str, Any], so
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
+    settings = SolveSettings.model_validate({"solver": solver, "time_limit_s": options.time_limit_s})
+    quota, share, nodes = options.decisions_per_instance, options.share, options.nodes
     recording = record_decisions(
-        Path(path),
-        instance,
-        settings=SolveSettings.model_validate({"solver": solver, "time_limit_s": options.time_limit_s}),
-        quota=options.decisions_per_instance,
-        share=options.share,
-        observe=options.nodes,
+        Path(path), instance, settings=settings, quota=quota, share=share, observe=nodes
     )
     seconds = time.process_time() - began
     end = {"status": recording.status, "unscored": recording.unscored, "cpu_s": seconds}

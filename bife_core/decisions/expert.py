@@ -31,8 +31,7 @@ def strong_branching(
     """Solve both children's LPs of each of n candidates of the current node to the end, and score their gains.
 
     Returns `scores` (n,), SCIP's branching scores of the two `gains` (2, n), and `room`, as in `Decisions`; None
-    if an LP could not be solved. An infeasible child gains what the incumbent leaves. Pseudocosts are left untouched,
-    so a rule later meets them as branching alone has made them.
+    if an LP could not be solved. Pseudocosts are left as branching alone has made them.
     """
     bound = model.getLPObjVal()
     cutoff = model.getCutoffbound()
@@ -132,10 +131,10 @@ def record_decisions(
 ) -> Recording:
     """Solve one instance under the expert, until there are `quota` decisions, and record them.
 
-    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others. A
-    decision between fewer than two candidates says nothing of a rule and is not recorded. `observe` says whether to
-    record the nodes too. Raises `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, which is
-    an `InterruptedSolveError` if a signal ended the solve before the quota was reached.
+    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others.
+    Decisions between fewer than two candidates are not recorded. `observe` says whether to record the nodes too. Raises
+    `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, and `InterruptedSolveError` if a signal
+    ended the solve before the quota was reached.
     """
     model = read_model(path)
     apply(settings, model)

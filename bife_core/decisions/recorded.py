@@ -1,8 +1,7 @@
 """Recorded branching decisions with the strong-branching scores of their candidates, in a file of NumPy arrays.
 
-``numpy.load(path)`` reads the file: `columns` (features by candidates, named by `features`), `scores`, `gains`,
-`probindex`, `offsets` (decision t owns the candidates from ``offsets[t]`` to ``offsets[t + 1]``), `node`, `depth`,
-`room` and `instance`, beside the schema version and a digest of the content.
+``numpy.load(path)`` reads the file: the attributes of `Decisions`, the names of the `features`, the schema version and
+a digest of the content.
 """
 
 from __future__ import annotations
@@ -145,17 +144,12 @@ class Decisions:
     @checked
     def save(self, path: Path) -> None:
         """Write the file at once or not at all."""
-        arrays = {name: getattr(self, name) for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)}
+        names = (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in names}
+        arrays |= {"instance": np.array(self.instance, dtype=np.str_), "features": np.array(_NAMES)}
+        arrays |= {"schema": SCHEMA_VERSION, "digest": self.digest, "size": self.columns.size}
         content = io.BytesIO()
-        np.savez_compressed(
-            content,
-            **arrays,
-            instance=np.array(self.instance, dtype=np.str_),
-            features=np.array(_NAMES),
-            schema=np.array(SCHEMA_VERSION),
-            digest=np.array(self.digest),
-            size=np.array(self.columns.size),
-        )
+        np.savez_compressed(content, **arrays)
         write_whole(path, content.getvalue())
 
     @classmethod
@@ -175,15 +169,11 @@ class Decisions:
             raise DecisionsError(f"{path} is not a readable file of decisions: {error}") from error
         found = str(content.pop("schema", "none"))
         if found != SCHEMA_VERSION:
-            raise DecisionsError(
-                f"{path} has decisions schema {found}, this version reads {SCHEMA_VERSION}; "
-                "collect the decisions again."
-            )
-        unknown = sorted(set(_NAMES) - set(content["features"].tolist()))
-        if unknown:
-            raise DecisionsError(
-                f"{path} was recorded without the features {', '.join(unknown)}; collect the decisions again."
-            )
+            why = f"schema {found}, this version reads {SCHEMA_VERSION}; collect the decisions again."
+            raise DecisionsError(f"{path} has decisions {why}")
+        if unknown := sorted(set(_NAMES) - set(content["features"].tolist())):
+            why = f"without the features {', '.join(unknown)}; collect the decisions again."
+            raise DecisionsError(f"{path} was recorded {why}")
         arrays = {name: content[name] for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)}
         decisions = cls(**arrays, instance=tuple(content["instance"].tolist()))
         if decisions.digest != str(content["digest"]):

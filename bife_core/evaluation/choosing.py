@@ -36,12 +36,9 @@ class Choice(Value):
     @property
     def sentence(self) -> str:
         """How the choice was made."""
-        first = next(iter(self.scores))
-        instances = counted(self.instances, "validation instance")
+        first, on = next(iter(self.scores)), counted(self.instances, "validation instance")
         kept = "which had also" if self.chosen == first else f"instead of {first}, which had"
-        return (
-            f"{self.chosen} was chosen on {instances} among {len(self.scores)} methods, {kept} the best F_HF."
-        )
+        return f"{self.chosen} was chosen on {on} among {len(self.scores)} methods, {kept} the best F_HF."
 
 
 def choose(
@@ -50,38 +47,34 @@ def choose(
     solving: Solving,
     progress: Callable[[int, int], None] | None = None,
 ) -> Choice:
-    """Solve validation instances with all finalists and choose the one with the best F_HF there.
+    """Solve validation instances with all finalists and choose the one with the best F_HF there, of equals the first.
 
-    Among equals the first is chosen, so give the best first. An instance on which RPB fails too is set aside, and
-    `solving.note` is called. A `SolverError` says that every finalist failed on some instance, or RPB on all; a
-    `WorkerFailure` that the machine failed RPB as well as a finalist (another try does no solve again that was done).
+    An instance on which RPB fails too is set aside, and `solving.note` is called. A `SolverError` says that every
+    finalist failed on some instance, or RPB on all; a `WorkerFailure` that the machine failed RPB too.
     """
-    methods = labelled(finalists)
-    high, note = solving.config, solving.note
-    groups = interleaved(
-        methods, instances, EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s), solving.solver
-    )
+    methods, high, note = labelled(finalists), solving.config, solving.note
+    once = EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s)
+    groups = interleaved(methods, instances, once, solving.solver)
     measured = run_solves(groups, solving.solves, solving.pool, progress=progress, note=note)
-    failed_by_rpb = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
-    for instance, why in failed_by_rpb.items():
+    aside = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
+    for instance, why in aside.items():
         if note is not None:
             note(f"{instance.name} is set aside in validation, because RPB fails on it too: {why}")
-    aside = {instance.digest for instance in failed_by_rpb}
     if len(aside) == len(instances):
-        reasons = " ".join(dict.fromkeys(failed_by_rpb.values()))
+        reasons = " ".join(dict.fromkeys(aside.values()))
         raise SolverError(f"RPB fails on all validation instances. {reasons}")
     scores: dict[str, float | None] = {}
-    faults: list[str] = []
+    faults: dict[str, str] = {}
     for label in methods:
-        solved = [one for one in measured if one.method == label and one.job.instance.digest not in aside]
+        solved = [one for one in measured if one.method == label and one.job.instance not in aside]
         results = [one.result for one in solved if one.result is not None]
         failed = (f"{label} on {one.job.instance.name}: {one.failure}" for one in solved if one.failure)
-        fault = next(failed, None) or misbehaviour(map(dict, results), label)
+        if fault := next(failed, None) or misbehaviour(map(dict, results), label):
+            faults[label] = fault
         scores[label] = None if fault else high_fidelity(results, high)
-        faults += filter(None, [fault])
     known = {label: score for label, score in scores.items() if score is not None}
     if not known:
-        raise SolverError(f"No finalist solved all validation instances. {' '.join(dict.fromkeys(faults))}")
+        raise SolverError(f"No finalist solved all validation instances. {' '.join(faults.values())}")
     return Choice(
         chosen=max(known, key=lambda label: known[label]),
         scores=scores,

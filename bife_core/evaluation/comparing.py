@@ -51,18 +51,16 @@ MOST_SLOW: Final = 1 / 3
 
 
 class Ratio(Value):
-    """What a method costs over a baseline by the metric of an evaluation, and how bad it may be on instances not seen.
+    """What a method costs over a baseline by a metric, below 1 if it is better, and how bad it may be elsewhere.
 
-    `ratio` is the geometric mean over the `groups` that the `instances` form, with the ends of its bootstrap interval
-    at the level `confidence` (None where the data give none); below 1 the method is better. Of the pairs of `solves`
-    one that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
-    ended with a proof.
+    `ratio` is the geometric mean over the `groups` that the `instances` form, with its bootstrap interval at the level
+    `confidence`, if there is one. Of the pairs of `solves`, those `missing`, without a result or with a wrong one,
+    count with what they are charged; `proofs` ended with a proof.
 
-    `bound` is an upper confidence bound of the ratio that holds whenever an evaluation stops and whatever the
-    distribution of ratios up to `bife_core.stats.CAP`. It takes `further` more groups at least until it is below 1, at
-    the lower end of the interval, and `likely` more at the measured ratio; None if no number is likely to do. In
-    `slower` groups the ratio exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst` is the
-    largest ratio, that of `worst_instance`.
+    `bound` is the `bife_core.stats.UpperBound` of the ratio. It takes `further` more groups at least until that is
+    below 1, at the lower end of the interval, and `likely` more at the measured ratio; None if no number is likely to
+    do. In `slower` groups the ratio exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst`
+    is the largest ratio, that of `worst_instance`.
     """
 
     metric: Cost = "time"
@@ -128,14 +126,12 @@ class Ratio(Value):
 
 
 class Comparison(Ratio):
-    """One method against the baseline on the same instances, by the metric of the evaluation.
+    """One method against the baseline on the same instances.
 
-    Costs are collapsed to geometric means over each of the groups, seeds with them. `node_ratio` is the ratio for nodes
-    and `per_node_ratio` for CPU seconds a node; their product is the ratio of CPU times. `p_value` is that of the exact
+    `node_ratio` is the ratio for nodes and `per_node_ratio` for CPU seconds a node. `p_value` is that of the exact
     two-sided Wilcoxon signed-rank test on groups, `p_adjusted` its Holm adjustment over `family` tests, none where the
     comparison is the `primary` one. On `wins`, `ties` and `losses` groups the method is cheaper, as cheap, costlier;
-    `unbranched` instances are left out because no method branches on them. `note` is what limits the statement; empty
-    if nothing does.
+    `unbranched` instances are left out because no method branches on them. `note` is what limits the statement.
     """
 
     setting: str
@@ -161,10 +157,7 @@ class Comparison(Ratio):
 
 
 def branched(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the solves of those instances on which some method branches.
-
-    Where every solve ends at the root, whatever the seed, methods differ by noise alone.
-    """
+    """Return the solves of those instances on which some method branches; on others methods differ by noise alone."""
     at_root = (frame["nodes"] <= 1) & ~frame["missing"]
     return frame[~at_root.groupby(frame["digest"]).transform("all")]
 
@@ -180,14 +173,15 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare each method with the baseline on the solves of a `solve_frame`, and adjust the tests over all of them.
 
-    With `primary`, that of the first method was set in advance as the one that decides, and is left as it is. Solves of
-    the same instance and seed are compared; instances on which no method branches count nowhere. A method that shares
-    no solve with the baseline gives no comparison.
+    With `primary`, the comparison of the first method was set in advance as the one that decides, and is left as it is.
+    A method that shares no solve with the baseline, of the same instance and seed, gives no comparison.
     """
     pairs = (compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods)
-    found = [pair for pair in pairs if pair is not None]
     return adjusted(
-        [one.model_copy(update={"primary": primary and one.method == methods[0]}) for one in found]
+        [
+            one.model_copy(update={"primary": primary and one.method == methods[0]})
+            for one in filter(None, pairs)
+        ]
     )
 
 
@@ -208,10 +202,7 @@ _SOLVED: Final = ["group", "digest", "seed"]
 def log_costs(
     frame: pd.DataFrame, method: str, baseline: str, metric: str, by: str | list[str] = "group"
 ) -> pd.DataFrame:
-    """Return the mean logarithms of two methods' costs by group, or by digest, in the order of the frame.
-
-    They are over the instances and seeds of which both methods have a cost.
-    """
+    """Return the mean logarithms of two methods' costs by group, or by digest, where both have one, in frame order."""
     valued = frame.assign(cost=np.log(METRICS[metric].of(frame)))
     table = valued.pivot_table(index=_SOLVED, columns="method", values="cost", sort=False)
     return table.reindex(columns=[method, baseline]).dropna().groupby(level=by, sort=False).mean()
@@ -290,13 +281,7 @@ def known_as(method: str) -> str:
 
 
 def p_text(value: float) -> str:
-    """Return a p-value as it is printed.
-
-    Examples
-    --------
-    >>> p_text(0.01234), p_text(2e-6), p_text(1.0)
-    ('p = 0.012', 'p < 0.001', 'p = 1')
-    """
+    """Return a p-value as it is printed, such as ``p = 0.012`` or ``p < 0.001``."""
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
@@ -312,16 +297,15 @@ def change_text(comparison: Comparison) -> str:
 
 def evidence_text(comparison: Comparison) -> str:
     """Return the numbers behind a statement: ratio, interval, p-value, instances, missing solves."""
+    holm_over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
     parts = [
         f"ratio {comparison.ratio:.3f}",
         interval_text(comparison.ci_low, comparison.ci_high, confidence=comparison.confidence),
-        p_text(comparison.p_adjusted)
-        + (f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""),
+        f"{p_text(comparison.p_adjusted)}{holm_over}",
         counted(comparison.instances, "instance", comparison.groups),
     ]
-    if comparison.unbranched:
-        each = "it" if comparison.unbranched == 1 else "them"
-        parts.append(f"{comparison.unbranched} left out because no method branches on {each}")
+    if left_out := comparison.unbranched:
+        parts.append(f"{left_out} left out because no method branches on {'it' if left_out == 1 else 'them'}")
     missing = {comparison.method: comparison.missing, comparison.baseline: comparison.baseline_missing}
     parts += [
         f"{count} of {comparison.solves} solves of {known_as(method)} missing"

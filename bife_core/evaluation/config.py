@@ -28,8 +28,7 @@ _Share = Annotated[float, Field(gt=0, lt=1)]
 class ValidationConfig(Value):
     """How the final rule is chosen: the best few by F_HF are evaluated again, on instances of their own.
 
-    The greatest of many noisy F_HF flatters its rule; a second measurement on other instances does not. There the best
-    is also tried with budgets (`bife_core.Budget`), under which RPB branches before the rule does.
+    There the best is also tried with budgets (`bife_core.Budget`), under which RPB branches before the rule does.
     """
 
     finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")

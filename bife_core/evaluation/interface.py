@@ -45,15 +45,12 @@ def compare(
 ) -> EvaluationSummary:
     """Solve instances under several methods and compare each with a baseline.
 
-    All methods solve one instance and seed one right after the other on one core. Ratios are geometric means over
-    instances with bootstrap intervals; tests are exact and adjusted over all methods. Instances on which no method
-    branches count in no ratio and no test.
+    Instances on which no method branches count in no ratio and no test.
 
     Parameters
     ----------
     methods : reference or iterable of references
-        What `load_method` takes: names, files, compiled rules, functions, methods. A warning says if ``models:/...``
-        was measured under other settings than these.
+        What `load_method` takes: names, files, compiled rules, functions, methods.
     instances : str, Path, Instance, or iterable of them
         Files that SCIP reads, folders of such files, instances of a benchmark, or the name of a benchmark family, such
         as ``"set_covering"``, which stands for its first 20 test instances.
@@ -80,12 +77,8 @@ def compare(
 
     Raises
     ------
-    RuleError
-        If a method cannot be loaded.
-    InstanceError
-        If an instance does not exist.
-    ConfigError
-        If a setting does not fit.
+    RuleError, InstanceError, ConfigError
+        If a method cannot be loaded, an instance does not exist, or a setting does not fit.
 
     Examples
     --------
@@ -100,9 +93,8 @@ def compare(
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
     for reference in (*methods, baseline):
         warn_of_other_settings(reference, lambda: solver.effective)
-    config = EvaluationConfig.checked(
-        {"seeds": tuple(seeds), "metric": metric, "time_limit_s": time_limit_s, "baseline": against.name}
-    )
+    protocol = {"seeds": tuple(seeds), "metric": metric, "time_limit_s": time_limit_s}
+    config = EvaluationConfig.checked({**protocol, "baseline": against.name})
     found = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
     enter_comparisons(kept, chosen, [*chosen, against], found, config, solver)
@@ -113,8 +105,7 @@ def compare(
 def given_instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
     """Return files, folders, instances and benchmark families as instances, each content once, by names of their own.
 
-    A file of a folder is called by its path below it, any other by its file name; where names are equal, by as much of
-    the paths as distinguishes them.
+    A file is called by its path below its folder; where names are equal, by as much of the paths as distinguishes them.
     """
     if isinstance(given, str | Path | Instance):
         given = [given]
@@ -148,9 +139,9 @@ def _of_path(given: object) -> list[Instance]:
     elif model_format(path) is not None:
         files = {path.name: path}
     else:
+        families = f"a benchmark family: {', '.join(FAMILIES)}"
         raise InstanceError(
-            f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or a benchmark family: "
-            f"{', '.join(FAMILIES)}."
+            f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or {families}."
         )
     try:
         return [Instance(name, file, digest_of_file(file)) for name, file in files.items()]

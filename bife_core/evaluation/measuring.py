@@ -1,9 +1,7 @@
 """Solve every instance with every seed under every method, in an order that is fair to all of them.
 
-Methods are interleaved: of one instance and seed, all methods are solved one right after the other on the same
-core before the next instance is taken up, and which goes first rotates, so that a busy or slow moment of the
-machine falls on all alike. Each solve is stored the moment it ends; an evaluation that was interrupted goes on
-where it stopped.
+Of one instance and seed, all methods are solved one right after the other on the same core, and which goes first
+rotates, so that a slow moment of the machine falls on all alike. Each solve is stored the moment it ends.
 """
 
 from __future__ import annotations
@@ -35,15 +33,12 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     distinct = unique(methods)
     # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
     names = [method.name for method in distinct] + [*BUILTIN_METHODS]
-    labels = [
-        f"{one.name} ({one.identity[:6]})"
-        if names.count(one.name) > 1 and one.identity != one.name
-        else one.name
-        for one in distinct
-    ]
-    return {
-        label: one.model_copy(update={"name": label}) for label, one in zip(labels, distinct, strict=True)
-    }
+    found = {}
+    for one in distinct:
+        shared = names.count(one.name) > 1 and one.identity != one.name
+        label = f"{one.name} ({one.identity[:6]})" if shared else one.name
+        found[label] = one.model_copy(update={"name": label})
+    return found
 
 
 def interleaved(
@@ -83,9 +78,8 @@ def enter_comparisons(
 ) -> int:
     """Enter that instances are about to compare rules, and return which use of them the first one is.
 
-    A comparison is known by the rule and by all that changes its solves or how they are judged: the `methods` solved in
-    turn, the instances and their groups, the protocol, SCIP's settings and the machine. SCIP's own rules use nothing
-    up: 0 for one.
+    A comparison is known by the rule and by all that changes its solves or how they are judged. SCIP's own rules use
+    nothing up: 0 for one.
     """
     how = config.model_dump(mode="json", exclude={"instances", "most_instances"})
     solved = [[one.digest, one.group] for one in instances]

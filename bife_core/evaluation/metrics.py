@@ -22,9 +22,8 @@ class Metric:
 
     `name` stands in files, `label` in tables, `words` in sentences, and `unit` after a number (empty for counts).
     Smaller values count as `least`, since geometric means need positive ones. A missing solve costs at least `worst`
-    and `worst_per_s` for each second of the time limit; where both are 0 there is no worst value, and it costs a
-    multiple of what others took. One of `work` does not count what a user waits for: half the nodes may take twice the
-    time.
+    and `worst_per_s` for each second of the time limit, or, where both are 0, a multiple of what others took. One of
+    `work` does not count what a user waits for.
     """
 
     name: str
@@ -82,13 +81,7 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 
 def judged_by(metric: Cost) -> Cost:
-    """Return what a rule is judged by before it may be champion, where an evaluation compares by `metric`.
-
-    Examples
-    --------
-    >>> judged_by("primal_dual_integral"), judged_by("gap"), judged_by("nodes")
-    ('primal_dual_integral', 'gap', 'time')
-    """
+    """Return what a rule is judged by before it may be champion: `metric`, or time where that counts work."""
     return "time" if METRICS[metric].work else metric
 
 
@@ -96,10 +89,9 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
     """Return the rows of an `EvaluationSummary` as a frame in which every solve has its cost.
 
     One with a `failure` is `missing`: the solve gave no result, or a wrong one. `solved` is whether it ended with a
-    proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was. Those
-    that begin with `cost_`, one for each metric (`cost_time`, `cost_nodes`, ...), are what a solve is charged: a
-    missing one has a cost too, and one without a proof costs `time_limit_s` at least. An instance without a `group` is
-    one of its own.
+    proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was; those of
+    the metrics (`cost_time`, `cost_nodes`, ...) are what a solve is charged: a missing one too, and one without a proof
+    `time_limit_s` at least. An instance without a `group` is one of its own.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["group"] = frame.get("group", frame["digest"])
@@ -112,7 +104,7 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
 
 
 def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
-    """Return what each method of a `solve_frame` did, indexed by method in the order they first appear.
+    """Return what each method of a `solve_frame` did, by method.
 
     Columns: `solves`, `solved`, `missing`, `wins` (groups of instances on which no other method has a smaller geometric
     mean of `cost`), `inference_share` (of all CPU time), and for each metric `<name>` (geometric mean) and

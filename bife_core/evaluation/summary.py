@@ -53,14 +53,12 @@ class EvaluationSummary(Value):
     `setting` is what tables call the instances, such as ``CA test``; `rule` and `baseline` are labels of methods.
     `rows` are one per instance, seed and method: instance, digest, group, seed, method (its label), the fields of the
     solve, and `failure`: why the solve is missing or wrong, None if it is neither. `mismatches` has a sentence for each
-    instance whose proven optima differ; anything but none is a defect. `methods`, by label, and `comparisons`, all
-    against the baseline, begin with the leading method.
+    instance whose proven optima differ, which is a defect. `methods`, by label, and `comparisons`, all against the
+    baseline, begin with the leading method.
 
-    `protocol` and `solver` say how it was measured and under which settings of SCIP, `machine` where, and `workers` how
-    many solver processes ran at once, one pinned per core. `use` is which use of its test set it was, if it may promote
-    a rule; 0 for one that may not. It stopped early if more instances were `planned` than solved. `reused` solves had
-    been stored by an earlier run of it; `measured_at` is the day and minute (UTC) it ended, and `seconds` are wall
-    seconds of the run that ended it.
+    `workers` solver processes ran at once, one pinned per core. `use` is which use of its test set it was, 0 for one
+    that may promote no rule. It stopped early if more instances were `planned` than solved. `reused` solves had been
+    stored by an earlier run of it; `measured_at` is the minute (UTC) it ended, `seconds` what its last run took.
     """
 
     setting: str
@@ -98,9 +96,8 @@ class EvaluationSummary(Value):
     def conclusion(self) -> str:
         """Each method against the baseline in a sentence, SCIP's settings, and which nodes SCIP branched on."""
         worst = [self.lead.worst_case] if self.lead.worst_instance else []
-        of_lead = [*worst, *self.stopped_early, *self.better_parameters]
-        of_scip = [self.solver.sentence, *self.branched_by_scip]
-        return " ".join([*map(statement, self.comparisons), *of_lead, *of_scip])
+        asides = [*worst, *self.stopped_early, self.solver.sentence, *self.branched_by_scip]
+        return " ".join([*map(statement, self.comparisons), *asides])
 
     @property
     def stopped_early(self) -> list[str]:
@@ -123,17 +120,6 @@ class EvaluationSummary(Value):
         }
 
     @property
-    def better_parameters(self) -> list[str]:
-        """Sentences on settings that do better than the leading method, and whose file needs no plugin."""
-        lead, words, files = self.lead, METRICS[self.lead.metric].words, self.settings_files
-        return [
-            f"SCIP with the settings of {files[one.method]} took less {words} than {self.rule}: {one.ratio:.3f} of "
-            f"{known_as(self.baseline)}'s, not {lead.ratio:.3f}."
-            for one in self.comparisons
-            if one.method in files and self.methods[one.method].by_scip and one.ratio < lead.ratio
-        ]
-
-    @property
     def branched_by_scip(self) -> list[str]:
         """Sentences on methods that left most branchings to SCIP, and on RPB's part under those with a budget."""
         found = []
@@ -150,11 +136,7 @@ class EvaluationSummary(Value):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """All solves as measured, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...
-
-        `cost_time`, `cost_nodes`, ... are what they are charged, missing ones and those without a proof too; see
-        `solve_frame`.
-        """
+        """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...; see `solve_frame`."""
         return solve_frame(self.rows, self.protocol.time_limit_s)
 
     def plot(self) -> Figure:
@@ -184,10 +166,7 @@ class EvaluationSummary(Value):
         return self.by(judged_by(self.protocol.metric))
 
     def decided(self, instances: int, beat: Sequence[str]) -> bool:
-        """Whether the leading rule is known to be better, or will hardly be after so many instances.
-
-        That is against the baseline and against the methods of the identities `beat`.
-        """
+        """Whether the leading rule is known to beat the baseline and `beat`, or will hardly after so many instances."""
         rivals = [label for sha in beat if (label := self.label_of(sha)) and label != self.rule]
         pairs = [self.judged, *filter(None, map(self.versus, rivals))]
         if any(one.further is None or one.groups + one.further > instances for one in pairs):
@@ -218,11 +197,10 @@ def evaluate(
     """Measure all methods, the leading one first, and the baseline on all instances, and compare them.
 
     Solves of an earlier run of the same evaluation are reused; see `bife_core.evaluation.measuring` for the order.
-    `use` is which use of the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests
-    are the stricter for it, see `bife_core.stats.confidence_of`. It is 0 where nothing depends on it. `beat` are the
-    identities of the methods that the leading one must be better than, beside the baseline: the evaluation then stops
-    at the first of `looks` at which that is decided. A `SolverError` says that the baseline has no solve at all, with
-    the reasons, or is the only method.
+    `use` is which use of the test set this is where a rule may be promoted by it, see `bife_core.stats.confidence_of`,
+    and 0 elsewhere. `beat` are the identities of the methods that the leading one must be better than, beside the
+    baseline: the evaluation then stops at the first of `looks` at which that is decided. A `SolverError` says that the
+    baseline has no solve at all, or is the only method.
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()
@@ -231,7 +209,7 @@ def evaluate(
         raise SolverError(
             f"There is nothing to compare with {baseline.name} but itself; name another method."
         )
-    label = next(label for label, method in every.items() if method.identity == baseline.identity)
+    label = next(name for name, method in every.items() if method.identity == baseline.identity)
     sizes = looks(len(instances)) if beat is not None else [len(instances)]
     measured: list[Solved] = []
     for begin, end in pairwise([0, *sizes]):
@@ -275,10 +253,7 @@ def summarise(
     use: int = 0,
     **known: Any,
 ) -> EvaluationSummary:
-    """Return the record of measured solves, with what else is `known` of them, by field.
-
-    A `SolverError` says that the baseline has no solve at all, with the reasons, or nothing is known of the metric.
-    """
+    """Return the record of measured solves, with what else is `known` of them, by field; raises `SolverError`."""
     if not any(one.result is not None for one in measured if one.method == baseline):
         reasons = dict.fromkeys(one.failure for one in measured if one.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")

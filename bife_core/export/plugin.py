@@ -1,9 +1,8 @@
 """A rule as one C file: a branching-rule plugin for SCIP 8 to 10 with just the features the rule reads.
 
 `plugin.c` is what does not depend on the rule: how SCIP is asked, what is kept between branchings (as
-`bife_core.scip.compiled` does, to the bit), the guard. It is a template of Jinja: statements stand after ``//?``, most
-of them of what only some groups of features need, and ``@NAME@`` is put in. Formulas of features and the rule itself
-are made from their Python.
+`bife_core.scip.compiled` does, to the bit), the guard. It is a template of Jinja: statements stand after ``//?``, and
+``@NAME@`` is put in. Formulas of features and the rule itself are made from their Python.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions of doubles in C: the same operations in the same order, made from their Python.
 
-They are those of a rule's scalar program, and the formulas of `bife_core.features`, so that a feature has one
-description. What C's library lacks, such as Python's ``%``, is in `plugin.c`.
+They are those of a rule's scalar program, and the formulas of `bife_core.features`. What C's library lacks, such as
+Python's ``%``, is in `plugin.c`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import inspect
 import math
 import typing
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from textwrap import dedent
 from typing import Any, Final
 
@@ -77,7 +77,7 @@ class Writer:
 
     def function(self, head: str, given: list[str], first: tuple[str, ...] = ()) -> str:
         """Return the function, with its variables declared but those that are given."""
-        self.block(self.source.body, 1)
+        self._block(self.source.body, 1)
         names = dict.fromkeys(
             node.id
             for node in ast.walk(self.source)
@@ -86,40 +86,36 @@ class Writer:
         declared = [f"   double {', '.join(names)};"] if names else []
         return "\n".join((f"static {head}", "{", *declared, *first, *self.lines, "}"))
 
-    def emit(self, text: str, depth: int) -> None:
-        """Write a line."""
+    def _emit(self, text: str, depth: int) -> None:
         self.lines.append("   " * depth + text)
 
-    def block(self, statements: list[ast.stmt], depth: int) -> None:
-        """Write statements, indented by `depth`."""
+    def _block(self, statements: list[ast.stmt], depth: int) -> None:
         for statement in statements:
             self.statement(statement, depth)
 
-    def braced(self, head: str, body: list[ast.stmt], depth: int) -> None:
-        """Write a block below its head."""
-        self.emit(head, depth)
-        self.emit("{", depth)
-        self.block(body, depth + 1)
-        self.emit("}", depth)
+    def _braced(self, head: str, body: list[ast.stmt], depth: int) -> None:
+        self._emit(head, depth)
+        self._emit("{", depth)
+        self._block(body, depth + 1)
+        self._emit("}", depth)
 
     def statement(self, node: ast.stmt, depth: int) -> None:
         """Write one statement."""
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self.emit(f"{name} = {self.code(value)};", depth)
+                self._emit(f"{name} = {self.code(value)};", depth)
             case ast.If(test=test, body=body, orelse=orelse):
-                self.braced(f"if( {self.code(test)} )", body, depth)
+                self._braced(f"if( {self.code(test)} )", body, depth)
                 if orelse:
-                    self.braced("else", orelse, depth)
+                    self._braced("else", orelse, depth)
             case ast.Return(value=ast.expr() as value):
-                self.emit(f"return {self.code(value)};", depth)
+                self._emit(f"return {self.code(value)};", depth)
             case ast.Pass():
-                self.emit(";", depth)
+                self._emit(";", depth)
             case _:
-                raise self.unknown(node)
+                raise self._unknown(node)
 
-    def unknown(self, node: ast.AST) -> RuleError:
-        """Return the error for something that has no C here."""
+    def _unknown(self, node: ast.AST) -> RuleError:
         where = getattr(node, "lineno", 0)
         return RuleError(f"{self.source.name} cannot be exported: its line {where} has no counterpart in C.")
 
@@ -135,35 +131,33 @@ class Writer:
             case ast.Attribute():
                 return number(CONSTANTS[ast.unparse(node)])
             case ast.UnaryOp(op=ast.Not() | ast.USub() as op, operand=operand):
-                return f"{'!' if isinstance(op, ast.Not) else '-'}{self.operand(operand)}"
+                return f"{'!' if isinstance(op, ast.Not) else '-'}{self._operand(operand)}"
             case ast.BinOp(left=left, op=op, right=right):
-                return self.binary(left, op, right)
+                return self._binary(left, op, right)
             case ast.BoolOp(op=op, values=values):
-                return f" {_SIGNS[type(op)]} ".join(map(self.operand, values))
+                return f" {_SIGNS[type(op)]} ".join(map(self._operand, values))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
-                operands = [self.operand(part) for part in (left, *comparators)]
+                operands = [self._operand(part) for part in (left, *comparators)]
                 pairs = zip(operands, ops, operands[1:], strict=False)
                 found = [f"{one} {_SIGNS[type(op)]} {other}" for one, op, other in pairs]
                 return found[0] if len(found) == 1 else " && ".join(f"({part})" for part in found)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return f"{self.operand(test)} ? {self.operand(body)} : {self.operand(orelse)}"
+                return f"{self._operand(test)} ? {self._operand(body)} : {self._operand(orelse)}"
             case ast.Call(func=func, args=args):
                 return self._called(ast.unparse(func), [self.code(argument) for argument in args], node)
-        raise self.unknown(node)
+        raise self._unknown(node)
 
-    def operand(self, node: ast.expr) -> str:
-        """Return an expression in parentheses if it needs them as part of another."""
+    def _operand(self, node: ast.expr) -> str:
         text = self.code(node)
         atom = isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Subscript | ast.Call)
         return text if atom else f"({text})"
 
-    def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> str:
-        """Return an operation on two numbers."""
+    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> str:
         if isinstance(op, ast.FloorDiv | ast.Mod):
             function = "floor_div" if isinstance(op, ast.FloorDiv) else "floor_mod"
             return f"{function}({self.code(left)}, {self.code(right)})"
         if not isinstance(op, ast.Pow):
-            return f"{self.operand(left)} {_SIGNS[type(op)]} {self.operand(right)}"
+            return f"{self._operand(left)} {_SIGNS[type(op)]} {self._operand(right)}"
         base, exponent = self.code(left), self.code(right)
         if isinstance(right, ast.Constant) and isinstance(right.value, int):
             return f"square({base})" if right.value == 2 else f"power({base}, {right.value})"
@@ -176,21 +170,18 @@ class Writer:
             case "2.0":
                 return f"square({base})"
             case "-1.0":
-                return f"1.0 / {self.operand(left)}"
+                return f"1.0 / {self._operand(left)}"
         return f"exp2({exponent})" if base == "2.0" else f"pow({base}, {exponent})"
 
     def _called(self, name: str, arguments: list[str], node: ast.expr) -> str:
         if name in ("min", "max"):
-            first, *rest = arguments
-            for part in rest:
-                first = f"py_{name}({first}, {part})"
-            return first
+            return reduce(lambda one, other: f"py_{name}({one}, {other})", arguments)
         if name in _TESTS:
             return f"({name.removeprefix('math.')}({arguments[0]}) != 0)"
         if "." not in name and name != "abs":  # a helper
             return f"{name}({', '.join(arguments)})"
         if name not in _FUNCTIONS:
-            raise self.unknown(node)
+            raise self._unknown(node)
         return f"{_FUNCTIONS[name]}({', '.join(arguments)})"
 
 
@@ -198,8 +189,7 @@ class Writer:
 def formula_in_c(function: Callable[..., Any]) -> str:
     """Return the C of a formula, or raise `RuleError` if it says something that has no counterpart in C.
 
-    A formula is a function of numbers and of what a fold has gathered, which is a tuple. In C a tuple is an array: one
-    that a formula takes is read, and what it returns is written to `out`, which may be the same.
+    In C a tuple is an array: what a formula returns is written to `out`, which may be what it reads.
     """
     (source,) = ast.parse(dedent(inspect.getsource(function))).body
     assert isinstance(source, ast.FunctionDef)
@@ -244,12 +234,12 @@ class _Formula(Writer):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
                 for target, part in zip(targets, self._several(value), strict=True):
-                    self.emit(f"{self.code(target)} = {part};", depth)
+                    self._emit(f"{self.code(target)} = {part};", depth)
             case ast.Return(value=ast.expr() as value) if not self.scalar:
                 # All is computed before anything is written: `out` may be what was read.
-                self.emit(f"const double result[] = {{{', '.join(self._several(value))}}};", depth)
-                self.emit("memcpy(out, result, sizeof(result));", depth)
+                self._emit(f"const double result[] = {{{', '.join(self._several(value))}}};", depth)
+                self._emit("memcpy(out, result, sizeof(result));", depth)
                 if node is not self.source.body[-1]:
-                    self.emit("return;", depth)
+                    self._emit("return;", depth)
             case _:
                 super().statement(node, depth)

@@ -1,9 +1,7 @@
 """The features of a candidate: one named table, and beside each group of features the formulas that compute it.
 
-The extractor, the prompt of the language model, the offline grammar, the documentation and the tests all read
-this table, so an index means the same thing everywhere. They are those of Khalil et al. (2016) in the
-order the BiFE paper's listings use. The formulas are plain functions of numbers; `bife_core.scip.compiled` asks SCIP
-for the numbers and makes machine code of both.
+They are those of Khalil et al. (2016) in the order the BiFE paper's listings use; everything reads this table. The
+formulas are plain functions of numbers; `bife_core.scip.compiled` makes machine code of them.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ class Group:
 class Feature:
     """One column of the feature matrix.
 
-    Rules of others read by its `index`, which is never given to another feature. The `meaning` says in one clause, for
-    people and for the prompt, what it says about branching on the candidate; `low` is the least value it can take.
+    Its `index` is never given to another feature. The `meaning` says in one clause what it says about branching on the
+    candidate; `low` is the least value it can take.
     """
 
     index: int

@@ -25,10 +25,8 @@ _ALIKE: Final = 0.8
 def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
     """Return how often the rule chose rightly at which depth, and by what its choices differ from strong branching's.
 
-    Each choice is held against all candidates of its node, by its place among them: held against each other alone, the
-    right candidate would have less of whatever the rule rewards. For the same reason a feature is left out in which the
-    rule's choice only stands farther out on the same side. `chosen` has a row for each decision, or -1; there has to be
-    a decision.
+    Choices are compared by their place among all candidates of the node: against each other alone, the right candidate
+    would have less of whatever the rule rewards. `chosen` has a row for each decision, at least one, or -1.
     """
     best = decisions.best
     right = np.asarray((chosen >= 0) & best[chosen])
@@ -40,9 +38,8 @@ def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
     if (decided & ~right).any():
         # Of what is nowhere positive the size is named: its "larger" would be read as "farther from 0".
         size = np.all(decisions.columns <= 0, axis=1)
-        theirs, own = (
-            np.abs(_places(decisions, rows)[:, decided] - size[:, None]) for rows in (expert, chosen)
-        )
+        both = (_places(decisions, rows)[:, decided] for rows in (expert, chosen))
+        theirs, own = (np.abs(places - size[:, None]) for places in both)
         named = [
             f"at {theirs[index].mean():.2f} and {own[index].mean():.2f} by "
             f"{'the size of ' if size[index] else ''}{FEATURES[index].name}"

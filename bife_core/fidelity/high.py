@@ -18,7 +18,7 @@ import numpy as np
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.solving import Reference, Solving, cost_of, load_factors, misbehaviour, solve_each
+from bife_core.fidelity.solving import Reference, Solves, Solving, cost_of, load_factors, misbehaviour
 from bife_core.methods.base import Method
 from bife_core.scip.solving import SolveResult
 from bife_core.stats import geometric_mean, p_costlier
@@ -46,9 +46,9 @@ class HighScore(Value):
 
     `f_hf` is minus the mean cost, corrected for load where that is on, `raw_f_hf` as the clock showed it. `failure` is
     what the rule did wrong, `eliminated` why racing eliminated it. `costs` are those of all design instances in order,
-    None where one was set aside or not solved to the end any more; `results` those that were, or ran into the limit.
-    `load_factor` is how many times slower the machine was than in the reference, in the geometric mean, None without
-    correction; `cpu_s` are of all solves, reused ones included. `notes` are sentences on what the score leaves out.
+    None where one was set aside or not solved to the end; `results` those that were. `load_factor` is how many times
+    slower the machine was than in the reference, in the geometric mean; `cpu_s` are of all solves, reused ones
+    included. `notes` are sentences on what the score leaves out.
     """
 
     f_hf: float | None = None
@@ -68,22 +68,13 @@ def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) ->
 
 
 @dataclass
-class _Measurement:
-    """The solves of one rule so far, by the position of their instance, and how more of them are made.
+class _Measurement(Solves):
+    """The solves of one rule so far; `to_beat` and `best` are as in `score_high`, empty where it is not raced."""
 
-    `to_beat` and `best` are as in `score_high`, empty where the rule is not raced.
-    """
-
-    method: Method
-    instances: Sequence[Instance]
-    solving: Solving
-    reference: Reference | None
-    to_beat: Sequence[float | None]
-    best: Sequence[float | None]
+    reference: Reference | None = None
+    to_beat: Sequence[float | None] = ()
+    best: Sequence[float | None] = ()
     notes: list[str] = field(default_factory=list)
-    results: dict[int, SolveResult] = field(default_factory=dict)
-    censored: set[int] = field(default_factory=set)
-    cpu_s: float = 0.0
 
     @property
     def places(self) -> list[int]:
@@ -93,21 +84,13 @@ class _Measurement:
 
     def solve(self, places: Sequence[int], limits_s: Sequence[float]) -> str | None:
         """Add the solves of some instances, and return what the rule did wrong, or None."""
-        some = [self.instances[place] for place in places]
-        found = solve_each(self.method, some, self.solving, limits_s)
-        for place, limit_s, one in zip(places, limits_s, found, strict=True):
-            if one.rpb_failure is not None:
-                self.notes.append(
-                    f"{one.job.instance.name} is set aside, because RPB fails on it too: {one.rpb_failure}"
-                )
-            self.censored.discard(place)
-            self.results.pop(place, None)
-            if one.result is not None:
-                self.results[place] = one.result
-                self.cpu_s += one.result.cpu_s
-                if limit_s < self.solving.config.time_limit_s and not one.result.finished:
-                    self.censored.add(place)
-        return next((one.rules_fault for one in found if one.rules_fault is not None), None)
+        solved = self.add(places, limits_s)
+        self.notes += [
+            f"{one.job.instance.name} is set aside, because RPB fails on it too: {one.rpb_failure}"
+            for one in solved
+            if one.rpb_failure is not None
+        ]
+        return next((one.rules_fault for one in solved if one.rules_fault is not None), None)
 
     def limit_s(self, place: int) -> float:
         """Return how long a solve is worthwhile in a race, in CPU seconds."""
@@ -124,17 +107,13 @@ class _Measurement:
         return load_factors(self.results, self.reference.results)
 
     def costs(self) -> dict[int, float]:
-        """Return the costs by position; of a solve cut short what it had cost by then.
-
-        A solve that ran into the limit costs the limit, however slow the machine was.
-        """
+        """Return the costs by position; a solve that ran into the limit costs the limit, whatever the load."""
         factors = self.load_factors()
-        costs = {}
-        for place, result in self.results.items():
-            cut_short = place in self.censored
-            cost = result.cpu_s if cut_short else cost_of(result, self.solving.config)
-            costs[place] = cost / (factors.get(place, 1.0) if cut_short or result.finished else 1.0)
-        return costs
+        corrected = self.cut_short | {place for place, one in self.results.items() if one.finished}
+        return {
+            place: self.cost(place) / (factors.get(place, 1.0) if place in corrected else 1.0)
+            for place in self.results
+        }
 
     def eliminated(self) -> str | None:
         """Return why the rule cannot be expected to win its race any more, or None."""
@@ -149,7 +128,7 @@ class _Measurement:
 
     def score(self, *, failure: str | None = None, eliminated: str | None = None) -> HighScore:
         """Return what is known; unless it failed or was eliminated, all solves have to be done."""
-        whole = {place: self.results[place] for place in sorted(self.results) if place not in self.censored}
+        whole = {place: self.results[place] for place in sorted(self.results) if place not in self.cut_short}
         factors, costs = self.load_factors(), self.costs()
         out = failure is not None or eliminated is not None
         return HighScore(
@@ -176,16 +155,16 @@ def score_high(
 ) -> HighScore:
     """Solve the design instances with a rule, or another method, and return F_HF; solves done before are reused.
 
-    A rule that leaves most branchings without a usable score, or ends a worker that RPB does not end, has no F_HF. Nor
-    has one that is eliminated by racing against `to_beat`. An instance on which RPB fails is set aside with a note.
-    Without RPB's solves in `reference`, seconds are not corrected for load.
-
-    Raises `SolverError` if every instance had to be set aside, `WorkerFailure` if the machine failed, and
-    `OutOfTimeError` if solves are left when the time is up.
+    A rule that misbehaves has no F_HF, nor has one that is eliminated by racing against the costs `to_beat`; `best`
+    are the costs that cap its solves. An instance on which RPB fails is set aside with a note. Without RPB's solves in
+    `reference`, seconds are not corrected for load. Raises `SolverError` if every instance had to be set aside,
+    `WorkerFailure` if the machine failed, and `OutOfTimeError` if solves are left when the time is up.
     """
     config = solving.config
     raced = config.race and to_beat
-    done = _Measurement(method, instances, solving, reference, *((to_beat, best) if raced else ((), ())))
+    done = _Measurement(method, instances, solving, reference=reference)
+    if raced:
+        done.to_beat, done.best = to_beat, best
     done.notes += () if reference is None else reference.failures
     try:
         for block in blocks(done.places, RACING_BLOCK, config.seed) if raced else [done.places]:
@@ -193,7 +172,7 @@ def score_high(
                 return done.score(failure=fault)
             if reason := done.eliminated():
                 return done.score(eliminated=reason)
-        cut_short = sorted(done.censored)
+        cut_short = sorted(done.cut_short)
         fault = done.solve(cut_short, [config.time_limit_s] * len(cut_short))
     except RuleError as error:
         return HighScore(failure=str(error))
@@ -220,12 +199,9 @@ def blocks(positions: Sequence[int], size: int, seed: int) -> Iterator[tuple[int
 def lost(costs: Sequence[float], to_beat: Sequence[float], total_to_beat: float, of: int = 0) -> str | None:
     """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
 
-    It has lost for certain once its positive `costs` so far exceed `total_to_beat`, the other's on all instances of the
-    race; and by a paired t-test on the logarithms of the ratios to `to_beat`, the other's on the same instances, once
-    it is costlier in the mean, on two instances at least, and the one-sided p-value is below `ALPHA`. Two ratios alone
-    would say little of how much they vary, so the variance is pulled towards that of `_SPREAD`. Solves that were cut
-    short count with what they had cost by then: a rule is never eliminated for more than it is known to cost. `of` is
-    the number of instances of the race, to be named where more are left.
+    It has lost once its positive `costs` so far exceed `total_to_beat`, the other's on all instances of the race, or
+    once it is costlier than `to_beat`, the other's on the same instances, in the mean, on two instances at least, with
+    `p_costlier` below `ALPHA`. `of` is the number of instances of the race, to be named where more are left.
 
     Examples
     --------

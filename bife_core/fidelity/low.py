@@ -23,11 +23,10 @@ from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_ru
 from bife_core.rules.types import RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers
 from bife_core.scip.node import Node
-from bife_core.scip.python_branching import Scoring
 from bife_core.values import Value
 
 MEMORY_MB: Final = 2048.0
-"""Address space a rule may take while it is compiled and scored, beside what the recorded decisions take."""
+"""Address space that compiling and scoring a rule may take, beside the recorded decisions."""
 
 TIME_LIMIT_S: Final = 30.0
 """Wall seconds before a rule that is scored is stopped and rejected (the paper's limit)."""
@@ -40,10 +39,10 @@ _TUNING_ROOM: Final = 3.0
 
 
 @checked
-def low_fidelity(
-    method: AnyReference | Scoring, decisions: Decisions, measure: LowMeasure = "accuracy"
-) -> float:
+def low_fidelity(method: AnyReference, decisions: Decisions, measure: LowMeasure = "accuracy") -> float:
     """Return F_LF, by default the share of decisions in which a method chooses as the expert did.
+
+    Runs in this process and without a time limit; use `score_low` for a rule of unknown origin.
 
     Parameters
     ----------
@@ -56,14 +55,8 @@ def low_fidelity(
 
     Raises
     ------
-    DecisionsError
-        If there is no decision.
-    RuleError
-        If there is no such method, it scores no candidates, or it fails on one.
-
-    Notes
-    -----
-    Runs in this process and without a time limit; use `score_low` for a rule of unknown origin.
+    DecisionsError, RuleError
+        If there is no decision; if there is no such method, it scores no candidates, or it fails on one.
     """
     yardstick = Yardstick(decisions, measure)
     return yardstick.of_scores(scores_of(as_scoring(method), decisions))
@@ -72,9 +65,8 @@ def low_fidelity(
 class LowScore(Value):
     """F_LF of a rule, or the reason there is none.
 
-    `regret` is the share of the best strong-branching score that its choices miss on average, whatever F_LF measures.
-    `behaviour` says what the rule chose, see `behaviour_of`: rules that choose alike in all decisions have the same.
-    `source` is the rule with its numbers tuned, which all else is of then, or None if it is as it was written.
+    `regret` is the share of the best strong-branching score that its choices miss on average, and `behaviour` what they
+    are, see `behaviour_of`. `source` is the rule with its numbers tuned, which all else is of then, or None.
     `seconds` are CPU seconds of compiling and scoring.
     """
 
@@ -97,13 +89,12 @@ def score_low(
     method: bool = False,
     component: str = BRANCHING.name,
 ) -> LowScore:
-    """Compile and score a rule in a worker process that is killed at the time limit, and tune its numbers in another.
+    """Compile and score a rule of a component in a worker that is killed at the time limit, and tune its numbers.
 
-    `source` is a rule's, whatever it looks like; only with `method` it is the text of any method, which a search made.
-    A rule must be one of the `component`.
-    Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that ends its worker
-    twice, or does not end in time, has no score. Raises `DecisionsError` if there is no such file, and `WorkerFailure`
-    if the call failed for a reason that is not the rule's: the pool is closed, the machine fails a sound rule too.
+    `source` is a rule's; only with `method` it is the text of any method, which a search made. Without decisions the
+    rule is only checked and compiled. A rule that ends its worker twice, or does not end in time, has no score. Raises
+    `DecisionsError` if there is no such file, and `WorkerFailure` if the call failed for a reason that is not the
+    rule's: the pool is closed, the machine fails a sound rule too.
     """
     about = {"measure": config.measure, "method": method, "component": component}
     arguments = about | {"decisions": decisions and str(decisions)}
@@ -186,10 +177,8 @@ def _scored(
     if recorded is None:
         return LowScore(sha=sha)
     decisions, yardstick = recorded
-    if isinstance(rule, NodeMethod):
-        scores = scores_of(rule, decisions, _nodes(str(path)))
-    else:
-        scores = scores_of(as_scoring(rule), decisions)
+    nodes = _nodes(str(path)) if isinstance(rule, NodeMethod) else None
+    scores = scores_of(rule if isinstance(rule, NodeMethod) else as_scoring(rule), decisions, nodes)
     chosen = chosen_rows(scores, decisions.offsets)
     if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."

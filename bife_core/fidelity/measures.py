@@ -11,7 +11,7 @@ import math
 import string
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,11 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.config import LowMeasure
 from bife_core.jit import jit_for
+from bife_core.methods.scorer import BaseScorer
+from bife_core.rules import CompiledRule
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.compiled.memory import call_scorer
 from bife_core.scip.node import Node
-from bife_core.scip.python_branching import Scoring
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -57,14 +58,17 @@ def score_columns(scorer, columns, offsets, used, scores):
     return True
 
 
-def scores_of(rule: Scoring, decisions: Decisions, nodes: Iterable[Node] | None = None) -> Floats:
+def scores_of(
+    rule: CompiledRule | BaseScorer, decisions: Decisions, nodes: Iterable[Node] | None = None
+) -> Floats:
     """Return the score that a rule or another scorer gives every candidate, or raise `RuleError` if it fails on one.
 
     A `NodeMethod` is shown the `nodes` of the decisions.
     """
+    score: Callable[[Any], Any] = rule.score
     try:
         if nodes is not None:
-            scores = np.concatenate([np.asarray(rule.score(node), dtype=np.float64) for node in nodes])
+            scores = np.concatenate([np.asarray(score(node), dtype=np.float64) for node in nodes])
         elif rule.address:
             used = sorted(range(_WIDTH) if rule.features is None else rule.features)
             scores = np.empty(decisions.n_candidates)
@@ -73,15 +77,13 @@ def scores_of(rule: Scoring, decisions: Decisions, nodes: Iterable[Node] | None 
                 raise ArithmeticError("the code at its address returned an error")
         else:
             matrices = np.split(decisions.matrix, decisions.offsets[1:-1])
-            scores = np.concatenate([np.asarray(rule.score(X), dtype=np.float64) for X in matrices])
+            scores = np.concatenate([np.asarray(score(X), dtype=np.float64) for X in matrices])
     except Exception as error:  # the code of others
         what = f"{type(error).__name__}: {error}"
         raise RuleError(f"{rule.name} raised while scoring recorded candidates: {what}.") from error
     if scores.shape != (decisions.n_candidates,):
-        raise RuleError(
-            f"{rule.name} must return one score per candidate, {decisions.n_candidates} in all, and returned an "
-            f"array of shape {scores.shape}."
-        )
+        wanted = f"one score per candidate, {decisions.n_candidates} in all"
+        raise RuleError(f"{rule.name} must return {wanted}, and returned an array of shape {scores.shape}.")
     return scores
 
 
@@ -118,7 +120,7 @@ MEASURES: Final[Mapping[LowMeasure, Callable[[Decisions], tuple[Floats, Floats]]
     # Score over the best of the decision, which counts by 2^-depth: every level of a full tree counts alike.
     "depth_regret": lambda recorded: (
         _shares(recorded),
-        np.exp2(1.0 * (recorded.depth.min() - recorded.depth)),
+        np.exp2(1.0 * recorded.depth.min() - recorded.depth),
     ),
 }
 """By measure, the score of choosing each candidate, and how much each decision counts."""

@@ -26,9 +26,8 @@ _REMARK: Final = "# Numbers were tuned on F_LF after this was written."
 def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, seed: int = 0) -> str | None:
     """Return the rule with the numbers of highest F_LF among those tried; None if none is better than its own.
 
-    CMA-ES (Hansen, 2016) on the logarithms of the numbers, until `trials` settings were tried and the batch is done. Of
-    the best setting each number goes back to the author's that F_LF does not fall without, so that what has a meaning
-    keeps it (``1.0 - x``). Numbers outside the scoring function are left alone.
+    CMA-ES (Hansen, 2016) on the logarithms of the numbers of the scoring function, until `trials` settings were tried
+    and the batch is done. Of the best setting each number goes back to the author's that F_LF does not fall without.
     """
     rule = compile_rule(source)
     places = [literal for literal in literals(source) if literal.of_score]

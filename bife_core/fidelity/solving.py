@@ -1,15 +1,14 @@
 """What F_HF and trials share: solving instances under its limits, what a solve costs, and the load of the machine.
 
 Up to the first branching a solve does the same work under every branching rule. How long that took, over how long it
-took RPB in the reference, is how much slower the machine was at that moment; the whole solve is counted as if it had
-not been. It costs nothing: the root is part of the solve, in the same process, on the same core, seconds apart.
+took RPB in the reference, is how much slower the machine was; the whole solve is counted as if it had not been.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
@@ -35,10 +34,7 @@ _POOLED_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Solving:
-    """How, where and until when instances are solved for F_HF: the same for all rules of a search.
-
-    `solves` is where solves are kept and found again, and `over` says whether the time for them is.
-    """
+    """How, where and, by `over`, until when instances are solved for F_HF; `solves` keeps what was solved."""
 
     config: HighFidelityConfig
     solver: SolverConfig
@@ -73,11 +69,38 @@ def solve_each(
     return run_solves(groups, solving.solves, solving.pool, note=solving.note, over=solving.over)
 
 
-def misbehaviour(solves: Iterable[Mapping[str, Any]], who: str = "The rule") -> str | None:
-    """Return what a rule did wrong in all its solves, given by field, as a sentence.
+@dataclass
+class Solves:
+    """The solves of one method by the position of their instance; those `cut_short` ended at the limit of a race."""
 
-    Branchings of RPB within a budget are none of the rule's.
-    """
+    method: Method
+    instances: Sequence[Instance]
+    solving: Solving
+    results: dict[int, SolveResult] = field(default_factory=dict)
+    cut_short: set[int] = field(default_factory=set)
+    cpu_s: float = 0.0
+
+    def add(self, places: Sequence[int], limits_s: Sequence[float]) -> list[Solved]:
+        """Solve some instances, each within its CPU seconds, in place of what was solved there before."""
+        solved = solve_each(self.method, [self.instances[place] for place in places], self.solving, limits_s)
+        for place, limit_s, one in zip(places, limits_s, solved, strict=True):
+            self.cut_short.discard(place)
+            self.results.pop(place, None)
+            if one.result is not None:
+                self.results[place] = one.result
+                self.cpu_s += one.result.cpu_s
+                if limit_s < self.solving.config.time_limit_s and not one.result.finished:
+                    self.cut_short.add(place)
+        return solved
+
+    def cost(self, place: int) -> float:
+        """Return what a solve cost; one that was cut short, what it had cost by then."""
+        result = self.results[place]
+        return result.cpu_s if place in self.cut_short else cost_of(result, self.solving.config)
+
+
+def misbehaviour(solves: Iterable[Mapping[str, Any]], who: str = "The rule") -> str | None:
+    """Return what a rule did wrong in all its solves, given by field, as a sentence; RPB's within a budget aside."""
     calls, undecided, errors = totals(solves, "calls", "undecided", "rule_errors")
     if (left := undecided + errors) <= _MOST_UNDECIDED * calls:
         return None
@@ -108,14 +131,12 @@ class Reference(Value):
 def measure_reference(instances: Sequence[Instance], solving: Solving) -> Reference:
     """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
     solved = solve_each(ScipMethod(name=RPB), instances, solving)
-    return Reference(
-        results=tuple(one.result for one in solved),
-        failures=tuple(
-            f"{one.job.instance.name} is set aside for the whole search, because RPB fails on it: {one.failure}"
-            for one in solved
-            if one.failure is not None
-        ),
+    failures = tuple(
+        f"{one.job.instance.name} is set aside for the whole search, because RPB fails on it: {one.failure}"
+        for one in solved
+        if one.failure is not None
     )
+    return Reference(results=tuple(one.result for one in solved), failures=failures)
 
 
 def load_factors(

@@ -11,7 +11,6 @@ from bife_core.generators.account import (
     Spending as Spending,
 )
 from bife_core.generators.base import (
-    Attempt as Attempt,
     Draft as Draft,
     DraftingStoppedError as DraftingStoppedError,
     Generator as Generator,

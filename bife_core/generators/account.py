@@ -18,27 +18,25 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.base import Attempt, Message, NoDraftError
+from bife_core.generators.base import Message, NoDraftError
 from bife_core.generators.config import BudgetConfig
 from bife_core.store import DATABASE, Store, StoreError
 from bife_core.values import Value, describe
 
 T = TypeVar("T")
 
-_INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
 
-
-class Call(Attempt):
+class Call(Value):
     """One request as it went out and what came back.
 
-    `generator` is the name of what makes it. `key` is that of the request and `number` says which call for it this was,
-    from 1; `parents` are ids. The prompt's digest is a hash of `messages`, its version one of the prompt files.
-    `tokens_estimated` says that the server reported none, `refused` which parameters it does not take, so that the
-    request went out without them, and `response` has the whole reply, as JSON where it was JSON.
+    `key` is that of the request and `number` says which call for it this was, from 1; `parents` are ids. The prompt's
+    digest is a hash of `messages`, its version one of the prompt files. `status` is "sent" until something came back;
+    `answer` is the text of the model's message, None where the call failed, and `response` the whole reply, as JSON
+    where it was JSON. Of the prompt's tokens the provider had some cached; `tokens_estimated` says that the server
+    reported none. `cost_usd` is exact, None where no prices were set. `refused` are parameters that the server does not
+    take, so that the request went out without them.
     """
 
-    schema_version: Literal[1] = 1
-    generator: str = ""
     key: str
     number: int = Field(1, ge=1)
     kind: Literal["sample", "reflection"] = "sample"
@@ -51,8 +49,18 @@ class Call(Attempt):
     prompt_digest: str
     prompt_version: str
     messages: tuple[Message, ...]
+    started_unix_s: float = 0.0
+    seconds: float = 0.0
+    status: Literal["sent", "ok", "error"] = "sent"
+    error: str | None = None
+    http_status: int | None = None
+    answer: str | None = None
     finish_reason: str | None = None
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
     tokens_estimated: bool = False
+    cost_usd: Decimal | None = None
     refused: tuple[str, ...] = ()
     response: Any = None
 
@@ -61,24 +69,16 @@ class Call(Attempt):
         """Whether it is not known what was billed: no reply came, or has come yet."""
         return self.status == "sent" or (self.status == "error" and self.tokens_estimated)
 
-    def attempt(self, *, recorded: bool) -> Attempt:
-        """Return what traces show of the call; `recorded` says that it was read from the store."""
-        shown = {name: getattr(self, name) for name in Attempt.model_fields}
-        if self.status == "sent":
-            shown |= {"status": "error", "error": _INTERRUPTED}
-        return Attempt(**shown | {"asked": len(self.messages), "recorded": recorded})
 
-
-Price = Callable[[str, Attempt], Decimal | None]
-"""Cost in US dollars of a call to a model; None without prices."""
+Price = Callable[[Call], Decimal | None]
+"""Cost in US dollars of a call; None without prices."""
 
 
 class Spending(Value):
     """What the calls of a search cost so far, those of interrupted earlier runs included.
 
-    Of the `calls` that went out a model `answered` some; of the `unknown` no whole reply came, so that it is not known
-    what was billed, and of the `estimated` the server did not report the tokens. Of the tokens of prompts the provider
-    had some cached. `cost_usd` is the exact sum of the calls' prices, None where no prices were set.
+    Of the `calls` that went out a model `answered` some; what was billed for the `unknown` is not known, and of the
+    `estimated` the server did not report the tokens. `cost_usd` is exact, None where no prices were set.
     """
 
     calls: int = 0
@@ -104,9 +104,7 @@ class Spending(Value):
     @classmethod
     def of(cls, calls: Sequence[Call], price: Price | None = None) -> Spending:
         """Return the sum of calls; `price` is asked where one was made without prices."""
-        costs = [
-            price(call.model, call) if price and call.cost_usd is None else call.cost_usd for call in calls
-        ]
+        costs = [price(call) if price and call.cost_usd is None else call.cost_usd for call in calls]
         known = [cost for cost in costs if cost is not None]
         return cls(
             calls=len(calls),
@@ -165,10 +163,9 @@ def out_of_time(budget: BudgetConfig) -> str:
 class Account:
     """The calls of one study, let out while its budget lasts; threads may share it.
 
-    A call is counted once, before it goes out, however often the OpenAI client repeats its request after an error. What
-    it costs is known when it is answered: tokens and money exceed their limits by the calls under way then at most.
-    Calls are stored in `store` under the key `study`. No call goes out once `over` says that no time is left. `say` is
-    called with what the user should know.
+    A call is counted once, before it goes out, however often the OpenAI client repeats its request after an error.
+    Tokens and money exceed their limits by the calls under way at most. No call goes out once `over` says that no time
+    is left. `say` is called with what the user should know. `answered` counts the answers that came in this process.
     """
 
     store: Store
@@ -176,6 +173,7 @@ class Account:
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     over: Callable[[], bool] = lambda: False
     say: Callable[[str], object] = warnings.warn
+    answered: int = field(default=0, init=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def check_time(self) -> None:
@@ -186,8 +184,8 @@ class Account:
     def begin(self, call: Call, price: Price | None = None) -> Call:
         """Store `call` as one that goes out now and return it with its number.
 
-        `price` is asked for the cost of calls that were made while no prices were set. A `BudgetReachedError` says that
-        a limit is reached, and nothing is stored; a `GeneratorError` that the call cannot be stored.
+        A `BudgetReachedError` says that a limit is reached, and nothing is stored; a `GeneratorError` that the call
+        cannot be stored.
         """
         self.check_time()
         sent = call.model_copy(update={"status": "sent", "started_unix_s": time.time()})
@@ -203,6 +201,8 @@ class Account:
     def finish(self, call: Call) -> None:
         """Store what came of a call that `begin` returned, or raise a `GeneratorError`."""
         _stored(self.store.finish_call, self.study, call.key, call.number, call.model_dump(mode="json"))
+        with self._lock:
+            self.answered += call.status == "ok"
 
     def calls(self, key: str | None = None) -> list[Call]:
         """Return the calls for `key`, or for all keys, ordered by key and number."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import Field
@@ -44,16 +43,15 @@ class FeatureRange(Value):
 class PromptContext(Value):
     """What a generator is given beside the request.
 
-    `benchmark` is what is solved. `instances` are sentences on the instances and the recorded decisions, numbers taken
-    from them; `features` has one entry per feature, in the order of the table, and is empty without recorded decisions.
-    `low` and `high` say what F_LF and F_HF are, `tau` is the F_LF that now earns solves, and `rpb` F_HF of SCIP's own
-    rule; both are None until a rule was evaluated in the solver.
+    `benchmark` is what is solved. `instances` are sentences on the instances and the recorded decisions; `features` has
+    one entry per feature, in order, or none. `low` and `high` say what F_LF and F_HF are, `tau` is the F_LF that now
+    earns solves, and `rpb` F_HF of SCIP's own rule.
 
     `earlier` is what the search sampled before it made this request, in order. By a sample's id, `failings` has
     sentences on where its rule chooses wrongly, `executions` a table of its solves and `regrets` what its choices miss.
-    `fitting` says that the numbers of rules are fitted to the recorded decisions after they are written, and `fitted`
-    whose have become others so. `likeness` is the share of decisions in which two parents choose the same candidate.
-    `theme` is what a rule without parents is to begin from.
+    `fitting` says that numbers of rules are fitted to the decisions after they are written, and `fitted` whose were.
+    `likeness` is the share of decisions in which two parents choose alike, `theme` what a rule without parents begins
+    from.
     """
 
     benchmark: str
@@ -80,42 +78,17 @@ class Message(Value):
     content: str
 
 
-class Attempt(Value):
-    """What one call for a draft took and brought.
-
-    `status` is "sent" until something came back; `answer` is the text of the model's message, None where the call
-    failed. Of the prompt's tokens the provider had some cached. `cost_usd` is what the call cost, exactly, or None
-    where no prices were set. `asked` says how many of the draft's messages it sent, None for all: a second answer is
-    asked for in a longer conversation. A `recorded` one was read from the store, and neither sent nor billed again.
-    """
-
-    started_unix_s: float
-    seconds: float = 0.0
-    status: Literal["sent", "ok", "error"]
-    error: str | None = None
-    http_status: int | None = None
-    answer: str | None = None
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: Decimal | None = None
-    asked: int | None = None
-    recorded: bool = False
-
-
 class Draft(Value):
     """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
 
     A reflection has a `text` and no source. `seconds` are wall seconds of writing, CPU seconds of a fit. `unanswered`
     is "refused" when the service did not accept the request, "outage" when it gave no answer: then the failure speaks
-    of the service and not of a rule.
+    of the service and not of a rule. Calls to a model API are in the `Account`.
     """
 
     key: str
     generator: str
     model: str
-    messages: tuple[Message, ...] = ()
-    attempts: tuple[Attempt, ...] = ()
     thought: str | None = None
     source: str | None = None
     text: str | None = None
@@ -125,10 +98,7 @@ class Draft(Value):
 
 
 class NoDraftError(BifeError):
-    """A request has no answer now; what it means for the search the kinds of this error say.
-
-    `draft` is what was tried, with its calls, so that they can still be traced.
-    """
+    """A request has no answer now; `draft` says why. What it means for the search the kinds of this error say."""
 
     def __init__(self, reason: str, draft: Draft | None = None) -> None:
         super().__init__(reason)
@@ -153,8 +123,7 @@ class Generator(Protocol):
         """Write one rule, or one reflection.
 
         The request's `id` is unique within a run, and its `seed` is that of all draws. A `GeneratorError` says that no
-        further request can succeed either, for instance because the key was refused; as a `DraftingStoppedError` it
-        carries what was tried.
+        further request can succeed either, for instance because the key was refused.
         """
         ...
 

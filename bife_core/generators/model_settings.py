@@ -17,7 +17,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.base import Attempt
+from bife_core.generators.account import Call
 from bife_core.wording import storable
 
 KEY_VARIABLE: Final = "BIFE_LLM_API_KEY"
@@ -37,10 +37,7 @@ _SHORTEST_SECRET: Final = 12
 
 @contextmanager
 def holding_key(key: SecretStr | None) -> Iterator[None]:
-    """Have a key from elsewhere, such as a secret store, used inside; a key for BiFE in the environment comes first.
-
-    Tasks submitted inside use it too; no child process inherits it.
-    """
+    """Have a key from elsewhere, such as a secret store, used inside; a key for BiFE in the environment comes first."""
     token = _held.set(key)
     try:
         yield
@@ -148,12 +145,12 @@ class ModelApiSettings(BaseSettings):
                 )
         return self.base_url, self.models
 
-    def cost_usd(self, model: str, call: Attempt) -> Decimal | None:
+    def cost_usd(self, call: Call) -> Decimal | None:
         """Return what the tokens of a call cost in USD, exactly, or None when no price is set."""
 
         def price(prices: tuple[Decimal, ...], default: Decimal) -> Decimal:
             by_model = dict(zip(self.models, prices, strict=False))
-            return prices[0] if len(prices) == 1 else by_model.get(model, default)
+            return prices[0] if len(prices) == 1 else by_model.get(call.model, default)
 
         if not self.price_in and not self.price_out:
             return None

@@ -13,7 +13,7 @@ import httpx2
 import openai
 
 from bife_core.errors import ConfigError
-from bife_core.generators.account import Account, BudgetReachedError, Call
+from bife_core.generators.account import Account, Call
 from bife_core.generators.bandit import choose_model
 from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError, PromptContext
 from bife_core.generators.config import GeneratorConfig
@@ -35,9 +35,8 @@ _TOO_MUCH: Final = re.compile(r"too large|at most|maximum|exceed|less than", re.
 class OpenAIGenerator:
     """Asks a chat API for each rule; calls are recorded on `account` and recorded answers are not paid again.
 
-    The OpenAI client repeats requests that failed. Threads may share a generator. The first request goes out alone, so
-    that a wrong key costs one request and not as many as there are threads; after an outcome that stops the run no
-    other goes out. A ConfigError says that money is limited and a price is missing.
+    Threads may share it. The first request goes out alone, so that a wrong key costs one; after an outcome that stops
+    the run no other goes out. A ConfigError says that money is limited and a price is missing.
     """
 
     name = "openai"
@@ -69,17 +68,19 @@ class OpenAIGenerator:
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Write the rule once more, given why the first answer is none."""
-        messages = assemble_repair(rejected, reason)
-        return None if messages is None else self._answer(request, messages, rejected.model)
+        messages, model = assemble(request, context, self.config.prompts), rejected.model
+        first = self._recorded(request, messages, model)
+        return None if first is None else self._answer(request, assemble_repair(first, reason), model)
+
+    def _recorded(self, request: WrittenRequest, messages: tuple[Message, ...], model: str) -> Call | None:
+        digest, temperature = prompt_digest(messages), self.config.temperature
+        return self.account.answer(request.id, digest, model=model, temperature=temperature)
 
     def _answer(self, request: WrittenRequest, messages: tuple[Message, ...], model: str) -> Draft:
-        digest = prompt_digest(messages)
-        temperature = self.config.temperature
-        recorded = self.account.answer(request.id, digest, model=model, temperature=temperature)
+        recorded = self._recorded(request, messages, model)
         if recorded is not None:
-            return read_answer(request, self.name, recorded, recorded=True)
+            return read_answer(request, self.name, recorded)
         call = Call(
-            generator=self.name,
             key=request.id,
             kind=request.kind,
             operator=request.operator,
@@ -87,29 +88,23 @@ class OpenAIGenerator:
             parents=tuple(parent.id for parent in request.parents),
             model=model,
             base_url=self.settings.base_url or "",
-            temperature=temperature,
-            prompt_digest=digest,
+            temperature=self.config.temperature,
+            prompt_digest=prompt_digest(messages),
             prompt_version=prompt_version(),
             messages=messages,
-            started_unix_s=0.0,
-            status="sent",
         )
-        draft = Draft(key=request.id, generator=self.name, model=model, messages=messages)
-        try:
-            call = self._call_alone(call)
-        except BudgetReachedError as error:
-            raise BudgetReachedError(str(error), draft.model_copy(update={"failure": str(error)})) from error
+        call = self._call_alone(call)
         if call.status == "ok":
             return read_answer(request, self.name, call)
-        found = {
-            "attempts": () if call.error is None else (call.attempt(recorded=False),),
-            "failure": call.error or self._stopped,
-            "unanswered": "refused" if call.http_status in _NOT_ACCEPTED else "outage",
-        }
-        draft = draft.model_copy(update=found)
         if self._stopped is not None:
-            raise DraftingStoppedError(str(draft.failure), draft)
-        return draft
+            raise DraftingStoppedError(call.error or self._stopped)
+        return Draft(
+            key=request.id,
+            generator=self.name,
+            model=model,
+            failure=call.error,
+            unanswered="refused" if call.http_status in _NOT_ACCEPTED else "outage",
+        )
 
     def _call_alone(self, call: Call) -> Call:
         """Make a call, the first one before all others; after one that stops the run it is returned as it was."""

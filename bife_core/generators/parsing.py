@@ -43,15 +43,9 @@ class ParsedAnswer(NamedTuple):
     failure: str | None = None
 
 
-def read_answer(request: WrittenRequest, generator: str, call: Call, *, recorded: bool = False) -> Draft:
+def read_answer(request: WrittenRequest, generator: str, call: Call) -> Draft:
     """Turn a call that has an answer into a draft: thought and source, a text, or why there is none."""
-    draft = Draft(
-        key=request.id,
-        generator=generator,
-        model=call.model,
-        messages=call.messages,
-        attempts=(call.attempt(recorded=recorded),),
-    )
+    draft = Draft(key=request.id, generator=generator, model=call.model, seconds=call.seconds)
     if isinstance(request, ReflectionRequest):
         # The first words of the answer without reasoning and code.
         words = _FENCE.sub("", without_reasoning(call.answer or "")).split()
@@ -61,7 +55,7 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, *, recorded
     component = COMPONENTS.find(request.component)
     parsed = parse_answer(call.answer, cut_off=call.finish_reason == "length", component=component)
     failure = parsed.failure and f"{_ENDS.get(call.finish_reason or '', '')}{parsed.failure}"
-    return draft.model_copy(update={"thought": parsed.thought, "source": parsed.source, "failure": failure})
+    return draft.model_copy(update=parsed._asdict() | {"failure": failure})
 
 
 def parse_answer(
@@ -69,9 +63,8 @@ def parse_answer(
 ) -> ParsedAnswer:
     r"""Read thought and rule from the text of an answer; all that can be wrong with it becomes its `failure`.
 
-    The code may stand in a fenced block or bare between sentences. Of several blocks the last that defines the function
-    counts: models tend to repeat the parents before their own rule. Reasoning in ``<think>`` tags is left out.
-    `cut_off` says that the answer ended before its end, as at a length limit.
+    Of several blocks of code, fenced or bare, the last that defines the function counts: models tend to repeat the
+    parents before their own rule. `cut_off` says that the answer ended before its end, as at a length limit.
 
     Examples
     --------
@@ -131,8 +124,7 @@ def without_reasoning(answer: str, function: str = BRANCHING.function) -> str:
 def _bare_code(text: str) -> list[tuple[str, str]]:
     """Return unfenced code and the text before it: from the first import or def to the last line that parses.
 
-    Sentences after the code begin at the margin, so code is only ever shortened at lines that do; a function
-    that was cut off in its middle therefore stays a syntax error and is not taken for a shorter one.
+    It is shortened at lines that begin at the margin only: a function that was cut off stays a syntax error.
     """
     start = _CODE_START.search(text)
     if start is None:
@@ -183,10 +175,7 @@ def _bound_by(node: ast.AST) -> set[str]:
 
 
 def _rule_source(tree: ast.Module, code: str) -> str:
-    """Return `code` without example calls and idle imports, and with the usual imports it forgot.
-
-    Comments and layout stay: only the lines of statements that are no part of a rule are taken out.
-    """
+    """Return `code` without example calls and idle imports, and with the usual imports it forgot."""
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     bound = {name for node in ast.walk(tree) for name in _bound_by(node)}
     kept: set[int] = set()

@@ -1,9 +1,4 @@
-"""Prompts for language models: problem description, operator, parents and rule template, as text files.
-
-The files lie in `prompts/`: `problem.md`, one per operator, `parent.md`, a template of the answer, the
-sections that only informed prompts have, and `repair.md` for a second answer. Words
-after a dollar sign are filled in here; the description of the features comes from the table `FEATURES`.
-"""
+"""Prompts for language models, from the text files in `prompts/`: words after a dollar sign are filled in here."""
 
 from __future__ import annotations
 
@@ -19,9 +14,9 @@ import numpy as np
 from bife_core.components import BRANCHING, COMPONENTS, Component
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES, GROUPS
-from bife_core.generators.base import Draft, FeatureRange, Message, PromptContext
+from bife_core.generators.account import Call
+from bife_core.generators.base import FeatureRange, Message, PromptContext
 from bife_core.generators.config import Prompts
-from bife_core.generators.formula import formula
 from bife_core.generators.parsing import without_reasoning
 from bife_core.methods.loading import code_of
 from bife_core.search.population import by_high_fidelity, ranked
@@ -49,7 +44,7 @@ _COSTS: Final = {
 _EARLIER: Final = 12
 """Earlier attempts that a prompt has at most: the better half are the best, the others the latest."""
 _LINE: Final = 240
-"""Characters a thought, a formula or a reason may have in a list."""
+"""Characters a thought or a reason may have in a list."""
 
 
 @cache
@@ -103,8 +98,7 @@ def assemble(
     """Return the messages that ask a language model for one rule or one reflection.
 
     The order is the paper's: problem description, operator with the selected parents, rule template; a reflection has
-    no template. It is one user message, since some servers ignore or refuse system messages. Informed prompts have
-    facts from the context in the same places.
+    no template. It is one user message, since some servers ignore or refuse system messages.
     """
     component, facts = COMPONENTS.find(request.component), context if prompts == "informed" else None
     shown = [_parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)]
@@ -184,15 +178,11 @@ def _known(
     return facts, behind
 
 
-def assemble_repair(rejected: Draft, reason: str) -> tuple[Message, ...] | None:
-    """Return the conversation that asks for a second answer, given why the first is no rule; None without an answer."""
-    answers = [attempt.answer or "" for attempt in rejected.attempts if attempt.status == "ok"]
-    if not answers:
-        return None
-    # As it will be read back from the store: the next call is found again by a hash of this text.
-    quoted = without_reasoning(answers[-1]).encode("utf-8", "replace").decode().strip()[:_QUOTED].strip()
+def assemble_repair(first: Call, reason: str) -> tuple[Message, ...]:
+    """Return the conversation that asks for a second answer, given the first call and why its answer is no rule."""
+    quoted = without_reasoning(first.answer or "").strip()[:_QUOTED].strip()
     return (
-        *rejected.messages,
+        *first.messages,
         Message(role="assistant", content=quoted or "(no text)"),
         Message(role="user", content=_template("repair").substitute(reason=reason).strip() + "\n"),
     )
@@ -283,13 +273,10 @@ def _fidelities(sample: Sample, context: PromptContext) -> str:
 
 
 def _description(sample: Sample, context: PromptContext | None) -> str | None:
-    """Return what its author says of a rule, or its steps where its numbers were fitted since and they are short."""
-    if context is None or (sample.thought and sample.id not in context.fitted):
-        return sample.thought
-    steps = formula(sample.source or "")
-    if sample.thought and (steps is None or len(steps) > _LINE):
+    """Return what its author says of a rule."""
+    if sample.thought and context is not None and sample.id in context.fitted:
         return f"{sample.thought.rstrip('.')} (its numbers were fitted since)."
-    return steps and f"{_short(steps)}."
+    return sample.thought
 
 
 def _short(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.account import Account, recorded_calls
+from bife_core.generators.account import Account, Call, recorded_calls
 from bife_core.generators.base import Draft, PromptContext
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.parsing import read_answer
@@ -16,9 +16,8 @@ from bife_core.search.types import WrittenRequest
 class ReplayGenerator:
     """Answers each request with what a model answered in an earlier run.
 
-    An answer is found under the request's key, best with the same prompt; where the key has none, under the
-    prompt alone. Several keys can share a prompt, as those of operator i1 do: the request's seed picks one. The
-    directory holds an earlier run's store, or recorded calls, one JSON file each.
+    An answer is found under the request's key, best with the same prompt, else under the prompt alone, of several one
+    by the request's seed. The directory holds an earlier run's store, or recorded calls, one JSON file each.
     """
 
     name = "replay"
@@ -36,35 +35,30 @@ class ReplayGenerator:
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Return the recorded rule; a request without a recorded answer gives a failure, not an error."""
-        messages = assemble(request, context, self.prompts)
-        digest = prompt_digest(messages)
+        call = self._found(request, context)
+        if call is not None:
+            return read_answer(request, self.name, call)
+        failure = f"{self.directory} holds no answer for {request.id!r} or for the same prompt."
+        return Draft(key=request.id, generator=self.name, model=self._answers[-1].model, failure=failure)
+
+    def _found(self, request: WrittenRequest, context: PromptContext) -> Call | None:
+        digest = prompt_digest(assemble(request, context, self.prompts))
         under_key = [call for call in self._answers if call.key == request.id]
-        under_prompt = [call for call in self._answers if call.prompt_digest == digest]
         if under_key:
-            call = max(under_key, key=lambda call: (call.prompt_digest == digest, call.number))
-        elif under_prompt:
-            call = under_prompt[request.seed % len(under_prompt)]
-        else:
-            return Draft(
-                key=request.id,
-                generator=self.name,
-                model=self._answers[-1].model,
-                messages=messages,
-                failure=f"{self.directory} holds no answer for {request.id!r} or for the same prompt.",
-            )
-        return read_answer(request, self.name, call, recorded=True)
+            return max(under_key, key=lambda call: (call.prompt_digest == digest, call.number))
+        under_prompt = [call for call in self._answers if call.prompt_digest == digest]
+        return under_prompt[request.seed % len(under_prompt)] if under_prompt else None
 
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Return what the model answered to the same reason, if it was asked a second time too."""
-        messages = assemble_repair(rejected, reason)
-        digest = None if messages is None else prompt_digest(messages)
-        recorded = [c for c in self._answers if (c.key, c.prompt_digest) == (request.id, digest)]
-        if not recorded:
+        first = self._found(request, context)
+        if first is None:
             return None
-        draft = read_answer(request, self.name, recorded[-1], recorded=True)
-        return draft.model_copy(update={"attempts": (*rejected.attempts, *draft.attempts)})
+        wanted = request.id, prompt_digest(assemble_repair(first, reason))
+        recorded = [call for call in self._answers if (call.key, call.prompt_digest) == wanted]
+        return read_answer(request, self.name, recorded[-1]) if recorded else None
 
 
 def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:

@@ -154,7 +154,7 @@ def bill_of(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
     cached = min(cached or _count(counts.get("prompt_cache_hit_tokens")) or 0, prompt)
     found = {"prompt_tokens": prompt, "cached_tokens": cached, "completion_tokens": completion}
     found |= {"tokens_estimated": estimated}
-    return found | {"cost_usd": settings.cost_usd(call.model, call.model_copy(update=found))}
+    return found | {"cost_usd": settings.cost_usd(call.model_copy(update=found))}
 
 
 def _written(reply: dict[str, Any]) -> str:

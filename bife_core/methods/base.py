@@ -44,7 +44,7 @@ class Method(Value):
     @property
     def by_scip(self) -> bool:
         """Whether one of SCIP's rules branches."""
-        return False
+        return isinstance(self, ScipMethod)
 
     @abstractmethod
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
@@ -86,17 +86,11 @@ class ScipMethod(Method):
         return self.name
 
     @property
-    def by_scip(self) -> bool:
-        """It is one of them."""
-        return True
-
-    @property
     def text(self) -> str:
         """Nothing: it is compiled into SCIP."""
         return ""
 
-    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:
-        """Give it the highest priority."""
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:  # noqa: D102
         put_in_charge(model, self.name)
 
 

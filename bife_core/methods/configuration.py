@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import pyscipopt
 from pydantic import Field, ValidationError, field_validator
@@ -31,8 +32,8 @@ is printed."""
 class Configuration(Method):
     """SCIP with `params`, those that are not at its defaults, in which `branching` chooses the variable.
 
-    Without parameters it is its branching method. How a solve ends, what counts as optimal, and seeds are no part of
-    it: such parameters are refused.
+    Without parameters it is its branching method. Parameters that say how a solve ends or what counts as optimal, and
+    seeds, are refused.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Configuration(Method):
 
     @property
     def settings(self) -> str:
-        """The settings file, which SCIP reads too; it names what branches if that is one of SCIP's rules."""
+        """The settings file of SCIP; it names what branches if that is one of SCIP's rules."""
         return _written(self._in_charge | self.params)
 
     @property
@@ -95,11 +96,8 @@ class Configuration(Method):
     @property
     def shown(self) -> str:
         """The settings file, and after it what branches."""
-        return (
-            self.settings
-            if self._in_charge
-            else f"{self.settings}\n# {self.branching.name}\n{self.branching.shown}"
-        )
+        further = "" if self._in_charge else f"\n# {self.branching.name}\n{self.branching.shown}"
+        return self.settings + further
 
     @property
     def file_name(self) -> str:
@@ -125,11 +123,10 @@ class Configuration(Method):
         """
         try:
             params = settings_in(text, name)
-            priorities = {each: params.pop(each) for each in list(params) if is_priority(each)}
             every = {
-                each: value for each, value in usual_parameters().items() if is_priority(each)
-            } | priorities
-            highest = max(int(value) for value in every.values())
+                each: value for each, value in {**usual_parameters(), **params}.items() if is_priority(each)
+            }
+            highest = max(map(int, every.values()))
             first, *others = (each.split("/")[1] for each in every if every[each] == highest)
             if others:
                 raise RuleError(
@@ -139,7 +136,8 @@ class Configuration(Method):
                 raise RuleError(
                     f"{name} has SCIP branch by {first}; a method branches by one of {', '.join(BUILTIN_METHODS)}."
                 )
-            return cls(name=name, params=params, branching=ScipMethod(name=first))
+            own = {each: value for each, value in params.items() if not is_priority(each)}
+            return cls(name=name, params=own, branching=ScipMethod(name=first))
         except ConfigError as error:
             raise RuleError(str(error)) from error
         except ValidationError as error:
@@ -150,22 +148,17 @@ class Configuration(Method):
 
         A parameter that the model has fixed, or at another value than SCIP's default, stays; one warning names all.
         """
-        present, usual, kept = model.getParams(), usual_parameters(), list[str]()
-        with scip_errors([]):
+        present, usual = model.getParams(), usual_parameters()
+        with scip_errors():
             for name, value in self.params.items():
-                if present[name] in (usual[name], value):
-                    try:
+                if present[name] == usual[name]:
+                    with suppress(ValueError):  # fixed at SCIP's default
                         model.setParam(name, value)
-                        continue
-                    except ValueError:  # fixed at SCIP's default
-                        pass
-                kept.append(name)
-        if kept:
+        found = model.getParams()
+        kept = [f"{name} = {found[name]} (not {v})" for name, v in self.params.items() if found[name] != v]
+        if kept:  # warn who calls `bife_core.attach`
             warnings.warn(
-                f"{self.name} leaves what the model has set itself: "
-                + ", ".join(f"{name} = {present[name]} (not {self.params[name]})" for name in kept)
-                + ".",
-                stacklevel=4,  # of who calls `bife_core.attach`
+                f"{self.name} leaves what the model has set itself: {', '.join(kept)}.", stacklevel=4
             )
         return self.branching.attach(model, guard)
 
@@ -176,10 +169,8 @@ def is_priority(name: str) -> bool:
 
 
 def _written(params: Mapping[str, Parameter]) -> str:
-    values: dict[str, Any] = {
-        name: str(value).upper() if isinstance(value, bool) else value for name, value in params.items()
-    }
-    return "".join(f"{name} = {value}\n" for name, value in values.items())
+    values = (str(value).upper() if isinstance(value, bool) else value for value in params.values())
+    return "".join(f"{name} = {value}\n" for name, value in zip(params, values, strict=True))
 
 
 @lru_cache(maxsize=256)

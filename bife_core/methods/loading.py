@@ -1,8 +1,4 @@
-"""The one resolver of references: from what names a branching method to the method, for every caller.
-
-`attach`, `solve`, `compare`, `low_fidelity`, `load_rule`, `load_method`, `export_c` and the command line all take the
-same references; `load_method` lists them.
-"""
+"""The one resolver of references: from what names a branching method to the method; `load_method` lists them."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ import stat
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,9 +27,6 @@ from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_ru
 from bife_core.scip.branching import Budget
 from bife_core.scip.solver import Parameter, of_settings, usual_parameters
 from bife_core.values import describe
-
-if TYPE_CHECKING:
-    from bife_core.scip.python_branching import Scoring
 
 AnyReference: TypeAlias = Annotated[
     str | Path | Method | CompiledRule | Callable[..., Any], "see load_method, which says what is none"
@@ -95,8 +88,8 @@ def load_method(reference: AnyReference) -> Method:
         )
     if "\n" in str(reference):
         raise RuleError(
-            f"The name of a rule or a file was expected and a text of {len(str(reference)):,} characters was found; "
-            "if it is that of a rule, compile it with bife_core.compile_rule(text)."
+            "The name of a rule or a file was expected and a text of several lines was found; if it is that of a rule, "
+            "compile it with bife_core.compile_rule(text)."
         )
     if reference in BUILTIN_METHODS:
         return ScipMethod(name=str(reference))
@@ -126,8 +119,7 @@ def budgeted(method: Method, budgets: Iterable[float | str]) -> list[Method]:
 def with_budget(method: Method, budget: Budget | float | str) -> Method:
     """Return a rule or scorer before which RPB branches within a budget: a share, ``"SHARE"`` or ``"SHARE,once"``.
 
-    In a configuration the budget is that of what branches. A `RuleError` says if that scores no candidates, or the
-    budget is none.
+    In a configuration the budget is that of what branches. A `RuleError` says if that takes none, or it is none.
     """
     if isinstance(method, Configuration):
         return method.model_copy(update={"branching": with_budget(method.branching, budget)})
@@ -162,7 +154,7 @@ def load_rule(reference: AnyReference) -> CompiledRule:
     Raises
     ------
     RuleError
-        If there is no such rule, or it is not allowed, or the reference names a method without source.
+        If there is no such rule, it is not allowed, or it names a method without source or a rule with a budget.
     """
     if isinstance(reference, CompiledRule):
         return reference
@@ -184,18 +176,17 @@ def rule_method(reference: AnyReference) -> RuleMethod:
     return method
 
 
-def as_scoring(reference: AnyReference | Scoring) -> Scoring:
+def as_scoring(reference: AnyReference) -> CompiledRule | Scorer:
     """Return what scores candidates under a reference; a `RuleError` says if it scores none."""
     if isinstance(reference, CompiledRule):
         return reference
-    method = load_method(cast(AnyReference, reference))
+    method = load_method(reference)
     if not isinstance(method, Scorer):
         raise RuleError(f"{method.name} scores no candidates; give a rule or a scorer.")
     return method
 
 
 def _text_and_name(reference: str | Path) -> tuple[str, str]:
-    """Return the text of what a reference names, and what it is called if it does not say so itself."""
     if not can_be_path(reference):
         raise RuleError(f"There is no rule {reprlib.repr(str(reference))}: no file can be called so.")
     if isinstance(reference, Path):
@@ -263,33 +254,28 @@ def _read(path: Path) -> str:
     try:
         about = path.expanduser().stat()
         if not stat.S_ISREG(about.st_mode):
-            kind = "a folder" if stat.S_ISDIR(about.st_mode) else "no regular file"
-            raise RuleError(f"{path} is {kind}; give a rule's Python file.")
+            raise RuleError(f"{path} is no regular file; give a rule's Python file.")
         if about.st_size > _LARGEST:
-            raise RuleError(
-                f"{path} has {about.st_size:,} bytes, and no method has more than {_LARGEST:,}; give a rule's file."
-            )
+            raise RuleError(f"{path} has {about.st_size:,} bytes, and no method has more than {_LARGEST:,}.")
         with path.expanduser().open(encoding="utf-8-sig") as file:
             return file.read(about.st_size)
     except FileNotFoundError:
         raise RuleError(f"There is no file {path}; give a rule's Python file.") from None
     except UnicodeDecodeError as error:
         raise RuleError(f"{path} is no text in UTF-8 ({error}); save it as UTF-8.") from error
-    except (OSError, ValueError, RuntimeError) as error:  # no such user, or a name that no file can have
-        why = str(error.strerror if isinstance(error, OSError) else error).rstrip(".")
-        raise RuleError(f"{str(path)!r} cannot be read ({why}); give a rule's Python file.") from error
+    except OSError as error:
+        raise RuleError(f"{path} cannot be read ({error.strerror}); give a rule's Python file.") from error
 
 
 def stored_text(reference: str) -> str:
     """Return the text of the method that the registry or a run in MLflow holds; nothing is unpickled.
 
-    A `RuleError` says if it cannot be read, there is no such method, or its text has been altered since it was
-    registered.
+    A `RuleError` says if it is not there, cannot be read, or has been altered since it was registered.
     """
     if not is_stored(reference):
         raise RuleError(f"{reference!r} names no method; expected {_FORMS}.")
-    text, expected = read_stored(reference)
-    if expected is not None and (found := method_of(text).identity) != expected:
+    text, tags = read_stored(reference)
+    if tags and (found := method_of(text).identity) != (expected := tags.get("sha", "")):
         raise RuleError(
             f"{reference} has the hash {found} but was registered with {expected}: it has been altered."
         )
@@ -297,27 +283,26 @@ def stored_text(reference: str) -> str:
 
 
 def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str, Parameter]]) -> None:
-    """Warn the caller's caller if a registered rule was measured under other `settings` of SCIP than the present ones.
-
-    They are asked for such a rule alone; parameters that they lack are at SCIP's defaults.
-    """
+    """Warn the caller's caller if a rule was registered under other `settings`, which are asked for it alone."""
     tags = registered_tags(reference)
     if not tags:
         return
     if not tags.get("solver_params"):
         warnings.warn(f"{reference}: the settings it was measured under were not recorded.", stacklevel=4)
         return
-    present, usual = settings(), usual_parameters()
-    measured = of_settings(json.loads(tags["solver_params"]))
-    others = (name for name in of_settings(usual) if not name.startswith(_OF_A_SOLVE))
-    differing = [
-        f"{name} is {value} and was {expected}"
-        for name in dict.fromkeys([*measured, *others])
-        if (value := present.get(name, usual.get(name))) != (expected := measured.get(name, usual.get(name)))
-    ]
-    if differing:
+    usual, measured = usual_parameters(), of_settings(json.loads(tags["solver_params"]))
+    present = {
+        name: value
+        for name, value in {**usual, **of_settings(settings())}.items()
+        if name in measured or not (value == usual[name] or name.startswith(_OF_A_SOLVE))
+    }
+    if differing := sorted(dict(present.items() ^ measured.items())):
+        others = (
+            f"{name} is {present.get(name)} and was {measured.get(name, usual.get(name))}"
+            for name in differing[:3]
+        )
         more = f" and {len(differing) - 3} more differ" if len(differing) > 3 else ""
         warnings.warn(
-            f"{reference} was measured under {tags.get('solver')}; here {', '.join(differing[:3])}{more}.",
+            f"{reference} was measured under {tags.get('solver')}; here {', '.join(others)}{more}.",
             stacklevel=4,
         )

@@ -44,16 +44,17 @@ class BaseScorer(Method):
 
     @property
     def data(self) -> int:
-        """Address that machine code finds among the words of a node, such as that of its weights; 0 for none.
-
-        What lies there must stay for as long as the process does.
-        """
+        """Address of what lasts as long as the process, such as weights, for machine code; 0 for none."""
         return 0
 
     @property
-    @abstractmethod
     def address(self) -> int:
-        """Address of its machine code, or 0 for none."""
+        """Address of the C function ``int64_t score(const void *shown, int64_t n, double *out)``, or 0 for none.
+
+        It returns 0, or 1 if it failed, must need no Python lock, and must be valid for as long as the scorer is
+        referred to.
+        """
+        return 0
 
     @abstractmethod
     def score(self, shown: Any, /) -> npt.NDArray[np.float64]:
@@ -67,18 +68,9 @@ class BaseScorer(Method):
 class Scorer(BaseScorer):
     """Base of methods that score candidates by their features: write `score`, and give `kind` a default.
 
-    `score` is called from Python at every branching. A scorer that has machine code gives its `address`, and one that
-    reads some features only names them in `features`, so that the others are not computed.
+    `score` is called from Python at every branching. A scorer that has machine code gives its `address`, which is shown
+    X, row-major, n x `n_features`; one that reads some features only names them in `features`.
     """
-
-    @property
-    def address(self) -> int:
-        """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``, or 0 for none.
-
-        `X` is row-major, n x `n_features`. The function returns 0, or 1 if it failed, must need no Python lock,
-        and must be valid for as long as the scorer is referred to.
-        """
-        return 0
 
     @abstractmethod
     def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
@@ -94,6 +86,11 @@ class NodeMethod(BaseScorer):
 
     `score` is called from Python at every branching, unless machine code is given by `address`. Statistics, guard and
     budget are those of a `Scorer`. `features` and `graph` say what is computed.
+
+    Machine code is shown words, addresses of the arrays of a `Node` and numbers: 0 features; 1 variables, 2 how many;
+    3 candidates; 4 rows, 5 how many; 6 edge_starts, 7 edge_variables, 8 edge_values; 9 first; 10 depth; 11 `data`;
+    12 address of two words that are the scorer's for the life of the model: an address that `realloc` gave, which is
+    freed in the end, and a number. Both are 0 before it sets them.
     """
 
     @property
@@ -115,17 +112,6 @@ class NodeMethod(BaseScorer):
         from bife_core.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
 
         return {"never": CANDIDATES, "first": FIRST, "always": ALWAYS}[self.graph]
-
-    @property
-    def address(self) -> int:
-        """Address of the C function ``int64_t score(const int64_t *node, int64_t n, double *out)``, or 0 for none.
-
-        It keeps to what `Scorer.address` says. The words of `node` are addresses of the arrays of a `Node` and numbers:
-        0 features; 1 variables, 2 how many; 3 candidates; 4 rows, 5 how many; 6 edge_starts, 7 edge_variables,
-        8 edge_values; 9 first; 10 depth; 11 `data`; 12 address of two words that are the scorer's for the life of the
-        model: an address that `realloc` gave, which is freed in the end, and a number. Both are 0 before it sets them.
-        """
-        return 0
 
     @abstractmethod
     def score(self, node: Node, /) -> npt.NDArray[np.float64]:
@@ -208,19 +194,16 @@ class RuleMethod(Written, Scorer):
         return self.compiled.score(X)
 
 
-_BESIDE = ScipMethod(name=RPB)
-
-
 class ComponentRule(Written):
     """A rule of another component than branching; what its source defines says of which."""
 
     kind: Literal["component_rule"] = "component_rule"
-    branching: AnyMethod = Field(_BESIDE, description="What branches beside it.")
+    branching: AnyMethod = Field(ScipMethod(name=RPB), description="What branches beside it.")
 
     @property
     def plain(self) -> bool:
         """Whether RPB branches."""
-        return self.branching == _BESIDE
+        return self.branching.identity == RPB
 
     @property
     def identity(self) -> str:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bife_core.errors import RuleError
 from bife_core.methods.configuration import FILE_NAME
-from bife_core.migrations import made_by_newer
-from bife_core.places import home, mlflow_uri, sqlite_file, store_address
+from bife_core.places import adopt, home, mlflow_uri, read_settings_files, sqlite_file
 
 if TYPE_CHECKING:
     from bife_core.store.registered import StoredVersion
@@ -28,62 +27,55 @@ RUN_REFERENCE: Final = re.compile(
 )
 
 RUN_FILES: Final = (
-    "best_rule.py",
-    "rule.py",
-    "method.json",
-    FILE_NAME,
-    "tuned.set",
-    "tuned_again.set",
-    "tuned_scip.set",
+    *("best_rule.py", "rule.py", "method.json"),
+    *(FILE_NAME, "tuned.set", "tuned_again.set", "tuned_scip.set"),
 )
 """Artifacts of a run that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
 
+_LISTED: Final = "`bife rules list` shows the registered rules"
 
-def is_stored(reference: str) -> bool:
+
+def is_stored(reference: object) -> bool:
     """Whether a reference may be one of a registry or a run, by its form."""
-    return bool(MODEL_REFERENCE.fullmatch(reference) or RUN_REFERENCE.fullmatch(reference))
+    return isinstance(reference, str) and any(
+        form.fullmatch(reference) for form in (MODEL_REFERENCE, RUN_REFERENCE)
+    )
 
 
-def read_stored(reference: str) -> tuple[str, str | None]:
-    """Return the text that a reference names, which `is_stored`, and the hash it was registered with, if it was.
+def read_stored(reference: str) -> tuple[str, dict[str, str]]:
+    """Return the text that a reference names, which `is_stored`, and the tags it was registered with, if it was.
 
     A `RuleError` says if it cannot be read, or is not there.
     """
     model = MODEL_REFERENCE.fullmatch(reference)
     run: Any = RUN_REFERENCE.fullmatch(reference)
-    with _mlflow(reference, model) as mlflow:
-        if model is not None and mlflow is None:
+    with _mlflow(reference) as mlflow:
+        if mlflow is None:
+            if model is None:
+                raise RuleError(f"There is no run {reference}: MLflow has no database here.")
             stored = _in_store(reference, model)
-            return stored.text, stored.tags.get("sha", "")
+            return stored.text, stored.tags
+        client = mlflow.MlflowClient()
         if model is not None:
-            version = version_of(mlflow.MlflowClient(), model)
-            place = (
-                f"models:/{model['name']}/{version.version}/artifacts/{version.tags.get('file', 'rule.py')}"
+            name = model["name"]
+            version = (
+                client.get_model_version_by_alias(name, model["alias"])
+                if model["alias"]
+                else client.get_model_version(name, model["version"])
             )
-            return str(mlflow.artifacts.load_text(place)), version.tags.get("sha", "")
-        held = {entry.path for entry in mlflow.MlflowClient().list_artifacts(run["run"])}
+            file = version.tags.get("file", "rule.py")
+            text = mlflow.artifacts.load_text(f"models:/{name}/{version.version}/artifacts/{file}")
+            return str(text), dict(version.tags)
+        held = {entry.path for entry in client.list_artifacts(run["run"])}
         wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
         if not wanted:
             raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
-        return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}")), None
+        return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}")), {}
 
 
 def registered_tags(reference: object) -> dict[str, str]:
     """Return what the registry says of the version a reference names; nothing for any other reference."""
-    model = MODEL_REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
-    if model is None:
-        return {}
-    with _mlflow(str(reference), model) as mlflow:
-        if mlflow is None:
-            return _in_store(str(reference), model).tags
-        return dict(version_of(mlflow.MlflowClient(), model).tags)
-
-
-def version_of(client: Any, model: re.Match[str]) -> Any:
-    """Return the version that a match of `MODEL_REFERENCE` names, as MLflow's client has it."""
-    if model["alias"]:
-        return client.get_model_version_by_alias(model["name"], model["alias"])
-    return client.get_model_version(model["name"], model["version"])
+    return read_stored(str(reference))[1] if is_stored(reference) else {}
 
 
 def _in_store(reference: str, model: re.Match[str]) -> StoredVersion:
@@ -94,29 +86,17 @@ def _in_store(reference: str, model: re.Match[str]) -> StoredVersion:
 
     where = str(home() / DATABASE)
     if os.environ.get("BIFE_STORE") or Path(where).exists():  # nothing is made by asking
-        with closing(Store(store_address())) as store:
-            where, found = (
-                store.name,
-                stored_version(store, model["name"], model["alias"] or int(model["version"])),
-            )
+        with closing(Store(os.environ.get("BIFE_STORE") or home())) as store:
+            where = store.name
+            found = stored_version(store, model["name"], model["alias"] or int(model["version"]))
         if found is not None:
             return found
-    raise RuleError(
-        f"The registry in {where} holds no {reference}; `bife rules list` shows the registered rules."
-    )
-
-
-def _has_database(address: str) -> bool:
-    file = sqlite_file(address)
-    return file is None or file.exists()
+    raise RuleError(f"The registry in {where} holds no {reference}; {_LISTED}.")
 
 
 @contextmanager
-def _mlflow(reference: str, model: re.Match[str] | None) -> Iterator[Any]:
-    """Yield MLflow, whose errors become a `RuleError`; or None where it has no database, for the reference of a model.
-
-    `model` is the match of such a reference.
-    """
+def _mlflow(reference: str) -> Iterator[Any]:
+    """Yield MLflow, whose errors become a `RuleError`; or None where it is not installed or has no database."""
     try:
         # The one import of MLflow in bife_core: attach(model, "models:/...") must work in a user's own program, where
         # the package `tasks` may be theirs. It is imported only once such a reference is read.
@@ -124,7 +104,8 @@ def _mlflow(reference: str, model: re.Match[str] | None) -> Iterator[Any]:
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
     except ImportError as error:
-        if model is None or _has_database(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri()):
+        database = sqlite_file(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri())
+        if database is None or database.exists():
             raise RuleError(
                 f"{reference} is read by MLflow, which is not installed; run pip install 'bife-branching[operate]'."
             ) from error
@@ -132,19 +113,15 @@ def _mlflow(reference: str, model: re.Match[str] | None) -> Iterator[Any]:
         return
     with _mlflow_settings():
         address = mlflow.get_tracking_uri()
-        missing = f"MLflow at {address} holds no {reference}; `bife rules list` shows the registered rules."
-        if not _has_database(address):  # MLflow would make it
-            if model is None:
-                raise RuleError(missing)
+        database = sqlite_file(address)
+        if database is not None and not database.exists():  # MLflow would make it
             yield None
             return
-        if (database := sqlite_file(address)) is not None and (newer := made_by_newer(database, "mlflow")):
-            raise RuleError(newer)
         try:
             yield mlflow
         except (MlflowException, SQLAlchemyError, OSError) as error:
             if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                raise RuleError(missing) from error
+                raise RuleError(f"MLflow at {address} holds no {reference}; {_LISTED}.") from error
             reason = str(error).strip().partition("\n")[0]
             raise RuleError(
                 f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI."
@@ -154,15 +131,11 @@ def _mlflow(reference: str, model: re.Match[str] | None) -> Iterator[Any]:
 @contextmanager
 def _mlflow_settings() -> Iterator[None]:
     """Give MLflow the settings of BiFE's home inside, where the environment has none."""
-    from dotenv import dotenv_values  # MLflow brings it
-
-    settings = {"MLFLOW_TRACKING_URI": mlflow_uri(), "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
-    for folder in (home(), Path.cwd()):
-        settings |= {key: value for key, value in dotenv_values(folder / "mlflow.env").items() if value}
-    added = {key: value for key, value in settings.items() if not os.environ.get(key)}
-    os.environ.update(added)
+    before = dict(os.environ)
+    read_settings_files()
+    adopt({"MLFLOW_TRACKING_URI": mlflow_uri(), "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"})
     try:
         yield
     finally:
-        for key in added:
-            os.environ.pop(key, None)
+        for key in [key for key, value in os.environ.items() if value != before.get(key)]:
+            os.environ.pop(key)

@@ -37,12 +37,11 @@ def attach(
     model : pyscipopt.Model
         Any model, before `optimize`. One rule may be attached to it; of SCIP's own the last counts.
     rule : str, Path, CompiledRule, Method or function
-        What `load_method` takes: a file, a name, ``models:/NAME@ALIAS``, a compiled rule, a scorer, ... A warning says
-        if ``models:/...`` was measured under other settings of SCIP than the model has; what was loaded before does
-        not know.
+        What `load_method` takes. A warning says if ``models:/...`` was measured under other settings of SCIP than the
+        model has.
     guard : bool or Guard
-        Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time;
-        `Guard` sets the share. With it, RPB (relpscost) gets the highest priority after the rule.
+        Whether RPB, second in priority, takes over where the rule gives no finite score or takes more than a share of
+        the solving time; `Guard` sets the share.
     budget : Budget or float, optional
         Share of all LP iterations that RPB's strong branching may take; the rule branches beyond it. By default what
         the reference says, which is none for a plain rule.
@@ -97,12 +96,8 @@ def solve(
 
     Raises
     ------
-    ConfigError
-        If there is no such field, or a value does not fit.
-    InstanceError
-        If the instance cannot be read.
-    RuleError
-        If the rule cannot be loaded.
+    ConfigError, InstanceError, RuleError
+        If there is no such field or a value does not fit; the instance cannot be read; or the rule not loaded.
     SolverError
         If SCIP refuses a parameter or fails while solving.
 

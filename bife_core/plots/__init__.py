@@ -5,10 +5,5 @@ into a page.
 """
 
 from bife_core.plots.evaluation import instance_costs as instance_costs, ratios as ratios, steps as steps
-from bife_core.plots.search import (
-    anytime_curves as anytime_curves,
-    fidelity_scatter as fidelity_scatter,
-    lineage as lineage,
-    progress as progress,
-)
+from bife_core.plots.search import fidelity_scatter as fidelity_scatter, progress as progress
 from bife_core.plots.style import inline_svg as inline_svg, save as save

@@ -1,30 +1,15 @@
-"""Figures of a search: its progress, fidelities, ancestors, and quality over solver time."""
+"""Figures of a search: its progress, and its fidelities."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 import scipy
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bife_core.plots.style import (
-    BLUE,
-    CARD,
-    GREY,
-    MARKERS,
-    ORANGE,
-    SERIES,
-    WARM,
-    YELLOW,
-    label as shown,
-    new_figure,
-    tidy,
-)
-from bife_core.search.cost import SearchCost
+from bife_core.plots.style import BLUE, GREY, ORANGE, YELLOW, new_figure, tidy
 from bife_core.search.types import GenerationSummary, Sample
 from bife_core.wording import counted
 
@@ -86,102 +71,4 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
     axes.set_title(f"Low against high fidelity, {counted(len(both), 'rule')}{rank}")
     tidy(axes)
     axes.legend(frameon=False, fontsize=9)
-    return figure
-
-
-def lineage(samples: Sequence[Sample], rule: str) -> Figure:
-    """Draw the ancestors among samples, in order, of one rule, named by its id, the oldest generation on top.
-
-    A ValueError says that no sample has that id.
-    """
-    known = {sample.id: sample for sample in samples}
-    if rule not in known:
-        raise ValueError(f"There is no sample {rule!r} among the {len(known)} given.")
-    family, waiting = set[str](), [rule]
-    while waiting:
-        name = waiting.pop()
-        if name in known and name not in family:
-            family.add(name)
-            waiting += known[name].parents
-    layers: dict[tuple[int, int], list[str]] = defaultdict(list)
-    # Ancestors in a row of its own generation, as mutants of fresh crossovers have.
-    steps: dict[str, int] = {}
-    for name, sample in known.items():
-        peers = {one for one in sample.parents if one in steps and known[one].generation == sample.generation}
-        steps[name] = 1 + max(map(steps.__getitem__, peers), default=-1)
-        if name in family:
-            layers[sample.generation, steps[name]].append(name)
-    depth = {layer: row for row, layer in enumerate(sorted(layers))}
-    width = max(len(names) for names in layers.values())
-    place = {
-        name: ((k + 0.5) / len(names) * width, -float(depth[layer]))
-        for layer, names in layers.items()
-        for k, name in enumerate(names)
-    }
-    figure = new_figure(max(4.5, 1.7 * width + 1.2), max(2.2, 1.1 * len(layers) + 0.8))
-    axes = figure.subplots()
-    for name in place:
-        for parent in dict.fromkeys(known[name].parents):
-            if parent in place:
-                # An arrow that passes a row goes round the box that may stand there.
-                rows = place[parent][1] - place[name][1]
-                arrow = {
-                    "arrowstyle": "-|>",
-                    "color": GREY,
-                    "shrinkA": 20,
-                    "shrinkB": 24,
-                    "linewidth": 1.1,
-                    "connectionstyle": f"arc3,rad={1.5 / rows if rows > 1.5 else 0.0}",
-                }
-                axes.annotate("", xy=place[name], xytext=place[parent], arrowprops=arrow)
-        _box(axes, known[name], place[name], chosen=name == rule)
-    axes.set_xlim(0, width)
-    axes.set_ylim(-len(layers) + 0.4, 0.6)
-    labels = [f"generation {generation}" if step == 0 else "" for generation, step in depth]
-    axes.set_yticks([-float(row) for row in depth.values()], labels)
-    axes.set_xticks([])
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
-    figure.suptitle(f"Lineage of {rule}", fontsize="large")
-    return figure
-
-
-def _box(axes: Axes, sample: Sample, place: tuple[float, float], *, chosen: bool) -> None:
-    lines = [shown(f"{sample.id} · {sample.operator}")]
-    if sample.f_lf is not None:
-        lines.append(f"F_LF {sample.f_lf:.3f}")
-    if sample.f_hf is not None:
-        lines.append(f"F_HF {sample.f_hf:.4g}")
-    box = {
-        "boxstyle": "round,pad=0.4",
-        "facecolor": WARM if chosen else CARD,
-        "edgecolor": ORANGE if chosen else BLUE if sample.f_hf is not None else GREY,
-        "linewidth": 1.8 if chosen else 1.1,
-    }
-    axes.text(*place, "\n".join(lines), ha="center", va="center", fontsize=8, bbox=box, zorder=3)
-
-
-def anytime_curves(costs: Sequence[SearchCost]) -> Figure:
-    """Draw the best F_HF of each search against the CPU seconds spent in the solver by then."""
-    figure = new_figure(6.5, 4.0)
-    axes = figure.subplots()
-    drawn = [cost for cost in costs if cost.curve]
-    for place, cost in enumerate(drawn):
-        seconds = [point.solver_s for point in cost.curve]
-        best = [point.f_hf for point in cost.curve]
-        axes.step(
-            [*seconds, max(cost.solver_s, seconds[-1])],
-            [*best, best[-1]],
-            where="post",
-            color=SERIES[place % len(SERIES)],
-            marker=MARKERS[place % len(MARKERS)],
-            markersize=4,
-            label=shown(cost.search),
-        )
-    axes.set_xlabel("CPU seconds in the solver")
-    axes.set_ylabel("best F_HF (minus mean cost)")
-    axes.set_title("Quality against solver time")
-    tidy(axes)
-    if len(drawn) > 1:
-        axes.legend(frameon=False, fontsize=9)
     return figure

@@ -1,6 +1,6 @@
 """How all figures look, and how they are written: on screen, in print, and within a page that may be dark.
 
-Colours are those of Okabe and Ito, distinguished with any colour vision; each series has its own marker or line.
+Colours are those of Okabe and Ito, distinguished with any colour vision.
 """
 
 from __future__ import annotations
@@ -24,22 +24,14 @@ GREEN: Final = "#009E73"
 YELLOW: Final = "#E69F00"
 GREY: Final = "#6E6E6E"
 GRID: Final = "#E5E5E5"
-CARD: Final = "#FFFFFF"
-WARM: Final = "#FBE9DD"
-
-SERIES: Final = (BLUE, ORANGE, GREEN, YELLOW, "#CC79A7", "#56B4E9", GREY)
-"""Colours of series, in order; they start over after the last."""
-
-MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X")
 
 _LONGEST: Final = 64
 """Characters of a name in a figure: what lies beside its axes shall not take its width."""
 
 _VARIABLES: Final = {
     "#000000": "--ink",
+    "#FFFFFF": "--card",
     GRID: "--grid",
-    CARD: "--card",
-    WARM: "--warm",
     GREY: "--muted",
     BLUE: "--blue",
     ORANGE: "--orange",

@@ -38,7 +38,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
         **{key.replace("_", " "): value for key, value in one.model_dump(exclude=_NOT_IN_CARD).items()},
     }
     if isinstance(method, RuleMethod):
-        facts |= {key.replace("_", " "): value for key, value in complexity(method.source)._asdict().items()}
+        facts |= {key.replace("_", " "): value for key, value in complexity(method.source).items()}
     shown = {key: f"{fact:.4g}" if isinstance(fact, float) else fact for key, fact in facts.items()}
     lines = [f"- **{key}**: {fits(fact, _FACT)}" for key, fact in shown.items() if fact not in (None, "")]
     listed = fits("\n".join(lines), _FACTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from itertools import islice
 
 from pydantic import Field
@@ -75,7 +74,7 @@ class Report(Value):
     @property
     def statements(self) -> tuple[str, ...]:
         """A sentence on each comparison, and on methods that did not branch themselves."""
-        compared = [statement(one) for compared in self.comparisons for one in compared]
+        compared = [statement(one) for of_one in self.comparisons for one in of_one]
         return (*compared, *(aside for one in self.evaluations for aside in one.branched_by_scip))
 
     @property
@@ -84,9 +83,10 @@ class Report(Value):
         settings = list(dict.fromkeys(one.solver.sentence for one in self.evaluations))
         if len(settings) > 1:
             settings = [f"{one.setting}: {one.solver.sentence}" for one in self.evaluations]
-        leads = [compared[0] for compared in self.comparisons]
-        said = [(statement(one), one.worst_case if one.worst_instance else "") for one in leads]
-        return " ".join([*filter(None, itertools.chain(*said)), *settings])
+        said = []
+        for lead, *_ in self.comparisons:
+            said += [statement(lead), *([lead.worst_case] if lead.worst_instance else [])]
+        return " ".join([*said, *settings])
 
     @property
     def searches(self) -> tuple[SearchRecord, ...]:
@@ -110,9 +110,9 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
     found = []
     frame, machine, limit = evaluation.frame, evaluation.machine, evaluation.protocol.time_limit_s
     if machine is not None and evaluation.workers > machine.physical_cores:
+        cores = f"{machine.physical_cores} physical cores"
         found.append(
-            f"{evaluation.workers} solves ran at once on {machine.physical_cores} physical cores: hyper-threads "
-            "shared caches and execution units."
+            f"{evaluation.workers} solves ran at once on {cores}: hyper-threads shared caches and units."
         )
     waited = float((frame["wall_s"] / frame["cpu_s"].clip(lower=1e-3)).median())
     if waited > 1.1:

@@ -15,7 +15,7 @@ from bife_core.evaluation.comparing import branched, known_as, log_costs, p_text
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report.data import Report
-from bife_core.report.tables import CAPTION, design_table, report_latex, report_markdown, report_table
+from bife_core.report.tables import CAPTION, report_latex, report_markdown, report_table
 from bife_core.wording import interval_text, level_text
 
 
@@ -74,15 +74,6 @@ def _instance_costs(evaluation: EvaluationSummary) -> Figure:
 
 
 def _searches(report: Report) -> Iterator[ReportFigure]:
-    costs = [search.cost for search in report.searches if search.cost is not None]
-    if any(cost.curve for cost in costs):
-        yield ReportFigure(
-            "anytime",
-            "search",
-            "Quality against solver time",
-            "The best F_HF so far, over the CPU seconds that solves had taken by then.",
-            plots.anytime_curves(costs),
-        )
     for number, search in enumerate(report.searches):
         both = [c for c in search.samples if c.f_lf is not None and c.f_hf is not None]
         if len(both) > 1:
@@ -92,14 +83,6 @@ def _searches(report: Report) -> Iterator[ReportFigure]:
                 f"Low against high fidelity, {search.name}",
                 "Rules that were evaluated in the solver; a drop is what a search on F_LF alone would have lost.",
                 plots.fidelity_scatter(both),
-            )
-        if any(sample.id == search.best and sample.parents for sample in search.samples):
-            yield ReportFigure(
-                _numbered("lineage", number),
-                "search",
-                f"Where the rule came from, {search.name}",
-                "Its ancestors, oldest on top.",
-                plots.lineage(search.samples, search.best),
             )
 
 
@@ -122,7 +105,6 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
         report=report,
         leading=[compared[0] for compared in report.comparisons],
         tables=[report_table(report), report_table(report, every=True)],
-        design=design_table(report),
         caption=CAPTION,
         interval=interval_text,
         words={name: metric.words for name, metric in METRICS.items()},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
+
+import pandas as pd
 
 from bife_core.evaluation.comparing import Comparison, Finding, known_as, p_text
 from bife_core.evaluation.metrics import METRICS, method_table
@@ -55,24 +56,6 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
     return tuple(heads), tuple(rows)
 
 
-def design_table(report: Report) -> tuple[tuple[str, ...], tuple[Row, ...]]:
-    """Return heads and rows of the table of what the design of methods took; no row where nothing is known of it."""
-    known: dict[tuple[str, str], Mapping[str, int | float | str]] = {
-        (evaluation.setting, known_as(label)): method.design
-        for evaluation in report.evaluations
-        for label, method in evaluation.methods.items()
-        if method.design
-    }
-    known |= {
-        (search.name, search.best): {"design_s": round(cost.design_s), "solver_s": round(cost.solver_s)}
-        for search in report.searches
-        if (cost := search.cost)
-    }
-    names = list(dict.fromkeys(name for facts in known.values() for name in facts))
-    rows = (Row((*of, *(str(facts.get(name, "")) for name in names)), None) for of, facts in known.items())
-    return ("Instances", "Method", *(name.replace("_", " ") for name in names)), tuple(rows)
-
-
 def _compared(one: Comparison) -> list[str]:
     interval = "none" if one.ci_low is None or one.ci_high is None else f"{one.ci_low:.3f}–{one.ci_high:.3f}"
     return [
@@ -86,13 +69,7 @@ def _compared(one: Comparison) -> list[str]:
 
 
 def mean_text(mean: float, spread: float) -> str:
-    """Return a mean with its spread: two decimals, fewer where it is large, more where it is tiny.
-
-    Examples
-    --------
-    >>> mean_text(0.01234, 1.5), mean_text(12.345, 1.5), mean_text(12345.6, 1.5), mean_text(float("nan"), 1.0)
-    ('0.012 (1.50)', '12.35 (1.50)', '12346 (1.50)', '-')
-    """
+    """Return a mean with its spread: two decimals, fewer where it is large, more where it is tiny."""
     if mean != mean:
         return "-"
     digits = ".2g" if mean < 0.1 else ".2f" if mean < 1000 else ".1f" if mean < 10_000 else ".0f"
@@ -102,46 +79,31 @@ def mean_text(mean: float, spread: float) -> str:
 def report_markdown(report: Report) -> str:
     """Return the table of a report in Markdown."""
     heads, rows = report_table(report)
-    ratio = heads.index("Ratio")
     lines = [f"| {' | '.join(heads)} |", f"|---|---|{'---:|' * (len(heads) - 2)}"]
-    lines += [f"| {' | '.join(_marked(row, ratio, '**{}**', as_markdown))} |" for row in rows]
+    for row in rows:
+        cells = [as_markdown(cell) for cell in row.cells]
+        if row.finding in ("better", "worse"):
+            cells[heads.index("Ratio")] = f"**{cells[heads.index('Ratio')]}**"
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", CAPTION, ""])
 
 
 def report_latex(report: Report) -> str:
     """Return the table of a report in LaTeX, as a float that needs booktabs."""
     heads, rows = report_table(report)
-    ratio = heads.index("Ratio")
-    lines = [" & ".join(_marked(row, ratio, r"\textbf{{{}}}", _tex)) + r" \\" for row in rows]
-    body = "\n".join(lines)
-    return rf"""\begin{{table*}}[t]
-\caption{{{_tex(CAPTION)}}}
-\label{{tab:results}}
-\centering
-\small
-\begin{{tabular}}{{ll{"r" * (len(heads) - 2)}}}
-\toprule
-{" & ".join(map(_tex, heads))} \\ \midrule
-{body}
-\bottomrule
-\end{{tabular}}
-\end{{table*}}
-"""
-
-
-def _marked(row: Row, ratio: int, bold: str, escape: Callable[[str], str]) -> list[str]:
-    cells = [escape(cell) for cell in row.cells]
-    if row.finding in ("better", "worse"):
-        cells[ratio] = bold.format(cells[ratio])
-    return cells
-
-
-_IN_TEX: Final = str.maketrans(
-    {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}"}
-)
-
-
-def _tex(text: str) -> str:
-    return " ".join(text.split()).translate(_IN_TEX)
+    cells = pd.DataFrame([[" ".join(cell.split()) for cell in row.cells] for row in rows], columns=heads)
+    bold = ["textbf:--rwrap" if row.finding in ("better", "worse") else "" for row in rows]
+    style = cells.style.format(escape="latex").format_index(escape="latex", axis="columns")
+    return str(
+        style.apply(lambda _: bold, subset=["Ratio"])
+        .hide(axis="index")
+        .to_latex(
+            column_format=f"ll{'r' * (len(heads) - 2)}",
+            caption=CAPTION,
+            label="tab:results",
+            environment="table*",
+            position="t",
+            position_float="centering",
+            hrules=True,
+        )
+    )

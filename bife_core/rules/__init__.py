@@ -16,6 +16,5 @@ from bife_core.rules.reference_rules import (
 )
 from bife_core.rules.types import (
     CompiledRule as CompiledRule,
-    Complexity as Complexity,
     Rejection as Rejection,
 )

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
-from typing import Final
 
 from bife_core.errors import RuleError
 from bife_core.rules.language import CLAMPS, NONLINEAR
 from bife_core.rules.module import Module, parse
-from bife_core.rules.types import Complexity, RejectionError
-
-_SYMBOLS: Final = {"USub": "Sub", "UAdd": "Add"}
+from bife_core.rules.types import RejectionError
 
 
-def complexity(source: str | bytes) -> Complexity:
+def complexity(source: str | bytes) -> dict[str, int]:
     """Measure a rule as it is written, or raise `RuleError` if it cannot be parsed; it need not be an allowed rule.
 
-    - `ast_nodes`: all nodes of the syntax tree of the source, docstrings and imports included;
-    - `operators`: distinct arithmetic and comparison operators, a sign counting as ``+`` or ``-``;
-    - `nonlinear_calls`: calls of functions such as `exp`, `log`, `sqrt`, `tanh` and `abs` (``**`` is an operator);
-    - `branches`: `if` statements, each `elif` included, conditional expressions, and calls of `min`, `max`,
-      `np.clip` and their like;
-    - `intermediate_variables`: distinct names the source assigns.
+    Counted are all nodes of the syntax tree; distinct operators and comparisons, a sign being ``+`` or ``-``; calls
+    such as `exp` and `abs`; branches: `if`, `elif`, conditional expressions, `min`, `max` and the like; names assigned.
 
     Examples
     --------
-    >>> complexity("def candidate_variable_score(f): return max(f[20], 0.0) * f[21]").branches
+    >>> complexity("def candidate_variable_score(f): return max(f[20], 0.0) * f[21]")["branches"]
     1
     """
     try:
@@ -44,8 +37,8 @@ def complexity(source: str | bytes) -> Complexity:
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp | ast.AugAssign):
             operators.add(type(node.op).__name__)
-        elif isinstance(node, ast.UnaryOp) and type(node.op).__name__ in _SYMBOLS:
-            operators.add(_SYMBOLS[type(node.op).__name__])
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+            operators.add("Sub" if isinstance(node.op, ast.USub) else "Add")
         elif isinstance(node, ast.Compare):
             operators.update(type(operator).__name__ for operator in node.ops)
         elif isinstance(node, ast.If | ast.IfExp):
@@ -56,4 +49,10 @@ def complexity(source: str | bytes) -> Complexity:
             branches += called in CLAMPS
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             assigned.add(node.id)
-    return Complexity(sum(1 for _ in ast.walk(tree)), len(operators), nonlinear, branches, len(assigned))
+    return {
+        "ast_nodes": len([*ast.walk(tree)]),
+        "operators": len(operators),
+        "nonlinear_calls": nonlinear,
+        "branches": branches,
+        "intermediate_variables": len(assigned),
+    }

@@ -2,14 +2,12 @@
 
 A scalar program is Python text that knows 64-bit floats only. Its functions take floats and return one; they assign to
 names, branch and return. The last one takes the features that the rule reads, one argument each, and returns the score.
-Nothing is taken over from the rule's text but numbers: functions and variables have names made here, so equal rules
-give equal programs, and nothing the text says can run.
 
 This is the first wall around a rule: `_Function` is an allow-list, and what it does not mention is rejected with its
-line. Loops are written out, so that every index is an integer of the text and no rule runs for long; truths become
-1.0 or 0.0 where a number is needed. Nothing raises or has a side effect, so what is computed early does no harm. `int`
-and `round` become functions of floats, `np.clip` a minimum of a maximum, `np.where` a choice. Every path is followed,
-and a name that may be read before it is assigned is rejected: compiled code would read an arbitrary value.
+line. Nothing is taken over from the text but numbers: functions and variables have names made here, so equal rules give
+equal programs. Loops are written out, so that every index is an integer of the text and no rule runs for long. Nothing
+raises or has a side effect, so what is computed early does no harm. Every path is followed, and a name that may be read
+before it is assigned is rejected: compiled code would read an arbitrary value.
 """
 
 from __future__ import annotations
@@ -17,15 +15,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from bife_core.rules.language import (
-    ARGUMENTS,
-    FUNCTIONS,
-    MAX_POWER,
-    MAX_WRITTEN_OUT,
-    POWERS,
-    RENAMED,
-    TESTS,
-)
+from bife_core.rules.language import ARGUMENTS, FUNCTIONS, MAX_POWER, MAX_WRITTEN_OUT, POWERS, RENAMED, TESTS
 from bife_core.rules.module import COMPARISONS, OPERATORS, Module, check_name, literal, parameters
 from bife_core.rules.types import Program, forbidden, no_number, unknown
 
@@ -239,7 +229,6 @@ class _Function:
         return self._known[node.id]
 
     def _called(self, node: ast.Call) -> str:
-        """Return ``"np.exp"``, ``"max"`` or a helper's name."""
         name = self._rule.module.meaning(node.func, self._local)
         if name not in self._rule.module.functions and (name not in FUNCTIONS or name == "range"):
             raise forbidden(f"{ast.unparse(node.func)} is not among the functions a rule may use", node)

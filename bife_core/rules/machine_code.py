@@ -1,9 +1,8 @@
 """Rules as machine code: numba compiles the function, a hand-made loop calls it for every candidate.
 
-numba's own C wrapper (`cfunc`) would need the loop written in Python and a ``try`` around the call, which triples the
-time to compile. Here the loop is a few lines of LLVM: it loads the features a rule reads and calls the function's
-internal entry. No Python lock, no object and no reference is touched while scoring, and the rule itself sees numbers
-only, never memory.
+numba's own C wrapper (`cfunc`) would need the loop in Python and a ``try`` around the call, which triples the time to
+compile. Here the loop is a few lines of LLVM. No Python lock, no object and no reference is touched while scoring, and
+the rule itself sees numbers only, never memory.
 """
 
 from __future__ import annotations
@@ -53,7 +52,6 @@ def _scorer(text: str, arguments: int) -> Any:
 
 
 def _link(compiled: Any, program: Program) -> Any:
-    """Put the loop over candidates around the compiled function."""
     context, sha = compiled.target_context, program.sha
     library = compiled.library.codegen.create_library(f"bife_rule_{sha}")
     library.add_linking_library(compiled.library)

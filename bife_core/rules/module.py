@@ -53,11 +53,7 @@ COMPARISONS: Final[Mapping[type[ast.AST], str]] = {
 
 
 def parse(source: str | bytes) -> ast.Module:
-    """Parse a source of reasonable size.
-
-    A `RejectionError` says that it is empty, not UTF-8, not Python, or too large or too deeply nested for the recursive
-    steps that follow.
-    """
+    """Parse a source of reasonable size; a `RejectionError` says why it is none."""
     try:
         text = source.decode("utf-8-sig") if isinstance(source, bytes) else source.removeprefix("\ufeff")
         if not text.strip():

@@ -6,7 +6,7 @@ import ast
 import ctypes
 import hashlib
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,29 +23,20 @@ _VERSION: Final = "bife rule 2"
 RejectionKind = Literal[
     "no_code", "syntax", "signature", "forbidden", "type", "runtime", "timeout", "duplicate"
 ]
-"""What is wrong with a rule.
-
-In this order: nothing to parse; not Python; not the asked function; outside the allowed language; no single
-number; no usable score, or its worker ended; too slow; already known under another text.
-"""
+"""In this order: nothing to parse; not Python; not the asked function; outside the allowed language; no single number;
+no usable score, or its worker ended; too slow; already known under another text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a source is no usable rule.
-
-    `reason` is one sentence, with the line where there is one, fit for a person and for the model that wrote it.
-    """
+    """Why a source is no usable rule: `reason` is a sentence, with the line, fit for the model that wrote it too."""
 
     kind: RejectionKind
     reason: str
 
 
 class RejectionError(Exception):
-    """A stage rejects the rule; inside this package only: its `rejection` is what callers get.
-
-    `reason` is one sentence without a line number; the line of `where` is put in front.
-    """
+    """Inside this package, what becomes a `Rejection`; the line of `where` is put in front of the sentence `reason`."""
 
     def __init__(self, kind: RejectionKind, reason: str, where: ast.AST | None = None) -> None:
         line = getattr(where, "lineno", None)
@@ -107,16 +98,6 @@ class Program:
         return hashlib.sha256(f"{head}\n{self.text}".encode()).hexdigest()
 
 
-class Complexity(NamedTuple):
-    """Size and shape of a rule: the five metrics of the paper's appendix (`bife_core.rules.complexity`)."""
-
-    ast_nodes: int
-    operators: int
-    nonlinear_calls: int
-    branches: int
-    intermediate_variables: int
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CompiledRule:
     """A rule as machine code; `bife_core.rules.compile_rule` makes one.
@@ -126,10 +107,8 @@ class CompiledRule:
 
     Attributes
     ----------
-    name : str
-        How people call it.
-    source : str
-        Text as it was given, defining the function of its component.
+    name, source : str
+        How people call it, and its text as it was given.
     sha : str
         Hash of what the rule computes: equal for sources that differ in names, comments or layout only.
     features : frozenset of int
@@ -153,17 +132,12 @@ class CompiledRule:
         return f"CompiledRule({self.name!r})"
 
     def score(self, X: FloatArray) -> FloatArray:
-        """Score candidates in this process.
+        """Return scores, (n,) float64, of candidates, higher is better; NaN and infinities are possible.
 
         Parameters
         ----------
         X : (n, n_features) float64
             One row per candidate, in the order of the component's features. It is not changed.
-
-        Returns
-        -------
-        (n,) float64
-            Scores, higher is better; NaN and infinities are possible.
 
         Raises
         ------
@@ -176,9 +150,7 @@ class CompiledRule:
             raise RuleError(f"A rule scores a matrix of numbers: {error}.") from error
         width = self.component.n_features
         if np.ndim(X) != 2 or matrix.shape[1] != width:
-            raise RuleError(
-                f"A rule scores a matrix of n x {width} features, not one of shape {np.shape(X)}."
-            )
+            raise RuleError(f"A rule scores a matrix of n x {width}, not one of shape {np.shape(X)}.")
         scores = np.empty(len(matrix))
         _PROTOTYPE(self.address)(matrix.ctypes.data, len(matrix), scores.ctypes.data)
         return scores

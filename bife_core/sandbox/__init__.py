@@ -1,8 +1,4 @@
-"""Killable workers: code that may hang, crash or lie runs in child processes that die at a time limit.
-
-`WorkerPool.submit` names a function of `bife_core`, gives it JSON and returns a future of its JSON result.
-A call that overruns its limit is killed together with every process it started; the worker is replaced.
-"""
+"""Killable workers: code that may hang, crash or lie runs in child processes that die at a time limit."""
 
 from bife_core.sandbox.cores import CoreSlots as CoreSlots, usable_cores as usable_cores
 from bife_core.sandbox.pool import WorkerPool as WorkerPool

@@ -1,8 +1,7 @@
 """What a worker is held to, and what it does to itself before the first call.
 
-Each measure is one function called by `confine`. A system that lacks one goes without it, and `in_force` says so,
-except that a worker always dies with its parent (`bife_core.sandbox.worker` also watches the pipe its requests
-come through).
+A system that lacks a measure goes without it, and `in_force` says so, except that a worker always dies with its
+parent (`bife_core.sandbox.worker` also watches the pipe its requests come through).
 """
 
 from __future__ import annotations
@@ -41,29 +40,21 @@ _SYSTEM: Final = (
     "/proc/filesystems",
 )  # fmt: skip
 """Where interpreters, libraries and facts about the machine lie."""
-
 _CPU_GRACE_S: Final = 10.0
-
 MOST_KEPT_MB: Final = 1000.0
 """Resident memory with which a worker is replaced after a call: twice what solving and scoring need at rest."""
 
 _CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-
 _FILE_MB: Final = 1024
 _OPEN_FILES: Final = 256
-_PROCESSES: Final = 64
-"""The largest file a worker may write, the files it may have open at once, and its threads and processes, where they
-can be counted apart."""
+_PROCESSES: Final = 64  # and threads, where they can be counted apart
 
 
 class Confinement(Value):
-    """What one worker process may do, beside reading Python, BiFE and the system, and writing its own directory.
-
-    `memory_mb` is the address space for one call; tests take the measures one by one.
-    """
+    """What a worker may do besides reading Python, BiFE and the system, and writing its own directory."""
 
     measures: tuple[str, ...] = MEASURES
-    memory_mb: float
+    memory_mb: float  # address space of a call
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
 
@@ -93,10 +84,9 @@ in_force: Final[dict[str, str]] = {}
 
 
 def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> None:
-    """Pin this process, tie its life to its parent's, take all measures, and make crashes leave a trace.
+    """Pin this process to a core if any, tie its life to its parent's, take all measures, and have crashes traced.
 
-    `core` is the one core to run on, None leaves the choice to the system; `lifeline` is the read end of a pipe whose
-    write end only the `parent` holds.
+    `lifeline` is the read end of a pipe whose write end only the process `parent` holds.
     """
     faulthandler.enable()
     if core is not None and hasattr(os, "sched_setaffinity"):
@@ -122,11 +112,7 @@ def end_process_group() -> None:
 
 @contextmanager
 def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
-    """Hold the call made inside to its own CPU time and memory, should the parent be stopped or slow.
-
-    The parent grants `limit_s` wall seconds; the CPU may take some more. `memory_mb` is beyond
-    what the process has now.
-    """
+    """Hold a call to CPU seconds and to MiB beyond what the process has now, should the parent be stopped or slow."""
     if in_force.get("limits", "no:").startswith("no:"):
         yield
         return
@@ -144,10 +130,9 @@ def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
 
 
 def is_clean() -> bool:
-    """Return whether the worker can be asked again after its last call.
+    """Whether the last call left no thread but the worker's two, and not too much memory, so that another may follow.
 
-    The call must have left nothing behind that runs, no thread of Python's but the worker's two, and the worker must
-    not have grown fat: every compiled rule stays in its process, and large models leave the heap in pieces.
+    Every compiled rule stays in its process, and large instances leave the heap in pieces.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library on Linux has it
@@ -158,9 +143,9 @@ def is_clean() -> bool:
 
 
 def _die_with_parent(lifeline: int, parent: int) -> None:
-    # A call stuck in native code may never let a Python thread notice that the parent is gone, so the kernel is asked
-    # to kill the group when the last write end of the lifeline closes. Unlike PR_SET_PDEATHSIG, which is for calls that
-    # close descriptors they do not know, this does not depend on the thread that started the worker.
+    # A call stuck in native code may never let a Python thread notice that the parent is gone, so the kernel kills the
+    # group when the last write end of the lifeline closes. PR_SET_PDEATHSIG, which depends on the thread that started
+    # the worker, is for calls that close descriptors they do not know.
     if sys.platform == "linux":
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgid(0))
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, int(signal.SIGKILL))
@@ -207,7 +192,6 @@ def _installation() -> list[Path]:
     imported = [path for path in sys.path if path and Path(path).resolve() != package.parent]
     own = [str(package), *map(str, package.parent.glob("bife*.egg-info"))]
     paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *own, *sysconfig.get_paths().values()]
-    # The last one is for installations in unusual places.
     for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", "BIFE_SANDBOX_READABLE"):
         paths += os.environ.get(variable, "").split(os.pathsep)
     return [*(Path(path).resolve() for path in paths if path), *_plugins(), compiled_code()]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from bife_core.places import core_slots, own, usable
+from bife_core.places import core_slots, usable
 from bife_core.sandbox.workers import WorkerFailure
 
 
@@ -21,15 +21,11 @@ def usable_cores() -> tuple[int, ...]:
 
 
 class CoreSlots:
-    """One slot per core of this machine, shared by all processes that name the same directory.
+    """One lock file per core and machine in a directory, by default the user's (`bife_core.places.core_slots`).
 
-    Two searches on one machine would otherwise solve on the same cores at the same time, and neither's times
-    would mean anything. The operating system releases a slot when its holder dies.
-
-    The directory holds one lock file per core and machine; None is that of the user, see `bife_core.places.core_slots`.
-    One that cannot be written to is replaced, see `bife_core.places.own`; so is a file that another user locks away.
-    Waiting callers form a line: the first of it tries all cores, the others try for its place. So a search whose
-    next solve is ready at once does not keep another one waiting for ever.
+    Two searches that solve on one core at the same time would spoil each other's times. The operating system releases
+    a slot when its holder dies. Waiting callers form a line, so that no search waits for ever: the first of it tries
+    all cores, the others try for its place.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -38,10 +34,7 @@ class CoreSlots:
 
     @contextmanager
     def hold(self, preferred: int, given_up: Callable[[], bool] = lambda: False) -> Iterator[int]:
-        """Hold a free core, the preferred one if possible; waits as long as there is none.
-
-        `given_up` is called while waiting; a `WorkerFailure` is raised if it returns True.
-        """
+        """Hold a free core, the preferred one if possible; raise `WorkerFailure` once `given_up` while waiting."""
         cores = (preferred, *(core for core in usable_cores() if core != preferred))
         with ExitStack() as held:
             with self._first_of(["line"], given_up):
@@ -53,7 +46,7 @@ class CoreSlots:
         """Hold the first of some lock files that can be had, which alone stays open, and yield its position."""
         while True:
             for position, name in enumerate(names):
-                descriptor = self._open(f"{name}@{self._machine}.lock")
+                descriptor = _opened(self._directory / f"{name}@{self._machine}.lock")
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -66,12 +59,6 @@ class CoreSlots:
             if given_up():
                 raise WorkerFailure("closed", "A call waited for a core when its worker pool was closed.")
             time.sleep(max(0.02, 0.001 * len(names)))  # a look at many files takes longer
-
-    def _open(self, name: str) -> int:
-        try:
-            return _opened(self._directory / name)
-        except PermissionError:
-            return _opened(own(self._directory) / name)
 
 
 def _opened(path: Path) -> int:

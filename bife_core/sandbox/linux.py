@@ -1,8 +1,8 @@
 """The Linux kernel's own walls, reached through the C library: namespaces, Landlock and seccomp.
 
-Nothing here needs a compiler, another package or a privilege. Every function either takes effect for the calling
-thread and all it starts later, or raises `OSError`; none can be undone. Numbers and structures are those of the
-kernel's headers (``linux/landlock.h``, ``linux/seccomp.h``, ``linux/audit.h``, ``asm/unistd.h``).
+Every function takes effect, for good, on the calling thread and all it starts later, or raises `OSError`. Numbers and
+structures are those of the kernel's headers (``linux/landlock.h``, ``linux/seccomp.h``, ``linux/audit.h``,
+``asm/unistd.h``).
 """
 
 from __future__ import annotations
@@ -41,10 +41,8 @@ _CHANGES: Final = (1 << 1) | (1 << 4) | (1 << 5) | (0x7F << 6) | (1 << 13) | (1 
 _RIGHTS_BY_VERSION: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 """How many rights each version of the interface knows; later ones know no fewer."""
 
-
 _MACHINES: Final = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1)}
 """How the kernel audits a machine's calls, and which number of `_DENIED` is the machine's."""
-
 _NONE: Final = -1
 
 _DENIED: Final[dict[str, tuple[int, int]]] = {
@@ -113,26 +111,22 @@ def die_with_parent(signal_number: int) -> None:
 
 
 def leave_network() -> None:
-    """Move to a user and a network namespace of its own: no interface, not even a loopback that is up.
+    """Move to a user and a network namespace of its own, without an interface, while the process has one thread.
 
-    Works only while the process has one thread. The user keeps the rights to its files, and loses all others.
+    The user keeps the rights to its files, and loses all others.
     """
     user, group = os.geteuid(), os.getegid()
     if _libc.unshare(_NEW_USER | _NEW_NET) != 0:
         raise _error("unshare")
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{user} {user} 1"),
-        ("gid_map", f"{group} {group} 1"),
-    ):
+    maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+    for name, text in maps.items():
         Path("/proc/self", name).write_text(text)
 
 
 def restrict_files(readable: Iterable[Path], writable: Iterable[Path]) -> int:
-    """Read files below `readable` and `writable` only, and change nothing but what lies below `writable`.
+    """Read files below `readable` and `writable` only, change what lies below `writable` only; return the interface.
 
-    From version 6 of the interface on, signals to processes outside are refused too, and in all versions looking
-    into them through ``/proc``. Returns the version of the interface.
+    From its version 6 on, signals to processes outside are refused too, and in all looking into them by ``/proc``.
     """
     version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
     if version <= 0:
@@ -187,12 +181,8 @@ def _filter(audit: int, column: int, pid: int) -> list[bytes]:
     program += [_step(_EQUAL, guarded["clone3"], 0, 1), _step(_RETURN, not_there)]
     program += _if_call(guarded["clone"], [_step(_LOAD, _ARGUMENTS), _step(_ANY_BIT, _THREAD, 1, 0)], denied)
     group = (1 << 32) - pid
-    their_own = {
-        "kill": (pid, group, 0),
-        "tgkill": (pid,),
-        "prlimit64": (0, pid),
-        "sched_setaffinity": (0, pid),
-    }
+    either = (0, pid)
+    their_own = {"kill": (pid, group, 0), "tgkill": (pid,), "prlimit64": either, "sched_setaffinity": either}
     for name, own in their_own.items():
         tests = [_step(_EQUAL, value, len(own) - i, 0) for i, value in enumerate(own)]
         program += _if_call(guarded[name], [_step(_LOAD, _ARGUMENTS), *tests], denied)
@@ -206,9 +196,7 @@ def _filter(audit: int, column: int, pid: int) -> list[bytes]:
 
 def _if_call(number: int, body: list[bytes], refusal: int) -> list[bytes]:
     """For one call, run `body` and refuse what it does not jump over; all others go on behind it."""
-    length = len(body) + 2
-    reload = _step(_LOAD, 0)
-    return [_step(_EQUAL, number, 0, length), *body, _step(_RETURN, refusal), reload]
+    return [_step(_EQUAL, number, 0, len(body) + 2), *body, _step(_RETURN, refusal), _step(_LOAD, 0)]
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

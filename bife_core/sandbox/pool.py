@@ -37,20 +37,20 @@ class _Task(NamedTuple):
 
 
 class WorkerPool(Workers):
-    """Runs functions of `bife_core` in child processes with a hard limit on time.
+    """Runs functions of `bife_core` in confined child processes with a hard limit on time.
 
-    They stand behind the walls of `bife_core.sandbox.confinement`, start when first needed and serve many calls. One
-    that overruns a limit, or dies, is killed with its whole process group and replaced; the others do not notice.
+    They start when first needed and serve many calls. One that overruns a limit, or dies, is killed with its whole
+    process group and replaced.
 
     Parameters
     ----------
     workers : int or None
         Processes at most; None takes one per usable core.
     pin : bool
-        Make each call on a core of its own, so that CPU times are comparable: worker i on the i-th usable core (round
-        robin) or, where that is taken, on another. Waiting for one does not count against the limit of a call.
+        Make each call on a core of its own, so that CPU times are comparable; waiting for one does not count against
+        the limit of a call.
     measures : tuple of str
-        What workers do to themselves (`bife_core.sandbox.confinement.MEASURES`); tests leave some out.
+        What workers do to themselves (`bife_core.sandbox.confinement.MEASURES`).
 
     Examples
     --------
@@ -67,7 +67,7 @@ class WorkerPool(Workers):
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers!r}.")
         self._workers = len(cores) if workers is None else workers
-        # Of files, such as pipes, each worker needs some here; the usual limit of 1,024 is for old programs.
+        # Each worker needs some files here, such as pipes; the usual limit of 1,024 is for old programs.
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65_536)), hard))
@@ -115,7 +115,7 @@ class WorkerPool(Workers):
 
 @dataclass
 class _Shared:
-    """What the workers of a pool share; it must not refer to the pool, which may be collected."""
+    """What the workers of a pool share; without a reference to the pool, which may be collected."""
 
     measures: tuple[str, ...]
     memory_mb: float
@@ -177,7 +177,6 @@ class _Worker(threading.Thread):
         self._end_process()
 
     def _make(self, task: _Task, hold: Callable[[], int | None]) -> Any:
-        """Make one call on the core that `hold` gives; return its result."""
         try:
             core = hold()
             may = None if self.process is None else self.process.confinement
@@ -203,17 +202,12 @@ class _Worker(threading.Thread):
 
     def _start_process(self, core: int | None, task: _Task) -> None:
         shared = self.shared
-        # What one call reads others will too, so a worker started now need not be replaced for those.
-        with shared.lock:
+        with shared.lock:  # what one call reads others will too, and then need not replace the worker
             shared.readable |= task.reads
             readable = shared.readable
-        confinement = Confinement(
-            measures=shared.measures,
-            memory_mb=shared.memory_mb,
-            readable=tuple(sorted(readable)),
-            writable=tuple(sorted(task.writes)),
-        )
-        process = WorkerProcess(core, confinement)
+        places = {"readable": tuple(sorted(readable)), "writable": tuple(sorted(task.writes))}
+        limits = Confinement(measures=shared.measures, memory_mb=shared.memory_mb, **places)
+        process = WorkerProcess(core, limits)
         with shared.lock:
             self.process = process
             closed = shared.closed

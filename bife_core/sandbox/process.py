@@ -31,17 +31,12 @@ from bife_core.sandbox.workers import WorkerFailure
 MOST_ANSWER_BYTES: Final = 64 * 2**20
 """How long an answer may be; a worker that sends without end must not fill its parent's memory."""
 
-_FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
-"""Signals that a process does not get by a fault of its own: the system or a person ended it."""
-
+_FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)  # no fault of the process
 _SCRATCH: Final = f"bife-worker-{socket.gethostname()}-"
-
-_PATIENCE: Final = 10.0
-"""How many times its limit a call may last on the wall, if others were on its core meanwhile."""
-
-_AT_WORK: Final = 0.03
-"""Share of a core from which on a worker works, however little of it others leave; below, it waits for something."""
-
+_PATIENCE: Final = (
+    10.0  # times its limit that a call may last on the wall, if others were on its core meanwhile
+)
+_AT_WORK: Final = 0.03  # share of a core from which on a worker works; below, it waits for something
 _KEPT: Final = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM"
     r"|LD_LIBRARY_PATH|DYLD_\w+|SCIPOPTDIR|SYSTEMROOT|VIRTUAL_ENV|CONDA_\w+|XDG_\w+"
@@ -52,10 +47,9 @@ _SINGLE_THREADED: Final = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
 
 
 def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    """Return the environment of a worker with a directory of its own for temporary files.
+    """Return the environment of a worker: of its parent's what Python, SCIP and numba need, and nothing like a secret.
 
-    Of its parent's, normally ``os.environ``, only what Python, SCIP and numba need is passed on, and nothing that
-    looks like a secret: a generated rule must not find an API key, whatever it manages to read.
+    A generated rule must not find an API key, whatever it manages to read.
     """
     kept = {
         name: value for name, value in parent.items() if _KEPT.fullmatch(name) and not _SECRET.search(name)
@@ -70,25 +64,18 @@ def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, 
 
 
 class _Errand:
-    """What is being waited for, until when, and how to speak of it.
+    """What is waited for, and its limit: processor time as far as others kept the worker from its core."""
 
-    It may take `limit_s` seconds, of processor time as far as others kept the worker from its core; the worker had
-    spent `spent_s` before.
-    """
-
-    def __init__(self, name: str, limit_s: float, overdue: str, spent_s: float = 0.0) -> None:
+    def __init__(self, name: str, limit_s: float, overdue: str, spent_before_s: float = 0.0) -> None:
         self.name = name
         self.overdue = overdue
         self._limit_s = limit_s
-        self._spent_before_s = spent_s
+        self._spent_before_s = spent_before_s
         self._began_s = time.monotonic()
         self._deadline_s = self._began_s + limit_s
 
     def left_s(self, pid: int) -> float:
-        """Return the seconds until it is overdue, or is to be looked at again; 0 or less once it is overdue.
-
-        A busy machine is no fault of a call: what the worker did not get of its limit it gets later.
-        """
+        """Return the seconds until it is overdue, or is to be looked at again; 0 or less once it is overdue."""
         now_s = time.monotonic()
         waited_s = now_s - self._began_s
         if now_s >= self._deadline_s and waited_s < _PATIENCE * self._limit_s:
@@ -116,10 +103,7 @@ def _remove_abandoned() -> None:
 
 
 class WorkerProcess:
-    """A started child process, used by one thread at a time; `kill` may come from any thread.
-
-    `core` is the core to pin it to, if any. A `WorkerFailure` is raised if the system cannot start a process.
-    """
+    """A started child process, pinned to a core if any, used by one thread at a time; any thread may `kill` it."""
 
     def __init__(self, core: int | None, confinement: Confinement) -> None:
         self._lock = threading.Lock()
@@ -164,34 +148,29 @@ class WorkerProcess:
         os.set_blocking(self._pipes["responses"], False)
 
     def move(self, core: int) -> None:
-        """Pin the process to another core; a system without affinity, or a process that is gone, is left alone."""
+        """Pin the process to another core, where the system knows affinity."""
         if core != self._core and hasattr(os, "sched_setaffinity"):
             with suppress(ProcessLookupError):
                 os.sched_setaffinity(self.pid, {core})
                 self._core = core
 
     def wait_ready(self, limit_s: float) -> None:
-        """Wait until the child takes requests; a `WorkerFailure` is raised if it ends or takes more than `limit_s`."""
+        """Wait until the child takes requests; raise `WorkerFailure` if it ends or takes more than `limit_s`."""
         overdue = f"A worker process was not ready {limit_s:g} s after its start; is the machine overloaded?"
         errand = _Errand("its start", limit_s, overdue)
         try:
             self._read_message(errand, "ready")
-        except WorkerFailure as failure:
-            # No call is in it yet that could be at fault.
+        except WorkerFailure as failure:  # no call is in it yet that could be at fault
             raise WorkerFailure("unmade", failure.reason, failure.detail, by_machine=True) from failure
         self.clean = True
 
     def ask(
         self, call: str, arguments: dict[str, Any], limit_s: float, memory_mb: float | None = None
     ) -> Any:
-        """Run one call and return its result; afterwards `clean` says whether the worker can be asked again.
-
-        A `WorkerFailure` is raised if the limit passed or the process was lost (it must be killed and replaced in both
-        cases), or the call raised (`kind` is ``"error"``, and the process can go on if it is clean).
-        """
+        """Run one call and return its result, or raise `WorkerFailure`; `clean` then says if another may follow."""
         overdue = f"{call} was stopped at its limit of {limit_s:g} s."
         errand = _Errand(call, limit_s, overdue, cpu_seconds(self.pid))
-        # What is sent cannot be known beforehand: an answer left by an earlier call is never taken for this one's.
+        # It cannot be known beforehand: an answer left by an earlier call is never taken for this one's.
         ticket = secrets.token_hex(8)
         facts = {"limit_s": limit_s, "memory_mb": memory_mb or self.confinement.memory_mb}
         request = {"call": call, "arguments": arguments, "ticket": ticket, **facts}
@@ -233,7 +212,7 @@ class WorkerProcess:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def close(self) -> None:
-        """Kill the process and release its pipes; only the thread that uses the worker may call this."""
+        """Kill the process and release its pipes; for the thread that uses the worker."""
         self.kill()
         self._close_pipes()
 
@@ -252,13 +231,12 @@ class WorkerProcess:
                 raise self._lost(errand) from None
 
     def _read_message(self, errand: _Errand, field: str) -> dict[str, Any]:
-        """Return the next message, which must have a field; whatever a broken worker sends, the parent only says so."""
+        """Return the next message, which must have a field."""
         parts, size = [self._buffer], len(self._buffer)
         while b"\n" not in parts[-1]:
             if size > MOST_ANSWER_BYTES:
-                raise WorkerFailure(
-                    "died", f"The worker process sent more than an answer can hold during {errand.name}."
-                )
+                reason = f"The worker process sent more than an answer can hold during {errand.name}."
+                raise WorkerFailure("died", reason)
             self._wait(self._pipes["responses"], selectors.EVENT_READ, errand)
             with suppress(BlockingIOError):
                 part = os.read(self._pipes["responses"], 1 << 20)
@@ -291,8 +269,7 @@ class WorkerProcess:
         was_killed = self._killed
         self.kill()
         code = self._process.returncode
-        # Its own limit on CPU time, which is beyond the errand's.
-        if code == -signal.SIGXCPU and not was_killed:
+        if code == -signal.SIGXCPU and not was_killed:  # its own limit, which is beyond the errand's
             return WorkerFailure("timeout", errand.overdue, self._tail())
         how = f"ended with exit code {code}"
         if was_killed:

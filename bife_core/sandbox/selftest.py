@@ -15,7 +15,7 @@ def echo(value: Any) -> Any:
 
 
 def describe() -> dict[str, Any]:
-    """Return what the worker sees of the world: process id, cores, environment, measures."""
+    """Return process id, cores, environment and measures of the worker."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     return {"pid": os.getpid(), "cores": cores, "environment": dict(os.environ), "in_force": in_force}
 

@@ -1,7 +1,6 @@
-"""The child process of a pool: reads one request a line, runs it, answers one line.
+"""The child process of a pool, ``python -m bife_core.sandbox.worker``: reads a request a line, answers a line.
 
-Requests and answers travel over pipes of their own, so nothing a call or SCIP prints can disturb them.
-Started as ``python -m bife_core.sandbox.worker``; not meant to be run by hand.
+Both travel over pipes of their own, so nothing a call or SCIP prints can disturb them.
 """
 
 from __future__ import annotations
@@ -18,11 +17,7 @@ from bife_core.sandbox.workers import describe_exception, resolve
 
 
 def answer(line: bytes) -> bytes:
-    """Run one request and return its answer as one line of JSON, whatever happens in the call.
-
-    The answer has the request's `ticket`, whether the worker is still `clean`, and ``"ok": true`` with the `result` or
-    ``"ok": false`` with `reason`, `detail` and `error_type`.
-    """
+    """Run one request and return its answer as one line of JSON, whatever happens in the call."""
     message: dict[str, Any] = {"ticket": None}
     try:
         request = json.loads(line)
@@ -44,12 +39,11 @@ def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
 
 
 def main() -> None:
-    """Serve requests until the parent closes the pipe; the one argument is a JSON object of `WorkerProcess`."""
+    """Serve requests until the parent closes the pipe."""
     options = json.loads(sys.argv[1])
     requests, responses, lifeline = (options[name] for name in ("requests", "responses", "lifeline"))
     for descriptor in (requests, responses, lifeline):
-        # A process the call leaves behind must not keep these pipes open.
-        os.set_inheritable(descriptor, False)
+        os.set_inheritable(descriptor, False)  # a process the call leaves behind must not keep it open
     confinement = Confinement.model_validate(options["confinement"])
     confine(options["core"], lifeline, options["parent"], confinement)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -20,8 +20,7 @@ from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unp
 from bife_core.errors import BifeError, InterruptedSolveError
 
 FailureKind = Literal["timeout", "died", "error", "unmade", "closed"]
-"""Killed at its limit; gone without an answer; the call itself raised; or what says nothing about the call: the machine
-had no core, process or file to make it with, or the pool was closed."""
+"""Killed at its limit; gone without an answer; the call raised; the machine could not make it; the pool was closed."""
 
 Note = Callable[[str], None]
 """Receives, in a sentence, what a person should know; called from any thread."""
@@ -34,10 +33,9 @@ _DETAIL_LINES: Final = 12
 class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
     """A call in a worker process gave no result.
 
-    `reason` is one sentence, for a `BifeError` of the call that error's own; `detail` helps to find the cause: the
-    traceback of the call, or the last output of a lost process; `error_type` is the class of the exception it raised.
-    `by_machine` says that the machine may have failed and not the call: no process or file was to be had, or something
-    other than the pool killed the process, such as the system for want of memory.
+    `reason` is one sentence, `detail` the traceback of the call or the last output of a lost process, `error_type` the
+    class of the exception that the call raised. `by_machine` says that the machine may have failed and not the call:
+    no process or file was to be had, or something other than the pool killed the process.
     """
 
     kind: FailureKind
@@ -53,9 +51,8 @@ class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
 class Allowed(TypedDict, total=False):
     """What calls may take and touch.
 
-    `limit_s` are wall seconds of each call, from the moment a worker takes it up; waiting in the queue does not count.
-    `memory_mb` is the address space each call may take, by default a worker's share of the machine's memory. `reads`
-    and `writes` are the files or directories the calls name; reading a file or writing to it takes in its directory.
+    `limit_s` are wall seconds of each call from when a worker takes it up, `memory_mb` is the address space of each, by
+    default a worker's share of the memory. `reads` and `writes` are files, with the folders they lie in, or folders.
     """
 
     limit_s: Required[float]
@@ -81,10 +78,9 @@ class Workers(ABC):
     ) -> list[Future[Any]]:
         """Queue calls that one worker, on one core, makes one right after the other.
 
-        `call` is ``"bife_core.module:function"``, a public function of this package; `arguments` are the keyword
-        arguments of each call, which JSON must hold (NaN and infinities pass). Each call has a future and a limit of
-        its own; one that fails does not keep the next from being made. A future's result is the function's after a
-        round trip through JSON, its exception a `WorkerFailure`. One is raised at once if the workers are closed.
+        `call` is ``"bife_core.module:function"``, `arguments` are the keyword arguments of each call, as JSON holds
+        them. A future's result is the function's after a round trip through JSON, its exception a `WorkerFailure`,
+        which is raised at once if the workers are closed. One call that fails does not keep the next from being made.
         """
 
     def submit(
@@ -92,8 +88,7 @@ class Workers(ABC):
     ) -> Future[Any]:
         """Queue one call as `submit_batch` does, and once more, after a `note`, if its process is lost.
 
-        The system kills processes when memory is short, and an operator may kill the wrong one: neither should count
-        against the call. A call that was stopped at its limit, or raised, is not repeated.
+        The system kills processes when memory is short, which should not count against the call.
         """
         promised: Future[Any] = Future()
         reference = weakref.ref(self)  # a pool that its user drops ends, whatever runs in it
@@ -140,7 +135,6 @@ class InProcess(Workers):
     """Takes the place of a `WorkerPool`: one call at a time, here.
 
     Nothing can be killed at its limit, and nothing is confined: for rules one has read, in a notebook or a debugger.
-    Ctrl-C during a solve, which SCIP takes, is raised as `KeyboardInterrupt` in the main thread all the same.
     """
 
     workers = 1
@@ -171,7 +165,7 @@ class InProcess(Workers):
                     raise InterruptedSolveError
                 # By way of JSON, as to another process: what works here works there.
                 result = json.loads(json.dumps(resolve(call)(**json.loads(json.dumps(arguments)))))
-        except InterruptedSolveError as error:
+        except InterruptedSolveError as error:  # SCIP takes Ctrl-C itself
             if self._interrupts == interrupts:
                 self._interrupts += 1
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -186,7 +180,7 @@ class InProcess(Workers):
 
 
 def resolve(call: str) -> Callable[..., Any]:
-    """Return the function a call names; a `BifeError` says if it is none written in a module of `bife_core`."""
+    """Return the function a call names; raise `BifeError` if no module of `bife_core` defines it."""
     if not CALL.fullmatch(call):
         raise BifeError(f"A worker runs only 'bife_core.module:function', not {call!r}.")
     module, _, name = call.partition(":")
@@ -202,8 +196,7 @@ def describe_exception(error: BaseException) -> tuple[str, str]:
     detail = "".join(traceback.format_exception(error)).splitlines()
     if len(detail) > _DETAIL_LINES:
         detail = [detail[0], "  ...", *detail[-(_DETAIL_LINES - 2) :]]
-    if isinstance(error, BifeError):
-        return str(error), "\n".join(detail)
-    message = " ".join(str(error).split())
-    name = type(error).__name__
-    return f"{name}: {message}" if message else f"{name} was raised.", "\n".join(detail)
+    sentence, name = " ".join(str(error).split()), type(error).__name__
+    if not isinstance(error, BifeError):
+        sentence = f"{name}: {sentence}" if sentence else f"{name} was raised."
+    return sentence, "\n".join(detail)

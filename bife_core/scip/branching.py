@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyscipopt
@@ -17,19 +17,14 @@ from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.solver import HIGHEST_PRIORITY, put_in_charge
 from bife_core.values import Value
 
-if TYPE_CHECKING:
-    from bife_core.scip.python_branching import Branching
-
 PLUGIN_NAME: Final = "bife"
 
 
 class Guard(Value):
     """Conditions under which `attach` falls back to reliability pseudocost branching (RPB).
 
-    A guarded rule is asked only while its time stays within bounds, and its answer counts only if at least one
-    score is finite; a scorer that raises falls back too. Each fallback is counted (`BranchingStats`).
-    The share is taken anew at every branching, so a rule that was set aside is asked again once the solve has gone
-    on long enough without it.
+    A guarded rule is asked only while its time stays within bounds, which is looked at anew at every branching, and its
+    answer counts only if at least one score is finite. Each fallback is counted (`BranchingStats`).
     """
 
     max_share: float = Field(
@@ -43,9 +38,9 @@ class Guard(Value):
 class Budget(Value):
     """How much RPB may strong-branch before a rule branches instead.
 
-    RPB branches for as long as its strong branching has taken no more than a share of all LP iterations, and so
-    initialises the pseudocosts. It begins only once what it is expected to take at its first node is within the share
-    too. LP iterations are counted, not seconds: a solve branches alike on every machine.
+    RPB branches for as long as its strong branching has taken no more than a share of all LP iterations, and begins
+    only once what it is expected to take at its first node is within the share too. Iterations, not seconds, are
+    counted: a solve branches alike on every machine.
     """
 
     share: float = Field(
@@ -67,9 +62,7 @@ FALLBACKS: Final = ("undecided", "rule_errors", "overtime", "featureless")
 
 def as_guard(guard: bool | Guard | None) -> Guard | None:
     """Return the settings that ``guard=`` names: True means the defaults, False none."""
-    if isinstance(guard, Guard):
-        return guard
-    return Guard() if guard else None
+    return Guard() if guard is True else guard or None
 
 
 @dataclass(frozen=True)
@@ -95,14 +88,13 @@ class BranchingStats:
     feature_s, rule_s, callback_s : float
         CPU seconds of the solving thread spent in features, in the rule and in the whole callback.
     undecided : int
-        Branchings that fell back to SCIP's next rule because no score was a number above minus infinity; under a
-        guard, a finite one.
+        Branchings that fell back to SCIP's next rule, since no score was above minus infinity (finite, under a guard).
     rule_errors : int
         Those that fell back because the scorer raised; a rule never does.
     overtime : int
-        Those that fell back to RPB, the rule not being asked, because it had used up the guard's share of time.
+        Those that fell back to RPB, because the rule had used up the guard's share of time.
     featureless : int
-        Those that fell back because the system had no memory for the features; the rule was not asked.
+        Those that fell back because the system had no memory for the features.
     within_budget : int
         Nodes that were left to RPB, because its strong branching was within the budget; these are no fallbacks.
     """
@@ -144,15 +136,15 @@ def check_free(model: pyscipopt.Model) -> None:
 
 
 def attach_scorer(
-    model: pyscipopt.Model, rule: Branching, guard: bool | Guard | None = None, budget: Budget | None = None
+    model: pyscipopt.Model, scorer: Any, guard: bool | Guard | None = None, budget: Budget | None = None
 ) -> BranchingStats:
-    """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
+    """Let a `BaseScorer` choose the branching variable; `bife_core.attach` describes it."""
     # Compilers are loaded by who branches, not by who only names a rule.
     from bife_core.scip.compiled import callback
     from bife_core.scip.compiled.needs import mask_of
     from bife_core.scip.python_branching import CopyNotice, in_python
 
-    address, features = rule.address, mask_of(rule.features)
+    address, features = scorer.address, mask_of(scorer.features)
     check_free(model)
     handle = library()
     scip = ctypes.c_void_p(scip_address(model))
@@ -167,32 +159,30 @@ def attach_scorer(
         state[layout.BUDGET_RETURNS] = budget.returns
     function = None
     if not address:
-        function = in_python(rule, model, state)
+        function = in_python(scorer, model, state)
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
         state[layout.ON_THE_WALL] = True
     state[layout.SCORER] = address
-    state[layout.OBSERVES] = rule.observes
-    state[layout.NODE_DATA] = rule.data
+    state[layout.OBSERVES] = scorer.observes
+    state[layout.NODE_DATA] = scorer.data
     state[layout.MASK] = features
     plugin = ctypes.c_void_p()
     included = handle.SCIPincludeBranchruleBasic(
         scip,
         ctypes.byref(plugin),
         PLUGIN_NAME.encode(),
-        rule.name.encode(),
+        scorer.name.encode(),
         ctypes.c_int(HIGHEST_PRIORITY),
         ctypes.c_int(-1),
         ctypes.c_double(1.0),
         ctypes.c_void_p(state.ctypes.data),
     )
     check(included, "include the branching rule")
-    for set_callback, called in (
-        (handle.SCIPsetBranchruleExecLp, callback.branch_on_lp),
-        (handle.SCIPsetBranchruleInitsol, callback.begin_solve),
-    ):
+    for kind, called in (("ExecLp", callback.branch_on_lp), ("Initsol", callback.begin_solve)):
+        set_callback = handle[f"SCIPsetBranchrule{kind}"]
         check(set_callback(scip, plugin, ctypes.c_void_p(called.address)), "set a branching callback")
     # SCIP holds bare addresses: the scorer's function and the state must live as long as the model does.
-    weakref.finalize(model, layout.free_state, state, rule, function)
+    weakref.finalize(model, layout.free_state, state, scorer, function)
     put_in_charge(model, PLUGIN_NAME, None if limits is None and budget is None else "relpscost")
-    CopyNotice(model, rule.name)
+    CopyNotice(model, scorer.name)
     return stats

@@ -9,12 +9,11 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.arguments import checked
-from bife_core.components import BRANCHING
 from bife_core.errors import SolverError
 from bife_core.scip.compiled import bipartite, kernel, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import scip_address
-from bife_core.scip.node import Node
+from bife_core.scip.node import Node, features_at
 
 
 class FeatureExtractor:
@@ -25,13 +24,11 @@ class FeatureExtractor:
     model : pyscipopt.Model
         The model that is being solved.
     features : frozenset of int or None
-        Columns wanted; passes that no wanted column needs are skipped and the other columns are 0. None
-        computes all.
+        Columns wanted; the others are 0, and passes that only they need are skipped. None computes all.
 
     Notes
     -----
-    Static features belong to one solve. They are taken anew after a restart; call `reset` before solving the
-    same model a second time.
+    Static features are those of one solve; call `reset` before solving the same model a second time.
 
     Examples
     --------
@@ -49,7 +46,7 @@ class FeatureExtractor:
     def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
         self._model = model
         self._mask = mask_of(features)
-        self._unwanted = [] if features is None else sorted(set(range(BRANCHING.n_features)) - features)
+        self._features = features
         self._state = layout.new_state()
         weakref.finalize(self, layout.free_state, self._state)
 
@@ -79,13 +76,7 @@ class FeatureExtractor:
         return probindex, features
 
     def observe(self, observes: int = bipartite.ALWAYS) -> Node:
-        """Return the node being branched on with its graph; `observes` is a constant of `bipartite`.
-
-        Raises
-        ------
-        SolverError
-            As `extract` does.
-        """
+        """Return the node being branched on with its graph; `observes` is a constant of `bipartite`."""
         candidates, features = self._extract()
         scip = scip_address(self._model)
         address = bipartite.observe(scip, self._state, candidates, len(features), observes)
@@ -94,19 +85,11 @@ class FeatureExtractor:
         return Node.at(address, features)
 
     def _extract(self) -> tuple[int, npt.NDArray[np.float64]]:
-        """Return the address of the candidates and their features."""
         if self._model.getStage() != pyscipopt.SCIP_STAGE.SOLVING:
-            raise SolverError(
-                "Features exist only while SCIP is branching: call extract() from a branching rule's "
-                "branchexeclp while optimize() runs."
-            )
+            raise SolverError("Features exist only while SCIP is branching: call extract() in branchexeclp.")
         n, candidates = kernel.extract(scip_address(self._model), self._state, self._mask, False)
         if n == layout.NO_MEMORY:
             raise SolverError("The system has no memory left for the feature matrix.")
         if n == layout.NO_LP:
             raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
-        features = layout.array_at(
-            int(self._state[layout.MATRIX]), (n, BRANCHING.n_features), np.float64
-        ).copy()
-        features[:, self._unwanted] = 0.0
-        return candidates, features
+        return candidates, features_at(self._state, n, self._features)

@@ -1,8 +1,6 @@
 """Find the libscip that PySCIPOpt runs on and make its functions callable, also from compiled code.
 
-No path and no file name is guessed: the functions are looked up through PySCIPOpt's own extension module,
-whose dependencies hold the one libscip this process uses. So a wheel, a conda package and a local build all
-work alike.
+They are looked up through PySCIPOpt's own extension module, so no path and no file name is guessed.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Final
 import llvmlite.binding
 import pyscipopt
 
-from bife_core.errors import SolverError
+from bife_core.errors import BifeError, SolverError
 
 _OKAY: Final = 1
 """SCIP_RETCODE of a call that worked."""
@@ -86,19 +84,13 @@ def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
 
 
 def saved_nodes(model: pyscipopt.Model) -> int:
-    """Return the nodes that side effects of branching saved, as Gamrath and Schubert's fair node number adds them.
-
-    They are two for each node cut off and each domain tightened by a branching rule while it chose a variable.
-    """
-    cutoffs = total(model, "SCIPbranchruleGetNCutoffs", ctypes.c_longlong)
-    return int(2 * (cutoffs + total(model, "SCIPbranchruleGetNDomredsFound", ctypes.c_longlong)))
+    """Return two for each cutoff and each tightened domain by which branching saved nodes (Gamrath and Schubert)."""
+    counters = ("SCIPbranchruleGetNCutoffs", "SCIPbranchruleGetNDomredsFound")
+    return int(2 * sum(total(model, name, ctypes.c_longlong) for name in counters))
 
 
 def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
-    """Return the sum of a counter of SCIP's, such as ``SCIPheurGetTime``, over all plugins of its kind.
-
-    The plugin of the name `besides` is left out.
-    """
+    """Return the sum of a counter of SCIP's, such as ``SCIPheurGetTime``, over all plugins but `besides`."""
     scip, plugin = ctypes.c_void_p(scip_address(model)), name.removeprefix("SCIP").partition("Get")[0]
     several = f"{plugin.capitalize()}s"
     plugins = _function(f"SCIPget{several}", ctypes.POINTER(ctypes.c_void_p))(scip)
@@ -129,19 +121,28 @@ def _keep_or_print(_data: object, _file: object, text: bytes | None) -> None:
 
 @cache
 def _print_errors() -> None:
-    """Have SCIP's errors go through us until the process ends."""
     _function("SCIPmessageSetErrorPrinting")(_keep_or_print, None)
     atexit.register(_function("SCIPmessageSetErrorPrintingDefault"))
 
 
 @contextmanager
-def scip_errors(messages: list[str]) -> Iterator[None]:
-    """Add to `messages` the errors SCIP reports in this thread, the cause first, instead of printing them."""
+def scip_errors(problem: str = "", kind: type[BifeError] = SolverError) -> Iterator[list[str]]:
+    """Keep the errors SCIP reports in this thread, the cause first, instead of printing them; the list has them then.
+
+    PySCIPOpt raises plain exceptions that name a return code. With a `problem` they become an error of a `kind`, which
+    says it and what SCIP reported.
+    """
     _print_errors()
-    pieces: list[bytes] = []
-    _collecting.pieces = pieces
+    messages: list[str] = []
+    _collecting.pieces = pieces = list[bytes]()
     try:
-        yield
+        yield messages
+    except Exception as error:
+        if not problem:
+            raise
+        reported = _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))
+        reason = (reported or [str(error).removeprefix("SCIP: ")])[0].strip(" .!'")
+        raise kind(f"{problem}: {reason}.") from error
     finally:
         del _collecting.pieces
         messages += _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from bife_core.components import BRANCHING
 from bife_core.scip.compiled import layout
 
 Floats = npt.NDArray[np.float64]
@@ -23,6 +24,15 @@ VARIABLE_FEATURES: Final = (
 
 ROW_FEATURES: Final = ("objective_cosine", "bias", "tight", "age", "dual")
 """Columns of `Node.rows`."""
+
+
+def features_at(state: Integers, n: int, read: frozenset[int] | None) -> Floats:
+    """Copy the features of n candidates from the state of compiled code; columns that are not `read` are 0."""
+    width = BRANCHING.n_features
+    features = layout.array_at(int(state[layout.MATRIX]), (n, width), np.float64).copy()
+    if read is not None:
+        features[:, sorted(set(range(width)) - read)] = 0.0
+    return features
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +82,7 @@ class Node:
 
     @classmethod
     def at(cls, address: int, features: Floats) -> Node:
-        """Copy a node from the words that `NodeMethod.address` describes."""
+        """Copy a node from the words that `NodeMethod` describes."""
         words = layout.array_at(address, (layout.NODE_WORDS,), np.int64).tolist()
         (_, variables, n_variables, candidates, rows, n_rows) = words[:6]
         (starts, edge_variables, edge_values, first, depth) = words[6:11]

@@ -6,67 +6,37 @@ import ctypes
 import time
 import warnings
 import weakref
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.components import BRANCHING
 from bife_core.scip.compiled import layout
-from bife_core.scip.node import Node
+from bife_core.scip.node import Node, features_at
 from bife_core.scip.solver import HIGHEST_PRIORITY
-
-_DID_NOT_RUN: Final = {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 _OF_HEURISTICS: Final = (pyscipopt.SCIP_STAGE.PRESOLVING, pyscipopt.SCIP_STAGE.SOLVING)
 
-
-class Scoring(Protocol):
-    """What branching needs to know of what scores candidates; a compiled rule or a `Scorer` is one."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-    @property
-    def features(self) -> frozenset[int] | None: ...  # noqa: D102
-
-    @property
-    def address(self) -> int: ...  # noqa: D102
-
-    def score(self, X: Any, /) -> npt.NDArray[np.float64]: ...  # noqa: D102
-
-
-class Branching(Scoring, Protocol):
-    """What branching needs to know besides: what to show of a node, and what to pass on to machine code."""
-
-    @property
-    def observes(self) -> int: ...  # noqa: D102
-
-    @property
-    def data(self) -> int: ...  # noqa: D102
+_DID_NOT_RUN: Final = {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 
 class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
     """Base of the branching rules written in Python here; they define `branchexeclp`.
 
-    SCIP also asks every rule where the node has no LP solution or where constraints offer candidates of their own,
-    and PySCIPOpt ends the solve with an error if a rule does not answer.
+    PySCIPOpt ends the solve with an error if a rule does not answer where there is no LP solution.
     """
 
     model: Any
 
     def include(self, model: pyscipopt.Model, name: str, about: str) -> None:
-        """Put the rule into a model, which it knows as `solved` and does not keep in memory.
-
-        SCIP holds the rule, and PySCIPOpt has the rule hold the model: neither would ever be freed.
-        """
+        """Put the rule into a model, which it knows as `solved`: holding each other, neither would ever be freed."""
         self.solved = weakref.proxy(model)
         model.includeBranchrule(self, name, about, HIGHEST_PRIORITY, -1, 1.0)
         self.model = None
 
     def branchexecps(self, allowaddcons: bool) -> dict[str, int]:
-        """Leave a node without an LP solution, and candidates of nonlinear constraints, to SCIP's next rule."""
+        """Leave nodes without an LP solution to SCIP's next rule."""
         return _DID_NOT_RUN
 
     branchexecext = branchexecps
@@ -92,13 +62,12 @@ class CopyNotice(pyscipopt.Eventhdlr):  # type: ignore[misc]
             )
 
 
-def in_python(scorer: Branching, model: pyscipopt.Model, state: npt.NDArray[np.int64]) -> Any:
-    """Return the C function of a scorer without machine code: it calls `score`, once per branching.
+def in_python(scorer: Any, model: pyscipopt.Model, state: npt.NDArray[np.int64]) -> Any:
+    """Return the C function of a `BaseScorer` without machine code: it calls `score`, once per branching.
 
     What the scorer raises is reported once, and SCIP's next branching rule takes over.
     """
     solved, warned = weakref.proxy(model), False
-    unread = [] if scorer.features is None else sorted(set(range(BRANCHING.n_features)) - scorer.features)
 
     def score(shown: int, n: int, out: int) -> int:
         nonlocal warned
@@ -106,10 +75,7 @@ def in_python(scorer: Branching, model: pyscipopt.Model, state: npt.NDArray[np.i
         found = layout.array_at(out, (n,), np.float64)
         found[:] = np.nan  # what a warning that raises leaves behind
         try:
-            features = layout.array_at(
-                int(state[layout.MATRIX]), (n, BRANCHING.n_features), np.float64
-            ).copy()
-            features[:, unread] = 0.0
+            features = features_at(state, n, scorer.features)
             given = Node.at(shown, features) if scorer.observes else features
             scores = np.ascontiguousarray(scorer.score(given), dtype=np.float64)
             if scores.shape != (n,):

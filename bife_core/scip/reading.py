@@ -52,9 +52,8 @@ def model_format(path: Path) -> ModelFormat | None:
 def read_model(path: Path) -> Model:
     """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden; it can be given parameters and solved.
 
-    An `InstanceError` is raised if the file is missing, is not an instance file, is damaged, or is one of which SCIP
-    would make another model than the one that was written. Its text is gone through before: an MPS file cut among its
-    rows can bring the process down.
+    An `InstanceError` is raised if the file is missing, damaged, or one of which SCIP would make another model than was
+    written. Its text is gone through before: an MPS file cut among its rows can bring the process down.
     """
     try:
         status = path.stat()
@@ -68,21 +67,14 @@ def read_model(path: Path) -> Model:
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
     if checks := file not in _CHECKED:
         _check_text(path, format_)
-    model, errors = Model(), list[str]()
+    model = Model()
     model.hideOutput()
     with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
         if checks:
             model.setParam("display/verblevel", 5)  # where readers say what they leave out
             model.setLogfile(log.name)
-        try:
-            with scip_errors(errors):
-                model.readProblem(str(path), format_)
-        except Exception as error:
-            # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP reported.
-            reason = errors[0] if errors else str(error).removeprefix("SCIP: ")
-            raise InstanceError(
-                f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
-            ) from error
+        with scip_errors(f"{path.name} cannot be read as {format_.upper()}", InstanceError):
+            model.readProblem(str(path), format_)
         if checks:
             model.setLogfile(None)
             model.resetParam("display/verblevel")
@@ -92,7 +84,6 @@ def read_model(path: Path) -> Model:
 
 
 def _check_text(path: Path, format_: ModelFormat) -> None:
-    """Refuse a file that is not whole, or that SCIP would misread."""
     try:
         text = path.read_bytes()
         # SCIP goes by the content too, so a gzipped file need not be called .gz.

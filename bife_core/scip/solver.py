@@ -66,10 +66,7 @@ def put_in_charge(model: Model, rule: str, then: str | None = None) -> None:
 
 
 class SolverConfig(Value):
-    """SCIP's settings; may be given as `default`, as `paper`, or as the path of a `.set` file.
-
-    A file is read when the configuration is made: what it sets is part of the configuration, wherever it goes. A
-    `ConfigError` says if it cannot be read, or SCIP does not take it.
+    """SCIP's settings; may be given as `default`, as `paper`, or as the path of a `.set` file, which is read at once.
 
     Examples
     --------
@@ -185,17 +182,14 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
             near = difflib.get_close_matches(parameter, before, n=1)
             meant = f"; did you mean {near[0]}?" if near else "."
             raise ConfigError(f"{name}, line {number}: SCIP has no parameter {parameter}{meant}")
-    messages: list[str] = []
-    try:
-        with NamedTemporaryFile("w", suffix=".set", encoding="utf-8") as file, scip_errors(messages):
-            file.write(text)
-            file.flush()
-            # It raises for a value out of range, and only prints an error else.
+    problem = f"SCIP does not take the settings in {name}"
+    with NamedTemporaryFile("w", suffix=".set", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        with scip_errors(problem, ConfigError) as messages:
             model.readParams(file.name)
-    except Exception as error:  # noqa: BLE001 - PySCIPOpt raises plain exceptions; the cause is what SCIP printed
-        messages.append(str(error))
-    if messages:
-        raise ConfigError(f"SCIP does not take the settings in {name}: {messages[0].strip(' .')}.")
+    if messages:  # it raises for a value out of range, and only prints an error else
+        raise ConfigError(f"{problem}: {messages[0].strip(' .')}.")
     after = model.getParams()
     for each in ("numerics/feastol", "numerics/dualfeastol"):
         if after[each] < _LEAST_TOLERANCE:

@@ -86,7 +86,7 @@ class SolveResult(Value):
     Attributes
     ----------
     instance, digest : str
-        What the instance is called, and the digest of its content, by which it is known; empty where it was not taken.
+        What the instance is called, and the digest of its content; empty where it was not taken.
     status : str
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
@@ -106,7 +106,7 @@ class SolveResult(Value):
     fair_nodes : int or None
         Nodes plus those that side effects of branching saved (Gamrath and Schubert).
     branching_s : float or None
-        Seconds spent in branching: the callback's CPU seconds of a rule, SCIP's own clock for SCIP's branching rules.
+        Seconds spent in branching: CPU seconds of a rule's callback, SCIP's own clock for its branching rules.
     presolving_s, separation_s, heuristics_s, propagation_s : float or None
         Seconds on SCIP's own clocks: of heuristics with their LPs and sub-MIPs, of propagation at nodes alone.
     calls, candidates, feature_s, rule_s, callback_s, undecided, rule_errors, overtime, featureless, within_budget
@@ -184,9 +184,8 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
 
 
 def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
-    """Return a sentence per instance of which two solves prove different things; there should be none."""
-    solves = list(results)
-    found: dict[str, str] = {}
+    """Return a sentence per instance of which two solves prove different things."""
+    solves, found = list(results), dict[str, str]()
     for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
         if sentence is not None:
             found.setdefault(result.digest or result.instance, sentence)
@@ -194,22 +193,17 @@ def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
 
 
 def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> list[str | None]:
-    """Return for each solve why its proof is wrong, or None: the first trusted proof of its instance differs.
-
-    `trusted` says of each solve whether it is of the method that others are measured by.
-    """
+    """Return for each solve why its proof is wrong, or None: the first `trusted` proof of its instance differs."""
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
         if certain and result is not None and result.proven:
             proven.setdefault(result.digest or result.instance, result)
-    wrong: list[str | None] = []
-    for b in results:
+    wrong: list[str | None] = [None] * len(results)
+    for place, b in enumerate(results):
         a = None if b is None else proven.get(b.digest or b.instance)
-        if a is None or b is None or not disagree(a, b):
-            wrong.append(None)
-            continue
-        first = f"{a.instance}: {a.method} ended {a.status} with {a.primal_bound}"
-        wrong.append(f"{first}, {b.method} ended {b.status} with {b.primal_bound}.")
+        if a is not None and b is not None and disagree(a, b):
+            ends = (f"{one.method} ended {one.status} with {one.primal_bound}" for one in (a, b))
+            wrong[place] = f"{a.instance}: {', '.join(ends)}."
     return wrong
 
 
@@ -248,18 +242,13 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
 
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
     """Set SCIP's parameters; a `SolverError` says if it does not know one or refuses its value."""
-    messages: list[str] = []
-    try:
-        with scip_errors(messages):
-            for name, value in parameters(settings).items():
-                model.setParam(name, _fitting(value, model.getParam(name)))
-    except Exception as error:  # PySCIPOpt raises plain exceptions; SCIP prints the cause
-        reason = str(messages[0] if messages else error).strip(" .!'")
-        raise SolverError(f"SCIP does not take {name} = {value!r}: {reason}.") from error
+    for name, value in parameters(settings).items():
+        with scip_errors(f"SCIP does not take {name} = {value!r}"):
+            model.setParam(name, _fitting(value, model.getParam(name)))
 
 
 def _fitting(value: Parameter, present: Parameter) -> Parameter:
-    """Return a value for a parameter that has the `present` one; SCIP's own TRUE and FALSE are truth values too."""
+    """Return a value for a parameter that has the `present` one; TRUE and FALSE are truth values too."""
     if isinstance(present, bool) and isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     if isinstance(present, int) and isinstance(value, float) and not value.is_integer():
@@ -269,16 +258,14 @@ def _fitting(value: Parameter, present: Parameter) -> Parameter:
 
 def optimize(model: pyscipopt.Model, doing: str) -> None:
     """Call ``model.optimize()``; a `SolverError` says what SCIP was `doing` when it failed."""
-    messages: list[str] = []
     ctrl_c = ctypes.create_string_buffer(_SIGACTION_BYTES)
     _sigaction(signal.SIGINT, None, ctrl_c)
     try:
-        with scip_errors(messages):
+        with scip_errors(f"SCIP failed while {doing}"):
             model.optimize()
-    except Exception as error:  # PySCIPOpt raises no other for SCIP's return codes; SCIP reports the cause
+    except SolverError:
         model.to_ptr(True)  # SCIP frees no model that failed while it was set up, and would only complain
-        reason = (messages[0] if messages else str(error).removeprefix("SCIP: ")).rstrip("!. ")
-        raise SolverError(f"SCIP failed while {doing}: {reason}.") from error
+        raise
     finally:
         _sigaction(signal.SIGINT, ctrl_c, None)  # SCIP keeps its own handler where a solve fails
 
@@ -286,10 +273,8 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
 class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
     """Reads this thread's clock whenever an LP is solved before the first branching: the same work under every rule.
 
-    RPB may tighten bounds instead of branching, and have the LP of the root solved again: what it did by then is not
-    the root's.
-
-    `root_s` are CPU seconds up to the last of them; None while there was none.
+    `root_s` are CPU seconds up to the last of them; None while there was none. What RPB does after it only tightened
+    bounds, and has the LP of the root solved again, is not the root's.
     """
 
     model: pyscipopt.Model
@@ -302,8 +287,7 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
     def over(cls, model: pyscipopt.Model) -> Iterator[Self]:
         """Give a clock for the solve of `model` made inside, and free the solved problem afterwards.
 
-        Model and handler hold each other: without this a solved problem keeps its memory until the garbage
-        collector comes by, and the next solve pays for pages of its own.
+        Model and handler hold each other, so its memory would wait for the garbage collector.
         """
         clock = cls()
         model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
@@ -311,7 +295,7 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
         try:
             yield clock
         finally:
-            with suppress(Exception), scip_errors([]):  # SCIP frees no solve that failed while it was set up
+            with suppress(Exception), scip_errors():  # SCIP frees no solve that failed while it was set up
                 model.freeProb()
             clock.model = None
 

@@ -50,25 +50,24 @@ def check_lp(text: bytes) -> None:
         if not keys and not (key[3] and first and key.start(2) == first.start()):
             break
         if key[1] or key[2].lower() == b"nan":
-            words = f"found the name {shown(key[2])}, which LP files use otherwise; rename it"
-            refuse(text, key.start(2), words)
+            refuse(text, key.start(2), f"found the name {shown(key[2])}, which LP files use otherwise")
         if key[3] and keys:
             refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
         if key[4] and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
-            words = "after rows, the last of which SCIP takes for one of them; delete them, or write the model as MPS"
-            refuse(text, key.start(2), f"found User Cuts {words}")
+            refuse(
+                text, key.start(2), "found User Cuts after rows, the last of which SCIP takes for one of them"
+            )
         keys.append(key)
         if key[6]:
             break
     if first and not keys:
-        words = "expected Minimize or Maximize, with which an LP file begins"
-        refuse(text, first.start(), f"found {shown(first[0])}, {words}")
+        refuse(text, first.start(), f"found {shown(first[0])}, expected Minimize or Maximize")
     if not (keys and keys[-1][6]):
         raise MisreadError(0, "has no line 'End', as if it were cut off; if it is whole, append that line")
     if rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end()):
         refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
     if found := _BRACKETED.search(text):
-        words = "but [ and ] enclose quadratic terms in LP files; rename it, or write the model as MPS"
+        words = "but [ and ] enclose quadratic terms in LP files; rename it"
         refuse(text, found.start(), f"found {shown(found[0])}, {words}")
     bounds: dict[bytes, int] = {}
     sides: dict[tuple[bytes, str], float] = {}
@@ -82,11 +81,9 @@ def check_lp(text: bytes) -> None:
                     for name in _words(text[begin:end]).intersection(bounds):
                         del bounds[name]
             if found := _TWO_SIDES.search(text, key.end(), following.start()):
-                words = "found a row with two sides, of which SCIP reads one; write two rows"
-                refuse(text, found.start(), words)
+                refuse(text, found.start(), "found a row with two sides, of which SCIP reads one; write two")
     for name, position in bounds.items():
-        words = "which is in neither the objective nor a row; correct or delete it"
-        refuse(text, position, f"found a bound of {shown(name)}, {words}")
+        refuse(text, position, f"found a bound of {shown(name)}, which is in neither the objective nor a row")
 
 
 def _words(text: bytes) -> set[bytes]:
@@ -113,9 +110,8 @@ def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], 
     while rest := _ANY.search(text, begin, end):
         found = _BOUND.match(text, rest.start(), end)
         if found is None or not any(found.group(1, 5, 6)):
-            words = "expected a name, which no digit begins, and a number with <=, >= or =, or 'free'"
-            line = text[rest.start() : end].splitlines()[0]
-            refuse(text, rest.start(), f"in Bounds, found {shown(line)}, {words}")
+            line = shown(text[rest.start() : end].splitlines()[0])
+            refuse(text, rest.start(), f"in Bounds, found {line}, expected a name and a bound or 'free'")
         left, left_sense, name, right_sense, right, free = found.groups()
         sides = [("l", -math.inf), ("u", math.inf)] if free else []
         for value, sense, (low, high) in ((left, left_sense, "lu"), (right, right_sense, "ul")):

@@ -86,13 +86,11 @@ class _Sections:
                 if section == b"COLUMNS":
                     self.columns.add(name)
                 elif rows:
-                    words = f"found a second vector, {shown(name or b'')}, which SCIP leaves out; delete one"
-                    self.refuse(words)
+                    self.refuse(f"found a second vector, {shown(name or b'')}, which SCIP leaves out")
                 current, rows = name, set()
             for row in filter(None, given):
                 if row in rows:
-                    where = f"{shown(name or section)} in row {shown(row)}"
-                    self.refuse(f"found a second number for {where}; delete one")
+                    self.refuse(f"found a second number for {shown(name or section)} in row {shown(row)}")
                 rows.add(row)
 
     def refuse(self, words: str) -> NoReturn:
@@ -112,9 +110,8 @@ class _Sections:
             yield found.groups()
             self.position = found.end()
         if self.position != end:
-            line = text[self.position : end].split(b"\n", 1)[0]
-            words = "correct it, or put more blanks between its fields"
-            self.refuse(f"SCIP sees {shown(line)}, expected {expected}; {words}")
+            line = shown(text[self.position : end].split(b"\n", 1)[0])
+            self.refuse(f"SCIP sees {line}, expected {expected}; blanks between fields may be too few")
 
     def as_fixed(self, line: bytes) -> bytes:
         """Return a line as SCIP reads it while all have been in fixed columns.
@@ -149,5 +146,4 @@ class _Sections:
                 semicontinuous[name] = self.position
         for name, self.position in semicontinuous.items():
             if bounds.get((name, "l"), 0.0) <= 0.0:
-                words = "has no positive lower bound, for which SCIP takes 1; give one"
-                self.refuse(f"the semicontinuous {shown(name)} {words}")
+                self.refuse(f"the semicontinuous {shown(name)} has no positive lower bound; SCIP takes 1")

@@ -71,8 +71,7 @@ def check_cip(text: bytes) -> None:
     if end is None:
         raise MisreadError(0, "is cut off or no CIP file: it has no line 'END'")
     if rest := text[end.end() :].strip():
-        words = f"found {shown(rest)} after 'END'; delete what is no part of the model"
-        refuse(text, text.rindex(rest), words)
+        refuse(text, text.rindex(rest), f"found {shown(rest)} after 'END'; delete it")
     if found := _CIP_ROW.search(text):
         line = text[text.rfind(b"\n", 0, found.end()) + 1 :].split(b"\n", 1)[0]
         refuse(text, found.end(), f"found {shown(line[-60:])}, expected a number at its end; correct it")
@@ -87,8 +86,8 @@ def check_opb(text: bytes) -> None:
         found = _OPB.match(plain, position)
         if found is None:
             position += len(plain[position:]) - len(plain[position:].lstrip())
-            words = "an objective, or a row of coefficients and names with one side, then a semicolon"
-            refuse(plain, position, f"found {shown(plain[position:].split(b';')[0])}, expected {words}")
+            found_text = shown(plain[position:].split(b";")[0])
+            refuse(plain, position, f"found {found_text}, expected an objective or a row, then a semicolon")
         position = found.end()
         objectives += found[0].lstrip().startswith((b"min", b"max")) and b":" in found[0]
         if objectives > 1:

@@ -49,41 +49,28 @@ class BaseSearch(ABC):
     A `generation`, 0 being the initial one, begins with `begin_generation` and ends with `end_generation`.
     `sample_request` and `sample_requests` make requests for rules, `admit` enters the answers and charges the budget,
     `update` replaces a sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else.
-    A rule whose hash was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again
-    until they are answered. `options` are `config.options`, validated by the class attribute `Options`; what does not
-    fit is a `ConfigError`. `population` are the rules alive after the last completed generation, which subclasses
-    replace, and `summaries` has one value for each completed generation.
+    A rule whose hash was seen before becomes a failure, `duplicate of <first id>`. `population` are the rules alive
+    after the last completed generation, which subclasses replace, and `summaries` has one value for each.
+
+    What a subclass may set: `Options` is the model of `config.options`, kept as `options`; `operators` are those of a
+    generation, in order, and `founding` makes the initial rules. `low_fidelity` says whether samples are scored with
+    F_LF, on recorded decisions, `high_fidelity` whether they are solved with, so that the best is that of highest F_HF.
+    `origin` says in a word, such as "fitted", where rules come from if no generator is asked. With `sees_nodes` the
+    nodes of decisions are recorded too. `training_instances` are those that trials speak of. A crossover may read the
+    same rule twice with `draws_with_replacement`, and with `crosses_niches` it reads rules that choose differently, see
+    `SearchConfig.unlike_share`.
     """
 
     Options: ClassVar[type[Value]] = Value
-    """Model of the settings of this search alone, given as `search.options`."""
-
     operators: tuple[Operator, ...] = OPERATORS
-    """The operators of a generation, in order."""
-
     founding: ClassVar[Operator] = "i1"
-    """The operator that makes the initial rules."""
-
     low_fidelity: ClassVar[bool] = True
-    """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
-
     high_fidelity: ClassVar[bool] = True
-    """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
-
     origin: ClassVar[str] = ""
-    """Where its rules come from if it finds them itself, in a word such as "fitted"; empty if a generator is asked."""
-
     sees_nodes: ClassVar[bool] = False
-    """Whether it needs the nodes of the decisions too, which a flow then records."""
-
     training_instances: int = 0
-    """Number of training instances that trials speak of."""
-
     draws_with_replacement: ClassVar[bool] = False
-    """Whether a crossover may read the same rule twice while there are others."""
-
     crosses_niches: ClassVar[bool] = False
-    """Whether a crossover reads rules that choose differently, see `SearchConfig.unlike_share`."""
 
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
@@ -127,11 +114,10 @@ class BaseSearch(ABC):
     def tell(self, answers: tuple[Answer, ...]) -> None:
         """Take the answers to the last `ask`, in order; others raise `ValueError`, and nothing changes."""
         requests = self._pending
-        expected, found = ([one.id for one in several] for several in (requests, answers))
-        if not requests or found != expected:
-            asked, answered = (", ".join(several) or "nothing" for several in (expected, found))
+        asked, answered = (", ".join(one.id for one in several) for several in (requests, answers))
+        if not requests or asked != answered:
             raise ValueError(
-                f"Expected answers to the last ask(), in order: {asked}; found answers to {answered}."
+                f"Expected answers to the last ask(), in order: {asked}; found answers to {answered or 'nothing'}."
             )
         self._pending = ()
         pairs = zip(requests, answers, strict=True)
@@ -225,12 +211,11 @@ class BaseSearch(ABC):
 
     @staticmethod
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
-        """Find a rule; a search whose requests have `training` defines it.
+        """Find a rule, in a worker process; a search whose requests have `training` defines it.
 
-        It is called in a worker process, with the recorded decisions of a search that goes by F_LF, and may keep
-        checkpoints in `folder`, the study's own. Beside what the request holds `training` has its `seed`, and the
-        sources of its `parents` and of all `known` samples. It returns `source`, the text of a rule or of another
-        method, and a `thought`, or else `failure`; also `seconds`, where it took more CPU time than this call.
+        It may keep checkpoints in `folder`, the study's own. Beside what the request holds `training` has its `seed`,
+        and the sources of its `parents` and of all `known` samples. It returns `source`, the text of a rule or of
+        another method, and a `thought`, or else `failure`; also `seconds`, if it took more CPU time than this call.
         """
         raise NotImplementedError
 

@@ -6,10 +6,8 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
   i1. So no failure ends the search early, and the budget is used up whatever happens.
 - If the solves of all rules chosen to found the elite set fail, the next ceil(alpha N) by F_LF are tried,
   until one succeeds or none is left.
-- A rule whose hash was seen before is a failure, `duplicate of <first id>`, and earns no second F_HF.
 - A rule that chose in all recorded decisions like one that was solved with (a behavioural duplicate) keeps its F_LF,
   inherits no F_HF and is not evaluated in the solver.
-- The last generation takes the first operators that the budget allows.
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ class BifeSearch(BaseSearch):
         return super().summary().model_copy(update={"n_elites": len(self.elites), "tau": self.tau})
 
     def propose(self) -> tuple[Request, ...]:
-        """Return what to ask next."""
+        """Return solves for the rules that earned them, or else samples."""
         if self._to_solve:
             return tuple(self._solve_request(sample) for sample in self._to_solve)
         return self.sample_requests(self.operators if self.parent_pool else ())
@@ -147,8 +145,7 @@ class RandomSearch(BifeSearch):
 class HighOnlySearch(BifeSearch):
     """The paper's ablation: the same operators and sizes, without F_LF; every valid rule is evaluated in the solver.
 
-    No decisions are recorded. The N rules of highest F_HF survive a generation, and parents are drawn from them by
-    rank. A generation after which none is alive is followed by another initialisation.
+    The N rules of highest F_HF survive a generation, and parents are drawn from them by rank.
     """
 
     low_fidelity: ClassVar[bool] = False

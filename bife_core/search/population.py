@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import count
 from operator import eq
 
@@ -16,22 +17,17 @@ from bife_core.search.config import SearchConfig
 from bife_core.search.types import Sample
 
 
-def by_low_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
-    """Return the valid samples that have an F_LF, highest first; the one sampled earlier wins a tie."""
-    return _ranked(samples, "f_lf")
-
-
-def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
-    """Return the valid samples that have an F_HF, highest first; ties as in `by_low_fidelity`."""
-    return _ranked(samples, "f_hf")
-
-
-def _ranked(samples: Iterable[Sample], fidelity: str) -> tuple[Sample, ...]:
+def _by(fidelity: str, samples: Iterable[Sample]) -> tuple[Sample, ...]:
+    """Return the valid samples that have a fidelity, highest first; the one sampled earlier wins a tie."""
     known = [rule for rule in samples if rule.valid and getattr(rule, fidelity) is not None]
     # Length before text, so that c100 comes after c99.
     return tuple(
         sorted(known, key=lambda rule: (-getattr(rule, fidelity), rule.generation, len(rule.id), rule.id))
     )
+
+
+by_low_fidelity = partial(_by, "f_lf")
+by_high_fidelity = partial(_by, "f_hf")
 
 
 def ranked(samples: Iterable[Sample]) -> list[Sample]:
@@ -74,9 +70,8 @@ def threshold(
 ) -> float | None:
     """Return tau, the F_LF that earns solves, from the elites, best F_HF first; None while there is none.
 
-    The paper's tau can only rise where all elites are kept, for every elite has reached it. One rule that agrees often
-    with strong branching and solves badly can so end all admission; `threshold_share` of the valid samples, or of so
-    many as `of` says, prevents it.
+    The paper's tau can only rise where all elites are kept, so that one rule that imitates well and solves badly can
+    end all admission; `threshold_share` of the valid samples, or of so many as `of` says, prevents it.
     """
     of_elites = [elite.f_lf for elite in elites if elite.f_lf is not None]
     if not of_elites:
@@ -99,8 +94,7 @@ def survivors(
 ) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
     """Return the elites old and new, best F_HF first, and the best newcomers by F_LF in the places of N left.
 
-    With `elite_cap` the elites of worst F_HF lose their rank; they may still fill a place that is left, on the same
-    terms as all others. Without it the elites alone may outnumber N.
+    With `elite_cap` the elites of worst F_HF lose their rank, and may fill a place that is left like all others.
     """
     kept = by_high_fidelity((*elites, *newcomers))[: config.elite_cap]
     names = {elite.id for elite in kept}
@@ -138,13 +132,9 @@ def draw_parents(
 ) -> tuple[Sample, ...]:
     """Draw `count` parents by rank, best first, with one uniform number each.
 
-    Without replacement each is drawn at most once while there are enough; when fewer rules than parents are alive, all
-    are drawn once before any is drawn again. After the first they are drawn from a share of the rules, `unlike`: those
-    that choose least like it. `population` is N of `selection_probabilities`. Raises `ValueError` if there is no rule
-    to draw.
+    Without replacement all are drawn once before any is drawn again. After the first they are drawn from a share of the
+    rules, `unlike`: those that choose least like it. `population` is N of `selection_probabilities`.
     """
-    if not ranked:
-        raise ValueError("There is no rule to draw a parent from.")
     weights = selection_probabilities(len(ranked), population)
     left = weights.copy()
     parents: list[Sample] = []

@@ -18,12 +18,11 @@ Operator = str
 class Sample(Value):
     """One sampled rule and all that is known of it; what is not known is None.
 
-    `id` is generation and position, such as ``g03-c05``, unique within a search. `sha` is a hash of the rule's
-    normalised syntax tree, and `behaviour` has a letter for each recorded decision, for the candidate it chose; rules
-    of one behaviour are behavioural duplicates. Of the fidelities `f_lf` and `f_hf` higher is better. `niche` is that
-    of a fitted rule. Of a valid rule without F_HF, `duplicate_of` is the id of an earlier one that chooses
-    alike, for which it is not evaluated in the solver, and `eliminated` why it was given up in its race, as half a
-    sentence. `failure` is why the sample is out, as one sentence.
+    `id` is generation and position, such as ``g03-c05``. `sha` is a hash of the rule's normalised syntax tree, and
+    `behaviour` has a letter for each recorded decision, for the candidate it chose. Of the fidelities `f_lf` and `f_hf`
+    higher is better. `niche` is that of a fitted rule. Of a valid rule without F_HF, `duplicate_of` is the id of an
+    earlier one that chooses alike, and `eliminated` why it was given up in its race, as half a sentence. `failure` is
+    why the sample is out, as one sentence.
     """
 
     id: str
@@ -132,9 +131,9 @@ Request = WrittenRequest | TrialRequest | SolveRequest
 class Answer(Value):
     """What became of a request: what it asked for, or in `failure` the sentence why that is not there.
 
-    A sample has `sha`, `source`, `thought`, `behaviour` and `f_lf` as in `Sample`, a reflection its `text`. A solve has
-    `f_hf`, or in `eliminated` why the rule was given up, and the `costs` of the design instances in order, None where
-    there is none; a trial has `costs`. A number that is not finite is a failure, so that an answer survives JSON.
+    A sample has fields of `Sample`, a reflection its `text`. A solve has `f_hf`, or in `eliminated` why the rule was
+    given up, and the `costs` of the design instances in order, None where there is none; a trial has `costs`. A number
+    that is not finite is a failure, so that an answer survives JSON.
     """
 
     id: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from bife_core.evaluation.comparing import change_text, statement
+from bife_core.evaluation.comparing import change_text
 from bife_core.evaluation.metrics import METRICS
+from bife_core.search import Sample
+from bife_core.stages.records import TrackedRun
 from bife_core.stages.results import EvaluationResult, EvolutionResult, PipelineResult
 from bife_core.study.files import abstract
 from bife_core.wording import as_markdown, counted, interval_text
@@ -14,39 +16,35 @@ def link(text: str, url: str) -> str:
     return f"[{text}]({url})" if url.startswith(("http://", "https://")) else f"{text}: `{url}`"
 
 
-def links(table: str, run: str) -> str:
+def links(run: TrackedRun) -> str:
     """Return where an evolution's rules are in MLflow, on one line."""
-    found = f"{link('all rules, best first', table)} · {link('the run with its curves', run)}"
-    return found if table.startswith("http") else f"On MLflow's pages, which `bife up` serves: {found}"
+    found = f"{link('all rules, best first', run.ranking)} · {link('the run with its curves', run.url)}"
+    return found if run.url.startswith("http") else f"On MLflow's pages, which `bife up` serves: {found}"
 
 
 def evolution_conclusion(result: EvolutionResult) -> str:
     """Return the conclusion of a search."""
     head = "No rule was of use" if result.best is None else f"{result.best.id} is the best rule"
     counts = f"{len(result.samples)} rules sampled, {result.failures} of them failed, {result.seconds:.0f} s"
-    rule = "" if result.best is None else f"\n\n{abstract(result.best)}"
-    where = links(result.ranking_url, result.run.url)
-    return f"# {head}\n\n{counts}\n\n{where}{rule}\n{_notes(result.notes)}"
+    return _page(head, counts, links(result.run), _about(result.best), notes=result.notes)
 
 
 def evaluation_conclusion(result: EvaluationResult) -> str:
     """Return the conclusion of a comparison."""
     page = link("the comparison in MLflow", result.run.url)
-    return f"# {as_markdown(statement(result.summary.lead))}\n\n{_table(result)}\n\n{page}\n{_notes(result.notes)}"
+    return _page(as_markdown(result.sentence), _table(result), page, notes=result.notes)
 
 
 def pipeline_conclusion(result: PipelineResult) -> str:
     """Return the conclusion of a whole run."""
-    evolved, evaluated, registered = result.evolution, result.evaluation, result.registered
+    evaluated, registered = result.evaluation, result.registered
     if evaluated is None or registered is None:
-        return evolution_conclusion(evolved)
+        return evolution_conclusion(result.evolution)
     aliases = " and ".join(registered.aliases) or "no alias"
     standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
-    where = links(evolved.ranking_url, evolved.run.url)
-    where += f" · {link('the comparison in MLflow', evaluated.run.url)}"
-    rule = f"\n\n{abstract(result.final)}" if result.final is not None else ""
-    head = f"# {as_markdown(statement(evaluated.summary.lead))}\n\n{standing}"
-    return f"{head}\n\n{_table(evaluated)}\n\n{where}{rule}\n{_notes(result.notes)}"
+    where = f"{links(result.evolution.run)} · {link('the comparison in MLflow', evaluated.run.url)}"
+    head, rule = as_markdown(evaluated.sentence), _about(result.final)
+    return _page(head, standing, _table(evaluated), where, rule, notes=result.notes)
 
 
 def measured(result: EvaluationResult) -> list[tuple[str, str]]:
@@ -76,5 +74,10 @@ def _table(result: EvaluationResult) -> str:
     )
 
 
-def _notes(notes: tuple[str, ...]) -> str:
-    return "".join(f"\n- {as_markdown(note)}" for note in notes)
+def _about(rule: Sample | None) -> str:
+    return "" if rule is None else abstract(rule)
+
+
+def _page(head: str, *parts: str, notes: tuple[str, ...]) -> str:
+    listed = "\n".join(f"- {as_markdown(note)}" for note in notes)
+    return "\n\n".join(filter(None, (f"# {head}", *parts, listed)))

@@ -103,8 +103,6 @@ def evaluate(
     notes = runtime.noted((*story.notes, *summary.failures, *differing, *further))
     result = EvaluationResult(
         summary=summary,
-        source=methods[0].text,
-        sha=methods[0].identity,
         held_out=held_out,
         directory=folder_of(runtime, methods, held_out, summary),
         run=run,
@@ -242,7 +240,6 @@ def record_evaluation(
 
 
 def _method(reference: str, runtime: Runtime) -> Method:
-    """Return the method a reference names; one of a search is called by its sample."""
     plain, comma, budget = reference.rpartition(BUDGET)
     if comma:
         return with_budget(_method(plain, runtime), budget)

@@ -91,11 +91,10 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     evaluated = runtime.stage(
         evaluate, config, path, others=tuple(others), choice=choice, promoting=True, ablation=steps
     )
-    origin = Origin() if final is None else _origin(config, evolved, final)
-    registered, further = register_rule(config, runtime, evaluated, origin)
+    registered, further = register_rule(config, runtime, evaluated, _origin(config, evolved, final))
     standing = no_champion(registered, runtime) if registered is not None else ""
     advice = next_step(evaluated.summary, files)
-    further = (*further, *filter(None, [advice]))
+    further += (advice,) if advice else ()
     result = PipelineResult(
         collection=collected,
         evolution=evolved,
@@ -109,7 +108,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         notes=tuple(dict.fromkeys((*notes, *evaluated.notes, *further))),  # stages share instances
     )
     runtime.conclude(config.instances.label, "pipeline", pipeline_conclusion(result))
-    if evaluated.summary.judged.finding != "better" and (evolved.new or runtime.tried_again):
+    if evaluated.summary.judged.finding != "better" and (evolved.new or runtime.present.tried_again):
         runtime.announce(NO_RULE, f"evolution.{evolved.key}", {"reason": evaluated.sentence})
     return result
 
@@ -119,7 +118,6 @@ Finalist = tuple[Method, Sample | None]
 
 
 def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
-    """Return the configuration of a search under tuned settings."""
     params = tuned.tuning.configuration.params
     return config.model_copy(update={"solver": config.solver.with_parameters(params)})
 
@@ -157,7 +155,6 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 
 
 def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: TuningResult) -> TuningResult:
-    """Return the settings tuned around the best rule, from those that it was searched for under."""
     first = tuned.tuning.best.choices
     starts = (dict(first), first | {BRANCHING: "found"})
     return runtime.stage(tune, config, config.tune.seconds / 2, AT_HAND, "tuned_again", best, starts)
@@ -203,7 +200,9 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
     return methods[0], None
 
 
-def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample) -> Origin:
+def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample | None) -> Origin:
+    if final is None:
+        return Origin()
     return Origin(
         evolution_key=evolved.key,
         evolution_run=evolved.run.run_id,

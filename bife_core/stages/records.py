@@ -44,10 +44,14 @@ class Record(Value):
 
 
 class TrackedRun(Value):
-    """A run of MLflow, without an id where there is none yet; `url` is relative where it has no server."""
+    """A run of MLflow, without an id where there is none yet; addresses are relative where it has no server.
+
+    `ranking` is that of a search's samples, best first.
+    """
 
     run_id: str = ""
     url: str = ""
+    ranking: str = ""
 
 
 def store_record(store: Store, study: str, record: Record, provenance: Mapping[str, str]) -> None:

@@ -28,18 +28,16 @@ def register_rule(
     """
     runtime.observer.stage("registration", "the best rule")
     try:
-        if runtime.tracks and not evaluated.run.run_id:
-            raise RegistryError("MLflow does not have the run of its evaluation yet.")
         known = evidence(config, runtime, evaluated, origin)
         same = {"evolution_key": known.evolution_key, "evaluation_run": known.evaluation_run}.items()
         name = registered_name(config.instances, config.solver)
         former = runtime.registry.versions(name, known.sha)
-        news = runtime.tried_again or not any(same <= version.tags.items() for version in former)
+        news = runtime.present.tried_again or not any(same <= version.tags.items() for version in former)
         by_gate = config.approval == "gate"
         registered = runtime.step(
             "register",
             f"register a rule as {name}",
-            lambda: runtime.registry.register(name, evaluated.source, known, by_gate),
+            lambda: runtime.registry.register(name, evaluated.method.text, known, by_gate),
         )
     except RegistryError as error:
         # All that was measured is on disk, so an unreachable registry must not take the result away.
@@ -88,7 +86,7 @@ def evidence(
         **origin.model_dump(),
         **lead.model_dump(include=set(Ratio.model_fields)),
         **{f"champion_{name}": value for name, value in found.items()},
-        sha=evaluated.sha,
+        sha=evaluated.method.identity,
         benchmark=config.instances.label,
         size=config.instances.size,
         p_value=lead.p_adjusted,

@@ -27,16 +27,16 @@ def resolved(config: PipelineConfig, runtime: Runtime) -> PipelineConfig:
     for the one registered under the same settings of SCIP, and "archive" for the best rules of earlier searches of this
     home, as the first try found them.
     """
-    search, number = config.search, runtime.number
+    search, present = config.search, runtime.present
     changed: dict[str, object] = {}
     if search.seed is None:
-        changed["seed"] = seed_at(runtime.scheduled)
+        changed["seed"] = seed_at(present.scheduled)
     words: dict[str, Callable[[], Iterable[str]]] = {
         CHAMPION: lambda: (_champion(config, runtime),),
         ARCHIVE: lambda: archived(runtime.store, search.initial, search.component),
     }
     if words.keys() & {*search.first_rules}:
-        kept = runtime.home.first_rules / f"{number}.json" if number else None
+        kept = runtime.home.first_rules / f"{present.number}.json" if present.number else None
         if kept is not None and kept.is_file():
             rules = json.loads(kept.read_text(encoding="utf-8"))
         else:

@@ -9,6 +9,7 @@ from bife_core.estimate import Estimate
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import statement
 from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.methods.base import Method
 from bife_core.registry.evidence import RegisteredRule
 from bife_core.search import Sample
 from bife_core.stages.records import TrackedRun
@@ -53,13 +54,12 @@ class TuningResult(Value):
 
 
 class EvolutionResult(Evolution):
-    """The outcome of a search; `new` says whether this run had anything left to do, `ranking_url` shows all samples."""
+    """The outcome of a search; `new` says whether this run had anything left to do."""
 
     key: str
     decisions: CollectionSummary | None
     new: bool = True
     run: TrackedRun
-    ranking_url: str
 
     @property
     def sentence(self) -> str:
@@ -76,12 +76,15 @@ class EvaluationResult(Value):
     """How a rule compares with the baseline on held-out instances."""
 
     summary: EvaluationSummary
-    source: str
-    sha: str
     held_out: InstanceSet
     directory: Path
     run: TrackedRun
     notes: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> Method:
+        """The leading method."""
+        return self.summary.methods[self.summary.rule]
 
     @property
     def sentence(self) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 
 from bife_core.benchmarks.base import Instance, Split
 from bife_core.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
@@ -49,6 +49,18 @@ class InstanceSet(Value):
         return content_of(self.instances)
 
 
+class PresentRun(Value):
+    """The run that goes on: what names it on all its tries, when it was to begin, and whether it began before.
+
+    `number` is empty where it is not tried again; `stands_alone` says whether the present stage is no part of another.
+    """
+
+    number: str = ""
+    scheduled: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    tried_again: bool = False
+    stands_alone: bool = False
+
+
 class Runtime:
     """Where stages keep what they find, and who is shown it; here all is done in this process, once.
 
@@ -61,9 +73,6 @@ class Runtime:
     observer : Observer, optional
         Is shown what happens; by default Python's logging, as ``bife``.
     """
-
-    tracks = False
-    """Whether records get runs in MLflow."""
 
     def __init__(self, home: Home | None = None, observer: Observer | None = None) -> None:
         self.home = home or project_home()
@@ -148,11 +157,7 @@ class Runtime:
         """Return the id of a study's run in what tracks it, empty while it has none."""
         return ""
 
-    def ranking(self, study: str) -> str:
-        """Return the address of a search's samples, best first."""
-        return ""
-
-    def show_generation(self, label: str, study: str, state: EvolutionState) -> None:
+    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
         """Show where a search stands after a generation, beside what its observer is shown."""
 
     def run_facts(self, run_id: str) -> Mapping[str, str]:
@@ -167,24 +172,9 @@ class Runtime:
         }
 
     @property
-    def number(self) -> str:
-        """What names the present run, also when it is tried again; empty where it is not tried again."""
-        return ""
-
-    @property
-    def scheduled(self) -> datetime:
-        """When the present run was to begin."""
-        return datetime.now(UTC)
-
-    @property
-    def tried_again(self) -> bool:
-        """Whether the present run began before and did not come to its end."""
-        return False
-
-    @property
-    def stands_alone(self) -> bool:
-        """Whether the present stage is the whole run, and no part of another."""
-        return False
+    def present(self) -> PresentRun:
+        """The run that goes on."""
+        return PresentRun()
 
     def model_key(self, config: GeneratorConfig) -> SecretStr | None:
         """Return the key for a model API that is kept for runs, None where the environment is to have it."""

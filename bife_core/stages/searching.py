@@ -87,11 +87,11 @@ def search(
         result = _run(study, runtime, decisions, (*design.notes, *notes))
     runtime.conclude(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
-    if result.new or runtime.tried_again:
+    if result.new or runtime.present.tried_again:
         subject = f"evolution.{result.key}"
         if result.best is None:
             runtime.announce(NO_RULE, subject, {"reason": result.sentence})
-        elif result.run.run_id and runtime.stands_alone:
+        elif result.run.run_id and runtime.present.stands_alone:
             payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
             runtime.announce(EVOLUTION_ENDED, subject, payload)
     return result
@@ -119,9 +119,9 @@ def _run(
         while True:
             generation = len(journal.of(Completed))
             found = runtime.step("generation", f"generation {generation}", more)
-            runtime.follow(journal.key)
+            run = runtime.follow(journal.key)
             for state in states[-1:]:
-                runtime.show_generation(label, journal.key, state)
+                runtime.show_generation(label, run, state)
                 for limit, used in state.budget_used.items():
                     # The limits may have been raised since an earlier run.
                     if used >= NEARLY and limit not in nearly_used and not state.replayed:
@@ -144,12 +144,10 @@ def _run(
         decisions=decisions,
         new=_findings(journal) > known,
         run=run,
-        ranking_url=runtime.ranking(journal.key),
     )
 
 
 def _findings(journal: Journal) -> int:
-    """Return how much a search has found out so far."""
     return sum(len(journal.of(kind)) for kind in (Drafted, Scored, Tried, HighScored))
 
 

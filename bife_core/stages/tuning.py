@@ -102,10 +102,10 @@ def what_brought(
     return runtime.step("ablate", f"measure what brought {winner.name}", work)
 
 
-def try_starts(config: PipelineConfig, runtime: Runtime, methods: Sequence[str] = AT_HAND) -> Tuning:
-    """Return what SCIP and the starting configurations take on the first design instances, with `methods` at hand."""
+def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
+    """Return what SCIP and the starting configurations take on the first design instances."""
     instances = runtime.benchmark(config.instances).instances("design", PRECHECKED)
-    space = Space({reference: load_method(reference) for reference in methods}, (), config.solver.effective)
+    space = Space({reference: load_method(reference) for reference in AT_HAND}, (), config.solver.effective)
     return _tune(instances, runtime.solving(config), space, _TRIED_S, seed=None)
 
 

@@ -1,8 +1,4 @@
-"""The store: one database for studies, their events, model calls, solves, uses of instances, cursors and claims.
-
-SQLite in a file by default, PostgreSQL by URL for several machines. It holds everything that cost time or money; large
-files that never change (instances, expert samples, reports) lie beside it.
-"""
+"""The store: one database, SQLite or PostgreSQL, of everything that cost time or money but large files."""
 
 from bife_core.store.claims import (
     PATIENCE_S as PATIENCE_S,

@@ -2,8 +2,7 @@
 
 A claim is a row with a lease, by the clock of the database, that its holder renews. When the holder dies, a process of
 the same machine takes the claim over at once, and one of another machine when the lease has run out. A holder that did
-not renew it in time, as while its machine slept, may have lost it: `fence` makes sure of it in the transaction that
-writes.
+not renew it in time may have lost it: `fence` makes sure in the transaction that writes.
 """
 
 from __future__ import annotations
@@ -29,10 +28,8 @@ from bife_core.store.database import Database, StoreError, claims
 
 LEASE_S: Final = 60.0
 """Seconds for which a claim holds without being renewed."""
-
 PATIENCE_S: Final = 5.0
 """Seconds of waiting for a claim after which the waiting process says who holds it."""
-
 _RENEW_S: Final = LEASE_S / 4
 _POLL_S: Final = 0.25
 _NOW: Final = extract("epoch", func.current_timestamp())
@@ -65,22 +62,20 @@ class Claims:
     def claim(
         self, name: str, timeout_s: float | None = None, waits: Callable[[str], object] | None = None
     ) -> Iterator[None]:
-        """Hold a claim; wait while another thread or process holds it, `timeout_s` seconds at most unless it is None.
+        """Hold a claim; wait while another thread or process holds it, or raise `ClaimTimeoutError` after `timeout_s`.
 
-        Raises `ClaimTimeoutError` if that was too long. In a long wait `waits` is called once with who holds the claim,
-        in words; by default that is logged.
+        In a long wait `waits` is called once with who holds the claim, in words; by default that is logged. If its name
+        ends with the key of a study, writing to that raises `ClaimLostError` once it is taken over.
         """
-        tell: Callable[[str], object] | None = waits or partial(
-            _logger.warning, "Waiting for %s, in use by %s.", name
-        )
-        began = time.monotonic()
+        tell = waits or partial(_logger.warning, "Waiting for %s, in use by %s.", name)
+        began, told = time.monotonic(), False
         while not self.take([name]):
             waited_s = time.monotonic() - began
             if timeout_s is not None and waited_s >= timeout_s:
                 raise ClaimTimeoutError(f"{name} is in use by {self.holder(name)}; wait for it to end.")
-            if waited_s >= PATIENCE_S and tell is not None:
+            if waited_s >= PATIENCE_S and not told:
                 tell(self.holder(name))
-                tell = None
+                told = True
             time.sleep(_POLL_S)
         try:
             yield
@@ -92,8 +87,7 @@ class Claims:
         own: dict[str, Any] = {"holder": self._holder, "until_unix_s": _NOW + LEASE_S, "machine": _machine()}
         own |= {"pid": os.getpid(), "began_unix_s": _began_s(os.getpid()) or 0.0}
         with self._lock:
-            # One that this process lost and has not given up yet is not taken anew: its holder must notice.
-            before = self._held.copy()
+            before = self._held.copy()  # one that was lost is not taken anew: its holder must notice
             wanted = set(names) - before
             rows = select(claims, (claims.c.until_unix_s > _NOW).label("current"))
             rows = rows.where(claims.c.name.in_(wanted)).order_by(claims.c.name).with_for_update()
@@ -116,7 +110,7 @@ class Claims:
         return taken
 
     def release(self, names: Iterable[str]) -> None:
-        """Give claims back; a store that cannot be reached lets them run out."""
+        """Give claims back; if the store cannot be reached, they run out."""
         released = set(names)
         with self._lock:
             self._held -= released
@@ -125,7 +119,7 @@ class Claims:
             connection.execute(delete(claims).where(own))
 
     def of(self, study: str) -> set[str]:
-        """Return the claims held here on the events of a study: those that are named after it."""
+        """Return the claims held here that are named after a study: on its events."""
         return {name for name in self._held.copy() if name == study or name.endswith(f" {study}")}
 
     def fence(self, connection: Connection, names: set[str]) -> None:
@@ -155,8 +149,7 @@ class Claims:
                     self._renewer = None
                     return
                 own = claims.c.name.in_(self._held) & (claims.c.holder == self._holder)
-                # A store that is away for a moment is asked again.
-                with suppress(StoreError), self._database.writing() as connection:
+                with suppress(StoreError), self._database.writing() as connection:  # else it is asked again
                     renewed = update(claims).where(own).values(until_unix_s=_NOW + LEASE_S)
                     missing = set[str]()
                     if connection.execute(renewed).rowcount < len(self._held):

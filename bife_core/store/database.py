@@ -40,8 +40,9 @@ from bife_core.wording import storable
 
 MIGRATIONS: Final = {
     4: "DROP TABLE claims",  # which is made anew: PostgreSQL cut names to 256 characters
+    5: "ALTER TABLE solves DROP COLUMN repeats",
 }
-"""The statement that brings a store to each schema from the one before, in SQL that SQLite and PostgreSQL both take.
+"""The statement that brings a store to each schema from the one before, for SQLite and PostgreSQL alike.
 
 Add one where the tables below change; tables that a store lacks are made without.
 """
@@ -65,7 +66,7 @@ def _table(table: str, keys: int, /, **columns: TypeEngine[Any]) -> Table:
 
 
 class _Text(TypeDecorator[str]):
-    """Text of any length; what a database's text cannot hold, as in the name of a file, is replaced."""
+    """Text of any length; what a database's text cannot hold is replaced."""
 
     impl, cache_ok = Text, True
 
@@ -78,7 +79,7 @@ meta = _table("meta", 1, name=_TEXT, value=_TEXT)
 studies = _table("studies", 1, key=_TEXT, kind=_TEXT, name=_TEXT, created_unix_s=_TIME)
 events = _table("events", 2, study=_TEXT, seq=_NUMBER, kind=_TEXT, at_unix_s=_TIME, body=_BODY)
 calls = _table("calls", 3, study=_TEXT, key=_TEXT, number=_NUMBER, body=_BODY)
-solves = _table("solves", 1, key=_TEXT, body=_BODY, repeats=_NUMBER)
+solves = _table("solves", 1, key=_TEXT, body=_BODY)
 cursors = _table("cursors", 2, subscriber=_TEXT, study=_TEXT, seq=_NUMBER, note=_TEXT)
 ledger = _table("ledger", 3, group=_TEXT, purpose=_TEXT, by=_TEXT, number=_NUMBER)
 _process: dict[str, TypeEngine[Any]] = {"pid": BigInteger(), "began_unix_s": _TIME, "until_unix_s": _TIME}
@@ -92,8 +93,7 @@ class StoreError(BifeError):
 class Database:
     """A database of BiFE's tables: SQLite in a `file`, or any other that SQLAlchemy opens, for which that is None.
 
-    `name` is file or address, without a password. Tables of an older version of BiFE are brought to today's. Raises
-    `StoreError` if the database cannot be opened, or has tables that this version does not know.
+    `name` is file or address, without a password. Tables of an older version of BiFE are brought to today's.
     """
 
     def __init__(self, where: Path | str) -> None:
@@ -110,15 +110,11 @@ class Database:
                 url = URL.create("sqlite", database=str(self.file))
             self.engine = create_engine(url, pool_pre_ping=self.file is None)
         except OSError as error:
-            raise StoreError(
-                f"The folder of the store {self.file} cannot be written to ({error.strerror or error}); set BIFE_HOME "
-                "to a folder of yours."
-            ) from error
+            raise StoreError(f"The store's folder cannot be written to ({error}).") from error
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise StoreError(
-                f"The address of a store was expected to be a file or a database URL such as "
-                f"postgresql+psycopg2://user@host/bife, and cannot be opened ({error}); PostgreSQL needs the extra "
-                "bife-branching[postgres]."
+                "The address of a store was expected to be a file or a database URL such as "
+                f"postgresql+psycopg2://user@host/bife ({error}); PostgreSQL needs the extra bife-branching[postgres]."
             ) from error
         self.name = str(self.file or self.engine.url.render_as_string(hide_password=True))
         if self.engine.dialect.name == "sqlite":
@@ -132,7 +128,6 @@ class Database:
             raise
 
     def _migrate(self, connection: Connection) -> None:
-        """Make the tables that are missing, and bring the others to today's schema."""
         meta.create(connection, checkfirst=True)
         entry = meta.c.name == "schema"
         schema = connection.execute(select(meta.c.value).where(entry)).scalar()
@@ -151,7 +146,7 @@ class Database:
 
     @contextmanager
     def writing(self, first: Callable[[Connection], None] | None = None) -> Iterator[Connection]:
-        """Yield a connection whose statements are committed together, after what is called `first`, or not at all."""
+        """Yield a connection whose statements, after what is called `first`, are committed together or not at all."""
         with self._in_a_sentence("written to"), self.engine.begin() as connection:
             if first is not None:
                 first(connection)
@@ -190,8 +185,7 @@ class Database:
         except SQLAlchemyError as error:
             reason = str(getattr(error, "orig", None) or error).splitlines()[0]
             raise StoreError(
-                f"The store {self.name} cannot be {done} ({reason}); make sure that its disk has room and that it can "
-                "be reached, then run the same command again."
+                f"The store {self.name} cannot be {done} ({reason}); check it and run the same command again."
             ) from error
 
 

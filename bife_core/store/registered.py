@@ -1,4 +1,4 @@
-"""Registered rules as the store keeps them: events in one stream, and the versions that they come to."""
+"""Registered rules as the store keeps them: as events in one stream."""
 
 from __future__ import annotations
 

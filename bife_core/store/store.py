@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import JSON, Connection, cast, func, insert, select, type_coerce, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.arguments import checked
@@ -22,11 +22,10 @@ from bife_core.store.database import Database, calls, cursors, events, ledger, s
 from bife_core.values import Value
 
 _MANY: Final = 10_000
-_NOT_IN_JSON: Final = r"\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})"
 
 
 class StudyRow(Value):
-    """One stream of events: of an evolution, a collection or an evaluation (`kind`), with its last event if any."""
+    """One stream of events: of an evolution, a collection or an evaluation (`kind`)."""
 
     key: str
     kind: str
@@ -47,7 +46,7 @@ class StoredEvent(Value):
 
 
 class Served(NamedTuple):
-    """What a group of instances has served: a split of a search first of all, and comparisons, in their order."""
+    """What a group of instances has served: a split of a search, and comparisons in their order."""
 
     split: Split
     comparisons: tuple[str, ...] = ()
@@ -61,8 +60,8 @@ class Store:
     Parameters
     ----------
     where : Path or str
-        A folder (then its ``bife.db``), a file ending in ``.db``, or a database URL. It raises `StoreError` if the
-        database cannot be opened, or a newer version of BiFE wrote it.
+        A folder (then its ``bife.db``), a file ending in ``.db``, or a database URL; `StoreError` says why it cannot
+        be opened.
 
     Attributes
     ----------
@@ -70,6 +69,8 @@ class Store:
         File or address, without a password.
     folder : Path or None
         Folder of the database; None where it is on a server.
+    claim : callable
+        Returns a context in which no other thread or process holds a claim, see `Claims.claim`.
 
     Examples
     --------
@@ -85,6 +86,7 @@ class Store:
     def __init__(self, where: Path | str) -> None:
         self._database = Database(where)
         self.claims = Claims(self._database)
+        self.claim = self.claims.claim
         self.name, file = self._database.name, self._database.file
         self.folder = file.parent if file is not None else None
 
@@ -92,18 +94,8 @@ class Store:
         """Close all connections; the next use opens them again."""
         self._database.engine.dispose()
 
-    def claim(
-        self, name: str, timeout_s: float | None = None, waits: Callable[[str], object] | None = None
-    ) -> AbstractContextManager[None]:
-        """Return a context in which no other thread or process holds the same claim; see `Claims.claim`.
-
-        A claim whose name ends with the key of a study is a claim on its events: while this process holds it,
-        `append`, `begin_call` and `set_cursor` write nothing and raise `ClaimLostError` once another has taken it over.
-        """
-        return self.claims.claim(name, timeout_s, waits)
-
     def require_claims(self, study: str) -> None:
-        """Raise `ClaimLostError` if a claim on a study is lost, as before something is written outside of the store."""
+        """Raise `ClaimLostError` if a claim on a study is lost."""
         with self._database.writing(self._fence(study)):
             pass
 
@@ -126,12 +118,12 @@ class Store:
         return [StudyRow(**row._mapping) for row in self._database.rows(query)]
 
     def append(self, study: str, kind: str, body: Mapping[str, Any]) -> int:
-        """Add an event, whose body serialises to JSON, to the end of a study's stream, and return its place."""
+        """Add an event, whose body JSON can hold, to the end of a study's stream, and return its place."""
         row = {"study": study, "kind": kind, "at_unix_s": time.time(), "body": _json(body)}
         return self._database.add(events, "seq", self._fence(study), **row)
 
     def events(self, study: str | None, after: int = 0, kinds: Collection[str] = ()) -> Iterator[StoredEvent]:
-        """Yield the events of a study, or of all, that come after a sequence number, in order; or some kinds alone."""
+        """Yield the events of a study, or of all, that come after a sequence number; or some kinds alone."""
         query = select(events).where(events.c.seq > after).order_by(events.c.study, events.c.seq)
         if study is not None:
             query = query.where(events.c.study == study)
@@ -153,7 +145,7 @@ class Store:
     def calls(
         self, study: str | None = None, key: str | None = None
     ) -> list[tuple[str, int, dict[str, Any]]]:
-        """Return key, number and body of the calls of a study, or of all, or of these for one key, in this order."""
+        """Return key, number and body of the calls of a study, or of all, or of these for one key."""
         query = select(calls).order_by(calls.c.key, calls.c.number, calls.c.study)
         if study is not None:
             query = query.where(calls.c.study == study)
@@ -161,14 +153,11 @@ class Store:
             query = query.where(calls.c.key == key)
         return [(row.key, row.number, json.loads(row.body)) for row in self._database.rows(query)]
 
-    def call_facts(self, names: Sequence[str], since_unix_s: float) -> list[tuple[Any, ...]]:
-        """Return fields of calls, as text or numbers, of all studies that have had an event since a Unix time."""
-        # PostgreSQL reads no JSON with a NUL or half a surrogate pair in it, which a prompt or an answer may have.
-        whole = func.regexp_replace(calls.c.body, _NOT_IN_JSON, r"\\ufffd", "g")
-        json_body = type_coerce(calls.c.body, JSON) if self._database.file is not None else cast(whole, JSON)
+    def recent_calls(self, since_unix_s: float) -> list[dict[str, Any]]:
+        """Return the bodies of the calls of all studies that have had an event since a Unix time."""
         recent = select(events.c.study).where(events.c.at_unix_s >= since_unix_s)
-        query = select(*(json_body[name].as_string() for name in names)).where(calls.c.study.in_(recent))
-        return [tuple(row) for row in self._database.rows(query)]
+        rows = self._database.rows(select(calls.c.body).where(calls.c.study.in_(recent)))
+        return [json.loads(row.body) for row in rows]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return those of the solves that are stored, by their keys."""
@@ -176,20 +165,15 @@ class Store:
         return {row.key: json.loads(row.body) for row in self._database.rows(query)}
 
     def put_solve(self, key: str, body: Mapping[str, Any]) -> None:
-        """Store a solve; one that is stored already stays, and the repeat is counted."""
-        try:
-            with self._database.writing() as connection:
-                connection.execute(insert(solves).values(key=key, body=_json(body), repeats=0))
-        except IntegrityError:
-            repeated = update(solves).where(solves.c.key == key).values(repeats=solves.c.repeats + 1)
-            with self._database.writing() as connection:
-                connection.execute(repeated)
+        """Store a solve; one that is stored already stays."""
+        with suppress(IntegrityError), self._database.writing() as connection:
+            connection.execute(insert(solves).values(key=key, body=_json(body)))
 
     def serve(self, groups: Collection[str], purpose: str, by: str = "") -> int:
         """Enter what groups of instances are about to serve, and return which use of them that is, 1 for the first.
 
-        `purpose` is a split, and `by` says which comparison of a rule it is where that is ``test``. The same one counts
-        once, in each group after those that were entered before; it is the highest of these numbers that is returned.
+        `purpose` is a split, and `by` the comparison of a rule where that is ``test``, which counts once. The highest
+        number of the groups is returned.
         """
         with self._database.writing(self._database.alone) as connection:
             uses = ledger.c.group.in_(groups) & (ledger.c.purpose == purpose)
@@ -203,7 +187,7 @@ class Store:
         return max((numbers | new).values(), default=0)
 
     def served(self, groups: Collection[str] | None = None) -> dict[str, Served]:
-        """Return what groups of instances have served, with many that of others too, or what all have served."""
+        """Return what groups of instances have served, with many that of others too; or what all have."""
         query = select(ledger).order_by(ledger.c.group, ledger.c.purpose, ledger.c.number)
         if groups is not None and len(groups) < _MANY:  # a statement takes no more
             query = query.where(ledger.c.group.in_(groups))
@@ -215,7 +199,7 @@ class Store:
         return found
 
     def cursor(self, subscriber: str, study: str) -> tuple[int, str] | None:
-        """Return the last event of a study that a subscriber has dealt with and its note; None if it has no cursor."""
+        """Return the last event of a study that a subscriber has dealt with, if any, and its note."""
         query = select(cursors).where(cursors.c.subscriber == subscriber, cursors.c.study == study)
         return next(((int(row.seq), str(row.note)) for row in self._database.rows(query)), None)
 

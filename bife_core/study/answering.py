@@ -35,7 +35,6 @@ from bife_core.study.journal import (
     Referred,
     Scored,
     Tried,
-    Unanswered,
 )
 from bife_core.study.prompt_context import Past
 
@@ -72,7 +71,7 @@ class Answering:
 
         Raises `GeneratorError` if no further rule can be written until a person changes something.
         """
-        self._heard = False
+        answered = self.evaluator.account.answered
         self._past = Past(
             samples=self._search.samples,
             scores={entry.id: entry.score for entry in self._journal.of(Scored)},
@@ -93,7 +92,8 @@ class Answering:
             progress(len(results), len(requests))
         # The others were waited for all the same: what they cost must not be lost.
         stop = next((error for error in results if isinstance(error, DraftingStoppedError)), None)
-        stop = stop or self._outage([error for error in results if isinstance(error, NoDraftError)])
+        unwritten = [error for error in results if isinstance(error, NoDraftError)]
+        stop = stop or self._outage(unwritten, heard=self.evaluator.account.answered > answered)
         if stop is not None:
             raise stop
         return tuple(
@@ -132,9 +132,6 @@ class Answering:
             self.ended_by = self.ended_by or out_of_time(self.evaluator.account.budget)
             return Answer(id=request.id, failure=self.ended_by)
         except NoDraftError as error:
-            if error.draft is not None and error.draft.attempts:
-                asked = cast(WrittenRequest, request)
-                self._journal.add(Unanswered(request=asked, draft=error.draft, reason=str(error)))
             if isinstance(error, BudgetReachedError):
                 self.ended_by = self.ended_by or str(error)
                 return self._not_written(request)
@@ -189,7 +186,6 @@ class Answering:
         entry, score = self._journal.find(Drafted, request.id), None
         if entry is None:
             draft, score = self.evaluator.write(request, self._past)
-            self._heard |= any(not attempt.recorded for attempt in draft.attempts)
             entry = self._add(Drafted(request=request, draft=draft))
         elif entry.request != request:
             raise JournalError(
@@ -223,24 +219,22 @@ class Answering:
                 raise OutOfTimeError("The run of the study was stopped.")
             return self._journal.add(entry)
 
-    def _outage(self, errors: Sequence[NoDraftError]) -> DraftingStoppedError | None:
+    def _outage(self, errors: Sequence[NoDraftError], *, heard: bool) -> DraftingStoppedError | None:
         """Return why the search must stop if the model API does not answer any more, or never did in this process.
 
-        A request that goes unanswered among others that are answered is a failed sample; so is one that is refused, for
-        it will be refused again. An hour without network is not to become a search without rules.
+        A request that goes unanswered among others that are answered is a failed sample; so is one that is refused.
         """
-        self._answered |= self._heard
-        if self._heard or not errors or self.ended_by is not None:
+        self._answered |= heard
+        if heard or not errors or self.ended_by is not None:
             self._silence = 0
             return None
         self._silence += len(errors)
         refused = all(error.draft and error.draft.unanswered == "refused" for error in errors)
         if self._silence < SILENT_REQUESTS and (self._answered or refused):
             return None
-        silence = f"answered none of the last {self._silence} requests"
-        if len(errors) == 1:
-            silence = "did not answer the only request"
-        return DraftingStoppedError(f"The model API {silence}. {errors[0]} Run again to go on.")
+        return DraftingStoppedError(
+            f"The model API answered none of the last {self._silence} requests. {errors[0]} Run again to go on."
+        )
 
     def _count(self, request: Request) -> None:
         """Add what an answer cost, whenever that was."""

@@ -45,15 +45,14 @@ _ACTIVITIES: Final = {
 
 
 class Evolution(Value):
-    """The outcome of a search.
+    """The outcome of a search, earlier runs included.
 
     Attributes
     ----------
     folder : Path
-        Where its files lie: those of rules, samples.json, search_cost.json, figures, and best_rule.py, which leads to
-        the file of the newest best rule.
+        Where its files lie: rules, samples.json, search_cost.json, figures, and best_rule.py, the newest best rule.
     best : Sample or None
-        The rule the search ended with, by the fidelity it goes by; None if there is none.
+        The rule the search ended with, by the fidelity it goes by.
     samples, generations : tuple
         All rules sampled, and the summaries of completed generations, in order.
     best_solves : tuple of SolveResult
@@ -61,7 +60,7 @@ class Evolution(Value):
     references : dict
         F_HF of RPB, and of others that are shown beside it, by name.
     spending, cost : Spending, SearchCost
-        What calls to a model API cost, and rule-design time by what it went on, earlier runs included.
+        What calls to a model API cost, and rule-design time by what it went on.
     ended_by : str or None
         Which limit of the budget ended the search before its last sample, as a sentence.
     seconds : float
@@ -196,7 +195,6 @@ class Engine:
         return new
 
     def _finalise(self, samples: Iterable[Sample]) -> None:
-        """Store samples of which nothing more will become known."""
         for sample in samples:
             if not self._journal.find(Finalised, sample.id):
                 self._journal.add(Finalised(sample=sample))

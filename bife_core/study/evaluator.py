@@ -44,10 +44,9 @@ logarithm is kept in seven shapes."""
 class Evaluator:
     """Does the pieces of work of one search; threads may share it.
 
-    `account` has the calls to a model API and what they may cost, `design` is what F_HF is measured on, `training` what
-    trials solve, `decisions` is None where the search goes without F_LF, `folder` is the study's, and `beside` are F_HF
-    that are shown beside that of rules, by name. Solves raise `OutOfTimeError` if some are left when the time of the
-    budget is up. Once `stopped`, no further piece is begun.
+    `design` is what F_HF is measured on, `training` what trials solve, `decisions` is None where the search goes
+    without F_LF, and `beside` are F_HF that are shown beside that of rules, by name. Solves raise `OutOfTimeError` if
+    some are left when the time of the budget is up. Once `stopped`, no further piece is begun.
     """
 
     config: PipelineConfig
@@ -139,13 +138,11 @@ def write_draft(
     account: Account,
     check: Callable[[Draft], LowScore] | None = None,
 ) -> tuple[Draft, LowScore | None]:
-    """Have one rule or reflection written, all its calls accounted for; an answer without a rule is a draft too.
+    """Have one rule or reflection written; an answer without a rule is a draft too.
 
-    A generator that repairs is given the reason once where `check` finds that the draft has no valid rule; the draft is
-    what it writes then, with the calls for both. The score is what `check` found of this draft, or None.
-
-    Raises `DraftingStoppedError` if no further request can succeed either, `BudgetReachedError` if the budget is used
-    up, and another `NoDraftError` if the model API gave no answer.
+    A generator that repairs is given the reason once where `check` finds that the draft has no valid rule. The score is
+    what `check` found of the draft that is returned, or None. Raises `DraftingStoppedError` if no further request can
+    succeed either, `BudgetReachedError` if the budget is used up, and another `NoDraftError` if no answer came.
     """
     account.check_time()
     began = time.perf_counter()
@@ -161,23 +158,13 @@ def write_draft(
                 # A server that does not take the longer conversation leaves the first answer as it was.
                 if second is not None and second.unanswered != "refused":
                     draft, score = second, None
-    except NoDraftError as error:
-        error.draft = error.draft and _with_all_calls(error.draft, account)
+    except NoDraftError:
         raise
     except GeneratorError as error:
         raise DraftingStoppedError(str(error)) from error
-    draft = _with_all_calls(draft, account)
     # Calls have their own time, in an earlier run too; here they may have waited for each other.
-    seconds = sum(attempt.seconds for attempt in draft.attempts) or seconds
-    draft = draft.model_copy(update={"seconds": seconds})
+    called_s = sum(call.seconds for call in account.calls(request.id))
+    draft = draft.model_copy(update={"seconds": called_s or draft.seconds or seconds})
     if draft.unanswered is not None:
         raise NoDraftError(draft.failure or "The model API gave no answer.", draft)
     return draft, score
-
-
-def _with_all_calls(draft: Draft, account: Account) -> Draft:
-    """Add the calls of interrupted earlier runs: they were paid too, and each is traced under its number."""
-    fresh = {attempt.started_unix_s for attempt in draft.attempts if not attempt.recorded}
-    recorded = account.calls(draft.key)
-    attempts = tuple(call.attempt(recorded=call.started_unix_s not in fresh) for call in recorded)
-    return draft.model_copy(update={"attempts": attempts}) if attempts else draft

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bife_core import plots
-from bife_core.files import link_whole, write_whole
+from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.methods.loading import method_of
 from bife_core.search import GenerationSummary, Sample, SearchCost
@@ -19,7 +19,6 @@ from bife_core.wording import as_markdown, fenced
 
 SAMPLES: Final = "samples.json"
 BEST_RULE: Final = "best_rule.py"
-"""Leads to the file of the newest best rule, which is one of `RULES`."""
 RULES: Final = "rules"
 """Folder of the files of rules, which never change: users hand them on."""
 COST: Final = "search_cost.json"
@@ -86,11 +85,11 @@ def write_outcome(
     """Write what a search ended with: samples, best rule and figures, and last what it cost."""
     write_samples(directory, samples)
     if best is not None:
-        link_whole(directory / BEST_RULE, keep_rule(directory, method_of(best.source or "", best.id)))
+        kept = keep_rule(directory, method_of(best.source or "", best.id))
+        write_whole(directory / BEST_RULE, kept.read_bytes())
         figures = {
             "progress": plots.progress(summaries),
             "fidelities": plots.fidelity_scatter(samples),
-            "lineage": plots.lineage(samples, best.id),
         }
         for name, figure in figures.items():
             plots.save(figure, directory, name, formats=("png",))

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Final, TypeVar, cast
@@ -24,20 +22,15 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import Draft, Spending
-from bife_core.generators.account import Account, Call
 from bife_core.search import (
     GenerationSummary,
-    ReflectionRequest,
     Sample,
-    SampleRequest,
     SearchCost,
     TrialRequest,
     WrittenRequest,
 )
 from bife_core.store import ClaimTimeoutError, Store, StudyRow
 from bife_core.values import Value, describe
-
-_NOT_READ: Final = "The process ended before it read the answer; the next start of the search does."
 
 
 class JournalError(BifeError):
@@ -66,11 +59,7 @@ class Entry(Value):
 
 
 class Opened(Entry):
-    """The first event: which search it is.
-
-    `params` define it, `tags` find it, and `origin` says where its rules come from, see
-    `PipelineConfig.origin_of_rules`.
-    """
+    """The first event: `params` define the search, `tags` find it, and `origin` says where its rules come from."""
 
     key: str
     name: str = ""
@@ -90,14 +79,6 @@ class Drafted(Entry):
 
     request: WrittenRequest = Field(discriminator="kind")
     draft: Draft
-
-
-class Unanswered(Entry):
-    """A request that a generator has no answer to now, with the calls that were made; the next start makes it again."""
-
-    request: WrittenRequest = Field(discriminator="kind")
-    draft: Draft
-    reason: str
 
 
 class Scored(Entry):
@@ -134,10 +115,7 @@ class Finalised(Entry):
 
 
 class Completed(Entry):
-    """A generation with its numbers: of all samples with an F_HF so far the count, mean F_HF and CPU seconds.
-
-    `budget_used` says which share of each limit of the budget is used.
-    """
+    """A generation: of all samples with an F_HF so far count, mean F_HF and CPU seconds, and shares of the budget."""
 
     summary: GenerationSummary
     spending: Spending
@@ -148,10 +126,7 @@ class Completed(Entry):
 
 
 class Ended(Entry):
-    """The search is over after so many `samples`, or a limit of its budget is reached (`ended_by`).
-
-    A later start may go on, with more samples or a higher limit.
-    """
+    """The search is over after so many `samples`, or by a limit of its budget; a later start may raise either."""
 
     best: Sample | None
     cost: SearchCost
@@ -192,10 +167,10 @@ _open: WeakSet[Journal] = WeakSet()
 
 
 class Journal:
-    """The events of one evolution, open for writing: by one process at a time.
+    """The events of one evolution (`entries`), open for writing: by one process at a time.
 
-    Without a `store` they are in one of `folder`, which then holds this search alone; the folder also takes its files.
-    `entries` are its events, in order, and `provenance` is what `Started` says of this process.
+    Without a `store` they are in one of `folder`, which then holds this search alone. `provenance` is what `Started`
+    says of this process.
 
     Examples
     --------
@@ -298,41 +273,8 @@ class Journal:
         self._latest |= {(type(entry), entry.subject): entry for entry in entries}
 
     def stop(self, reason: str, *, by_person: bool = False) -> None:
-        """Store that the search stopped, after the calls to a model API that no event reports yet.
-
-        The next start finds the same answers in the store.
-        """
-        samples = {entry.sample.id: entry.sample for entry in self.of(Finalised)}
-        for key, calls in groupby(Account(self.store, self.key).calls(), key=attrgetter("key")):
-            made, events = list(calls), (self.find(Drafted, key), self.find(Unanswered, key))
-            reported = max((len(event.draft.attempts) for event in events if event), default=0)
-            if len(made) > reported and made[-1].operator:
-                self.add(_unanswered(made, samples, self.stored(Opened).origin))
+        """Store that the search stopped."""
         self.add(Stopped(reason=reason, by_person=by_person))
-
-
-def _unanswered(calls: Sequence[Call], samples: Mapping[str, Sample], origin: str) -> Unanswered:
-    """Return the event of a request whose process ended before it read the answer."""
-    last = calls[-1]
-    kind = ReflectionRequest if last.kind == "reflection" else SampleRequest
-    return Unanswered(
-        request=kind(
-            id=last.key,
-            generation=last.generation,
-            operator=last.operator,
-            parents=tuple(samples[name] for name in last.parents if name in samples),
-            seed=0,
-        ),
-        draft=Draft(
-            key=last.key,
-            generator=last.generator or origin,
-            model=last.model,
-            messages=last.messages,
-            attempts=tuple(call.attempt(recorded=False) for call in calls),
-            failure=_NOT_READ,
-        ),
-        reason=_NOT_READ,
-    )
 
 
 def stop_journals(reason: str) -> list[str]:

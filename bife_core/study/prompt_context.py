@@ -75,8 +75,8 @@ class Past:
 class ContextBuilder:
     """Builds the context of prompts; threads may share it.
 
-    A context depends on settings, decisions, instances and the answers a search was given, on nothing else: a search
-    that is taken up again asks in the same words. Of the design instances, which are alike, the first few are read.
+    A context depends on settings, decisions, instances and the answers a search was given alone: a search that is taken
+    up again asks in the same words. Of the design instances the first few are read.
     """
 
     def __init__(

@@ -96,16 +96,15 @@ class Study:
         generations: int | None = None,
         callbacks: Sequence[Callable[[Study, EvolutionState], object]] = (),
     ) -> Evolution:
-        """Run the search from where it stands; run one that is over with `samples` to extend it.
+        """Run the search from where it stands, in whatever process it was interrupted, by kill -9 too.
 
-        A run that is interrupted anywhere, by kill -9 too, is continued by the next call, in this process or another.
         Ctrl-C (an interrupt in a notebook) drops what is under way and is raised as `KeyboardInterrupt` within seconds.
 
         Parameters
         ----------
         samples, generations : int, optional
-            Sample so many further rules, or pause after so many new generations; None samples what is left of
-            ``config.search.samples``.
+            Sample so many further rules, also if the search is over, or pause after so many new generations; None
+            samples what is left of ``config.search.samples``.
         callbacks : sequence of callable
             Each is called with the study and an `EvolutionState` after each generation.
 
@@ -139,10 +138,7 @@ class Study:
 
     @contextmanager
     def claim(self) -> Iterator[None]:
-        """Keep all other processes from this study; `run` does, and inside this context several runs are one.
-
-        It waits while another process is at the study. A search that is under way at the end pauses.
-        """
+        """Keep all other processes from this study, or wait for them; inside this context several runs are one."""
         if self._claimed:
             yield
             return
@@ -195,12 +191,6 @@ class Study:
     def plot_fidelities(self) -> Figure:
         """Draw F_HF against F_LF of all samples that have both."""
         return plots.fidelity_scatter(self._samples)
-
-    def plot_lineage(self) -> Figure:
-        """Draw from which samples the best rule descends; there must be a valid one."""
-        if self.best is None:
-            raise ConfigError("The study has no valid rule yet; run it first.")
-        return plots.lineage(self._samples, self.best.id)
 
     def __repr__(self) -> str:
         known = "no rule yet" if self.best is None else f"best {self.best.id}"

@@ -42,11 +42,8 @@ def fit_rules(
     """Return fitted rules, the best first; bred ones are of other forms than selected ones, parents and known rules.
 
     `children` are formulas that are bred; with 0 one factor is added after the other. `niche` is how many kinds of
-    features (roles) the rule does without: of the first factors selected from all features, from those of other roles
-    than that, and so on. What imitates best may solve badly, and then all rules that rest on it do.
-
-    `parents` and `known` are sources; what is outside the grammar is passed over, and no rule is bred from one that
-    reads what its niche does without.
+    features (roles) the rule does without, see `Fitter.offered`: what imitates best may solve badly, and then all rules
+    that rest on it do. `parents` and `known` are sources; what is outside the grammar or the niche is passed over.
     """
     path = fitter.select(terms, niche)
     if not path or not children:

@@ -71,10 +71,10 @@ _OPERATIONS: Final[dict[str, Callable[[Floats, Floats, float], Floats]]] = {
 
 
 class Columns:
-    """Values of formulas, one per candidate; they are those of the rule that `write` makes of a formula.
+    """Values of formulas, one per candidate, as the rule that `write` makes of a formula gives them.
 
-    `starts` and `sizes` (n_decisions,) are the first row of each decision and how many candidates it has, `best`
-    (n_rows,) says which candidates the expert scores best, and `offered` which features were recorded.
+    `starts` and `sizes` (n_decisions,) are first rows of decisions and numbers of candidates, `best` (n_rows,) says
+    which candidates the expert scores best, and `offered` which features were recorded.
     """
 
     def __init__(self, decisions: Decisions) -> None:
@@ -106,7 +106,7 @@ class Columns:
 
 
 def held_by_cache(n_rows: int) -> int:
-    """Return how many columns of values a cache may hold; a few in any case."""
+    """Return how many columns of values a cache may hold."""
     return max(16, CACHE_BYTES // (8 * max(n_rows, 1)))
 
 
@@ -123,7 +123,7 @@ class ConditionalLogit:
         self.target = chosen / columns.over_decisions(np.add.reduceat(chosen, columns.starts))
 
     def probabilities(self, utility: Floats) -> Floats:
-        """Return how likely each candidate is to be chosen in its decision."""
+        """Return how likely each candidate is to be chosen."""
         return np.exp(self._log_probabilities(utility))
 
     def loss(self, utility: Floats) -> float:
@@ -206,8 +206,7 @@ class Fitter:
     def offered(self, niche: int, terms: int = 1) -> tuple[Leaf, ...]:
         """Return the features of a niche: those of other roles than the niches before it begin with.
 
-        Where so many niches would leave nothing that distinguishes candidates, they are counted from 0 again. On the
-        way `terms` factors of the niche are selected, for `select`.
+        Where nothing that distinguishes candidates would be left, niches are counted from 0 again.
         """
         niches: list[tuple[Leaf, ...]] = []
         offered = self.columns.offered

@@ -1,11 +1,8 @@
 """BiFE with rules that are fitted to the recorded decisions; the best become parents of the next.
 
-Of the initial rules every second has its factors added one after the other, once for each niche and size; the others,
-and all rules of later generations, are bred. Rules have 2, 3, ... factors, alternating, so that the population holds
-small rules and large ones, and F_HF says which earn their features.
-
-F_LF is compared within a niche alone: which accuracy matters most only solves can show. So each
-niche founds the elite set, the elites are the parents, and a rule is solved with where it reaches the tau of its niche.
+Of the initial rules every second has its factors added one by one, once for each niche and size; all others are bred.
+Rules have 2, 3, ... factors, alternating, so that F_HF says which earn their features. F_LF is compared within a niche
+alone: each founds the elite set, the elites are the parents, and a rule is solved with that reaches its niche's tau.
 """
 
 from __future__ import annotations
@@ -67,7 +64,7 @@ class SymbolicSearch(BifeSearch):
     def sample_request(
         self, position: int, operator: Operator, parents: tuple[Sample, ...] = (), **fields: Any
     ) -> SampleRequest:
-        """Return the request for a sample; one of operator ``fit`` says how the rule is fitted."""
+        """Return the request for a sample, and how it is fitted."""
         if operator == "fit":
             fields["training"] = self._training(position, parents)
         return super().sample_request(position, operator, parents, **fields)

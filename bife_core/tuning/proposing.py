@@ -18,11 +18,9 @@ class Proposer(Protocol):
 
     def ask(self, seen: Sequence[Choices]) -> Choices:
         """Return what to try next; not what was `seen`, if there is anything else."""
-        ...
 
     def tell(self, choices: Choices, value: float | None) -> None:
         """Enter a trial with the logarithm of its ratio to SCIP's default settings, None for one that failed."""
-        ...
 
 
 class Tpe:

@@ -1,10 +1,9 @@
 """One configuration against the best so far: instance by instance, for as long as it may win.
 
-SCIP's default settings, which are the slowest of all as a rule, are measured on the first `USUAL` instances, and a
-configuration that is best on these is measured on all. The cheapest instances come first, then twice as many each time.
-A solve ends at `CAP` times what the best configuration took there, and counts as having taken that much. After each
-block the configuration is given up if it is behind by a paired t-test on the logarithms of the ratios (Birattari et
-al., F-Race, 2002; capping as in Hutter et al., ParamILS, 2009).
+SCIP's default settings are measured on the first `USUAL` instances, and a configuration that is best on these is
+measured on all. The cheapest instances come first, then twice as many each time. A solve ends at `CAP` times what the
+best configuration took there. After each block the configuration is given up if it is behind by a paired t-test on the
+logarithms of the ratios (Birattari et al., F-Race, 2002; capping as in Hutter et al., ParamILS, 2009).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
-from bife_core.fidelity.solving import Solving, cost_of, solve_each
+from bife_core.fidelity.solving import Solves, Solving, cost_of, solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.scip.solving import SolveResult, disagree
 from bife_core.stats import geometric_mean, p_costlier
@@ -48,9 +47,8 @@ _SPREAD: Final = 0.35
 class Raced(Value):
     """What became of a configuration in its race.
 
-    `costs` are by instance in order, None where it was not solved to the end; `ratio` is the geometric mean of the
-    costs over those of SCIP's default settings, an estimate unless it `won`, None if it `failed`. `seen` counts
-    instances.
+    `costs` are by instance, None where it was not solved to the end; `ratio` is their geometric mean over those of
+    SCIP's default settings, an estimate unless it `won`, None if it `failed`. `seen` counts instances.
     """
 
     costs: tuple[float | None, ...]
@@ -78,7 +76,7 @@ class Race:
     """The first proof of each instance on which the default settings were not measured."""
 
     def begin(self) -> None:
-        """Solve the first instances under the default settings; those on which that fails are set aside with a note.
+        """Solve the first instances under the default settings, and set aside those on which that fails.
 
         A `SolverError` says that it fails on all.
         """
@@ -106,66 +104,62 @@ class Race:
 
     def run(self, method: Method, *, to_the_end: bool = True) -> Raced:
         """Race a configuration, which wins only `to_the_end`, beyond caps. Raises as `run_solves`, and `RuleError`."""
-        mine = _Mine()
-
-        def outcome(given_up: str | None = None, failed: str | None = None) -> Raced:
-            left_out = mine.capped | self.aside
-            whole = {place: one for place, one in mine.results.items() if place not in left_out}
-            known = {place: cost_of(one, self.solving.config) for place, one in whole.items()}
-            costs = tuple(known.get(place) for place in range(len(self.instances)))
-            won = to_the_end and not (given_up or failed or mine.capped) and self._mean(mine) < 0
-            ratio = None
-            if not failed:
-                ratio = self.ratio_of(costs) if won else self._estimate(self._logs(mine))
-            return Raced(
-                costs=costs,
-                ratio=ratio,
-                seen=len(mine.results),
-                cpu_s=mine.cpu_s,
-                won=won,
-                given_up=given_up,
-                failed=failed,
-            )
-
+        mine = Solves(method, self.instances, self.solving)
         for block in _doubling(self.places):
-            if wrong := self._solve(method, block, [self._limit_s(place) for place in block], mine):
-                return outcome(failed=wrong)
+            if wrong := self._solve(mine, block, [self._limit_s(place) for place in block]):
+                return self._outcome(mine, failed=wrong)
             if reason := self._behind(self._logs(mine)):
-                return outcome(given_up=reason)
+                return self._outcome(mine, given_up=reason)
         # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
         unknown = [place for place in range(len(self.instances)) if self.best[place] is None]
-        for rest in (sorted(mine.capped), [place for place in unknown if place not in self.aside]):
+        for rest in (sorted(mine.cut_short), [place for place in unknown if place not in self.aside]):
             if not to_the_end or self._mean(mine, PENALTY) >= 0:
                 break
-            if wrong := self._solve(method, rest, [self.solving.config.time_limit_s] * len(rest), mine):
-                return outcome(failed=wrong)
-        return outcome()
+            if wrong := self._solve(mine, rest, [self.solving.config.time_limit_s] * len(rest)):
+                return self._outcome(mine, failed=wrong)
+        return self._outcome(mine, to_the_end=to_the_end)
 
-    def _mean(self, mine: _Mine, penalty: float = 1.0) -> float:
+    def _outcome(
+        self,
+        mine: Solves,
+        given_up: str | None = None,
+        failed: str | None = None,
+        to_the_end: bool = True,
+    ) -> Raced:
+        left_out = mine.cut_short | self.aside
+        known = {place: mine.cost(place) for place in mine.results if place not in left_out}
+        costs = tuple(known.get(place) for place in range(len(self.instances)))
+        won = to_the_end and not (given_up or failed or mine.cut_short) and self._mean(mine) < 0
+        logs, ratio = list(self._logs(mine).values()), None
+        if won:
+            ratio = self.ratio_of(costs)
+        elif logs and not failed:  # as if all instances were like those seen
+            ratio = math.exp(math.fsum(logs) / len(logs)) * self.ratio_of(self.best)
+        return Raced(
+            costs=costs,
+            ratio=ratio,
+            seen=len(mine.results),
+            cpu_s=mine.cpu_s,
+            won=won,
+            given_up=given_up,
+            failed=failed,
+        )
+
+    def _mean(self, mine: Solves, penalty: float = 1.0) -> float:
         logs = self._logs(mine)
-        penalties = math.log(penalty) * sum(place in logs for place in mine.capped)
+        penalties = math.log(penalty) * sum(place in logs for place in mine.cut_short)
         return (math.fsum(logs.values()) + penalties) / max(len(logs), 1)
 
-    def _solve(
-        self, method: Method, places: Sequence[int], limits_s: Sequence[float], mine: _Mine
-    ) -> str | None:
+    def _solve(self, mine: Solves, places: Sequence[int], limits_s: Sequence[float]) -> str | None:
         """Add the solves of some instances, and return what is wrong with them, or None."""
-        some = [self.instances[place] for place in places]
-        solved = solve_each(method, some, self.solving, limits_s) if some else []
-        for place, limit_s, one in zip(places, limits_s, solved, strict=True):
-            if one.result is None:
-                if one.rpb_failure is None:
-                    return str(one.rules_fault)
-                self.aside.add(place)
-                continue
-            mine.results[place] = one.result
-            mine.cpu_s += one.result.cpu_s
-            mine.capped.discard(place)
-            if not one.result.finished and limit_s < self.solving.config.time_limit_s:
-                mine.capped.add(place)
-            if wrong := self._refuted(place, one.result, method):
-                return wrong
-        return None
+        solved = mine.add(places, limits_s)
+        self.aside |= {
+            place for place, one in zip(places, solved, strict=True) if one.rpb_failure is not None
+        }
+        if fault := next(filter(None, (one.rules_fault for one in solved)), None):
+            return fault
+        done = [place for place in places if place in mine.results]
+        return next(filter(None, (self._refuted(place, mine) for place in done)), None)
 
     def _limit_s(self, place: int) -> float:
         config, best = self.solving.config, self.best[place]
@@ -173,81 +167,57 @@ class Race:
             return config.time_limit_s
         return min(config.time_limit_s, best + MOST_BEYOND_S, max(CAP * best, LEAST_CAP_S))
 
-    def _logs(self, mine: _Mine) -> dict[int, float]:
-        """Return logarithms of the ratios to the best by place; of a solve cut short what it had cost by then."""
-        found = {}
-        for place, result in mine.results.items():
-            best = self.best[place]
-            cost = result.cpu_s if place in mine.capped else cost_of(result, self.solving.config)
-            if best is not None:
-                found[place] = math.log(cost / best)
-        return found
+    def _logs(self, mine: Solves) -> dict[int, float]:
+        """Return logarithms of the ratios to the best by place."""
+        known = {place: best for place in mine.results if (best := self.best[place]) is not None}
+        return {place: math.log(mine.cost(place) / best) for place, best in known.items()}
 
     def ratio_of(self, costs: Sequence[float | None]) -> float:
         """Return the geometric mean of costs over those of the default settings, where both are known."""
-        pairs = [(own, usual) for own, usual in zip(costs, self.costs, strict=True) if own and usual]
-        return geometric_mean([own / usual for own, usual in pairs])
-
-    def _estimate(self, logs: dict[int, float]) -> float | None:
-        """Return the ratio to the default settings if all instances are like those seen."""
-        return math.exp(math.fsum(logs.values()) / len(logs)) * self.ratio_of(self.best) if logs else None
+        return geometric_mean(
+            [own / usual for own, usual in zip(costs, self.costs, strict=True) if own and usual]
+        )
 
     def _behind(self, logs: dict[int, float]) -> str | None:
         """Return why the configuration cannot be expected to win any more, as half a sentence, or None."""
         values = np.array(list(logs.values()))
-        if not len(values) or values.mean() <= 0:
-            return None
-        if (p := p_costlier(values, _SPREAD)) >= ALPHA:
+        if not len(values) or values.mean() <= 0 or (p := p_costlier(values, _SPREAD)) >= ALPHA:
             return None
         where = counted(len(values), "instance")
         return f"{math.exp(values.mean()):.2f} times as much as the best on {where}, p = {p:.2g}"
 
-    def _refuted(self, place: int, result: SolveResult, method: Method) -> str | None:
+    def _refuted(self, place: int, mine: Solves) -> str | None:
         """Return why a proof is wrong, or None: a third solve, with another seed, says which of the two it is.
 
         Where the default settings were not measured they are once two configurations disagree.
         """
-        usual = self.usual[place]
+        instance, result, usual = self.instances[place], mine.results[place], self.usual[place]
         unmeasured = usual is None and place not in self.aside and result.proven
         if unmeasured and disagree(self.proofs.setdefault(place, result), result):
-            (solved,) = solve_each(ScipMethod(name=RPB), [self.instances[place]], self.solving)
-            usual = self.usual[place] = solved.result
-            self.notes.append(f"{self.instances[place].name}: two configurations prove different things.")
+            usual = self.usual[place] = self._by_default(place, self.solving.config.seed)
+            self.notes.append(f"{instance.name}: two configurations prove different things.")
         if usual is None or not disagree(usual, result):
             return None
-        solving = replace(
-            self.solving, config=self.solving.config.model_copy(update={"seed": self.solving.config.seed + 1})
-        )
-        (third,) = solve_each(ScipMethod(name=RPB), [self.instances[place]], solving)
+        third = self._by_default(place, self.solving.config.seed + 1)
         sentence = (
-            f"{self.instances[place].name}: {method.name} ended {result.status} with {result.primal_bound}, SCIP's "
+            f"{instance.name}: {mine.method.name} ended {result.status} with {result.primal_bound}, SCIP's "
             f"default settings ended {usual.status} with {usual.primal_bound}"
         )
-        if third.result is not None and not disagree(third.result, usual):
+        if third is not None and not disagree(third, usual):
             return f"{sentence}, and with another seed likewise."
         self.notes.append(f"{sentence}, with another seed otherwise: it is set aside.")
         self.costs[place] = self.best[place] = self.usual[place] = None
         self.aside.add(place)
         return None
 
-
-@dataclass
-class _Mine:
-    """The solves of one configuration by position, and which of them were cut short."""
-
-    results: dict[int, SolveResult] = field(default_factory=dict)
-    capped: set[int] = field(default_factory=set)
-    cpu_s: float = 0.0
+    def _by_default(self, place: int, seed: int) -> SolveResult | None:
+        solving = replace(self.solving, config=self.solving.config.model_copy(update={"seed": seed}))
+        (solved,) = solve_each(ScipMethod(name=RPB), [self.instances[place]], solving)
+        return solved.result
 
 
 def _doubling(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield one place, then two, four and so on.
-
-    Examples
-    --------
-    >>> list(_doubling([3, 1, 4, 0, 5]))
-    [[3], [1, 4], [0, 5]]
-    """
+    """Yield one place, then two, four and so on."""
     start, size = 0, 1
     while start < len(places):
         yield places[start : start + size]

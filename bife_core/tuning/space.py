@@ -11,6 +11,7 @@ import csv
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -44,21 +45,10 @@ class Row:
 
 
 class Space:
-    """The rows that are tuned.
+    """The rows that are tuned: those of some `groups`, or all, but for `fixed` rows and parameters of SCIP.
 
-    Parameters
-    ----------
-    methods : mapping of str to Method
-        What may branch, by the name of the choice; RPB is always among them, and first.
-    groups : collection of str
-        Groups of rows that are tuned; all by default.
-    fixed : collection of str
-        Names of rows, or of parameters of SCIP, that stay as the solver's settings have them.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such group, row or parameter.
+    `methods` are what may branch, by the name of the choice; RPB is always among them, and first. A `ConfigError` says
+    that there is no such group, row or parameter.
     """
 
     def __init__(
@@ -70,9 +60,7 @@ class Space:
             raise ConfigError(f"There is no group {unknown[0]!r} to tune; choose of {', '.join(every)}.")
         known = usual_parameters().keys() | {row.name for row in rows}
         if strange := [name for name in fixed if name not in known]:
-            raise ConfigError(
-                f"There is no {strange[0]!r} to leave as it is: neither SCIP nor the table has it."
-            )
+            raise ConfigError(f"There is no {strange[0]!r} to leave as it is in SCIP or the table.")
         self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
         self.fixed = frozenset(fixed)
         own = (RPB, *self.methods)
@@ -89,24 +77,20 @@ class Space:
         """Return of some choices those that count and are not a row's first; a `ConfigError` says if there is none."""
         chosen = dict(self._usual)
         for name, choice in given.items():
-            if name in self._rows and choice not in self._rows[name].choices:
-                raise ConfigError(
-                    f"{name} is no {choice!r}; choose of {', '.join(self._rows[name].choices)}."
-                )
+            if name in self._rows and choice not in (known := self._rows[name].choices):
+                raise ConfigError(f"{name} is no {choice!r}; choose of {', '.join(known)}.")
         for row in self.rows:
             if row.name in given and row.counts(chosen):
                 chosen[row.name] = given[row.name]
         return {row.name: chosen[row.name] for row in self.rows if chosen[row.name] != self._usual[row.name]}
 
-    def configuration(self, given: Mapping[str, str], name: str = "configuration") -> Configuration:
+    def configuration(self, given: Mapping[str, str]) -> Configuration:
         """Return the configuration that some choices make."""
         chosen = self.counting(given)
-        params = {key: value for key, value in _expanded(_of_scip(chosen)).items() if key not in self.fixed}
-        branching = chosen.get(BRANCHING, RPB)
-        found = Configuration(name=name, params=params)
-        if branching == RPB:
-            return found
-        return found.model_copy(update={"branching": self.methods[branching]})
+        expanded = _expanded(tuple(settings_of(chosen).items()))
+        found = Configuration(params={key: of for key, of in expanded.items() if key not in self.fixed})
+        branching = self.methods.get(chosen.get(BRANCHING, RPB))
+        return found if branching is None else found.model_copy(update={"branching": branching})
 
 
 @lru_cache(maxsize=1)
@@ -114,42 +98,18 @@ def table() -> tuple[Row, ...]:
     """Return all rows in order; conditions refer to rows before."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         return tuple(
-            Row(
-                row["group"],
-                row["parameter"],
-                tuple(row["choices"].split(" | ")),
-                tuple(_condition(row["condition"])),
-                row["description"],
-            )
-            for row in csv.DictReader(file)
+            Row(group, name, tuple(choices.split(" | ")), tuple(_condition(condition)), description)
+            for group, name, choices, condition, description in islice(csv.reader(file), 1, None)
         )
 
 
 def said(choices: Mapping[str, str]) -> str:
-    """Return choices as a person reads them.
-
-    Examples
-    --------
-    >>> said({"separating": "off", "lp/pricing": "d"})
-    'separating off, lp/pricing = d'
-    """
+    """Return choices as a person reads them, such as ``separating off, lp/pricing = d``."""
     if not choices:
         return "SCIP default settings"
     return ", ".join(
         f"{name} = {value}" if "/" in name else f"{name} {value}" for name, value in choices.items()
     )
-
-
-def changed(choices: Choices, before: Choices) -> Choices:
-    """Return what choices have other than others, rows at their first choice as SCIP's default.
-
-    Examples
-    --------
-    >>> changed({"lp/pricing": "d"}, {"separating": "off"})
-    {'lp/pricing': 'd', 'separating': 'SCIP default'}
-    """
-    gone = {name: "SCIP default" for name in before if name not in choices}
-    return {name: value for name, value in choices.items() if before.get(name) != value} | gone
 
 
 def _condition(text: str) -> Iterable[tuple[str, bool, tuple[str, ...]]]:
@@ -158,8 +118,9 @@ def _condition(text: str) -> Iterable[tuple[str, bool, tuple[str, ...]]]:
         yield name, sign == "=", tuple(values)
 
 
-def _of_scip(chosen: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value) for name, value in chosen.items() if name != BRANCHING)
+def settings_of(chosen: Mapping[str, str]) -> Choices:
+    """Return choices but for what branches."""
+    return {name: value for name, value in chosen.items() if name != BRANCHING}
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,7 @@ from bife_core.methods.configuration import Configuration
 from bife_core.scip.cost import Cost
 from bife_core.tuning.proposing import Proposer, Tpe
 from bife_core.tuning.racing import Race, Raced
-from bife_core.tuning.space import BRANCHING, Choices, Space, changed, said
+from bife_core.tuning.space import BRANCHING, Choices, Space, said, settings_of
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -32,12 +32,10 @@ STARTS: Final[tuple[Choices, ...]] = (
     {"emphasis": "feasibility"},
     {"emphasis": "optimality"},
 )
-"""What is tried first: the first `WITH_ALL` with every method that may branch, the others with the best one by then."""
+"""What is tried first: the first two with every method that may branch, the others with the best one by then."""
 
 _LEAST_S: Final = 0.1
 """CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long or longer."""
-
-WITH_ALL: Final = 2
 
 
 class Trial(Value):
@@ -54,9 +52,11 @@ class Trial(Value):
 
     def line(self, number: int, before: Choices) -> str:
         """One line: number, instances seen, ratio to SCIP's default settings, ``*`` for a lead, what is new."""
+        gone = {name: "SCIP default" for name in before if name not in self.choices}
+        new = {name: value for name, value in self.choices.items() if before.get(name) != value} | gone
         ratio = "failed" if self.raced.ratio is None else f"{self.raced.ratio:.3f}"
         mark = "*" if self.raced.won else " "
-        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(changed(self.choices, before))}"
+        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(new)}"
 
 
 class Tuning(Value):
@@ -110,12 +110,10 @@ def tune(
 ) -> Tuning:
     """Tune for as long as solves took less than `budget_s` CPU seconds beside those of SCIP default settings.
 
-    There are no more than so many `trials`.
-
     SCIP default settings are the first trial, so that what is returned is never worse on these instances; `starts` and
-    `STARTS` follow, and then what the `proposer` proposes, by default Optuna's TPE with that
-    `seed`; without a seed nothing more is tried. `shown` is called after each trial. Raises what `run_solves` does, a
-    `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.
+    `STARTS` follow, and then what the `proposer` proposes, by default Optuna's TPE with that `seed`; without a seed
+    nothing more is tried. `shown` is called after each trial. Raises what `run_solves` does, a `SolverError` if no
+    instance can be solved, and a `ConfigError` without Optuna.
     """
     race = Race(instances, solving)
     race.begin()
@@ -136,8 +134,9 @@ def tune(
 
     def hopeless(choices: Choices) -> bool:
         """Whether the same settings were given up at the first instance when another method branched."""
-        alike = [one.raced for one in found.trials if _settings(one.choices) == _settings(choices)]
-        return bool(_settings(choices)) and any(one.given_up and one.seen == 1 for one in alike)
+        own = settings_of(choices)
+        alike = [one.raced for one in found.trials if own and settings_of(one.choices) == own]
+        return any(one.given_up and one.seen == 1 for one in alike)
 
     while found.tuned_s < budget_s and len(found.trials) < trials:
         if waiting:
@@ -165,11 +164,7 @@ def tune(
     return found
 
 
-def _settings(choices: Choices) -> Choices:
-    return {name: value for name, value in choices.items() if name != BRANCHING}
-
-
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
     """Return what is tried first; without `BRANCHING` it is tried with the best method by then."""
-    with_all = [{**start, BRANCHING: name} for start in STARTS[:WITH_ALL] for name in (*space.methods, RPB)]
-    return [*starts, *with_all, *STARTS[WITH_ALL:]]
+    with_all = [{**start, BRANCHING: name} for start in STARTS[:2] for name in (*space.methods, RPB)]
+    return [*starts, *with_all, *STARTS[2:]]

@@ -33,7 +33,6 @@ def _prefect() -> Finding:
 
 
 def _without_password(address: str) -> str:
-    """Return an address without what stands before the @ of its host."""
     return re.sub(r"//[^/@]*@", "//", address)
 
 

@@ -24,7 +24,6 @@ from bife_core.home import Home, project_home
 from bife_core.wording import counted
 
 if TYPE_CHECKING:
-    from flows.operate.programs import Access
     from flows.operate.servers import Up
     from tasks.overview import Cell, Section
 
@@ -48,29 +47,18 @@ def up(
 
     Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
     """
-    from flows.operate.programs import Access
-    from flows.operate.servers import require_down
+    import psutil
+
+    from bife_core.files import write_whole
+    from flows.operate import guard
+    from flows.operate.programs import Access, mlflow_server, prefect_server, worker
+    from flows.operate.servers import POLL_S, Server, Up, require_down, state_file
 
     home, access = project_home(), Access.at(host)
     require_down(home)
     if detach:
         _detached(home)
-    else:
-        _keep_up(home, access, {"MLflow": mlflow_port, "Prefect": prefect_port})
-
-
-def _keep_up(home: Home, access: Access, ports: Mapping[str, int | None]) -> None:
-    """Start everything in a home and keep it running until a signal asks for its end, or a program fails for good.
-
-    `ports` are those that were asked for, by name of the page.
-    """
-    import psutil
-
-    from bife_core.files import write_whole
-    from flows.operate import guard
-    from flows.operate.programs import mlflow_server, prefect_server, worker  # MLflow and Prefect with them
-    from flows.operate.servers import POLL_S, Server, Up, state_file
-
+        return
     own, servers, addresses = psutil.Process(), list[Server](), dict[str, str]()
 
     def write(health: Mapping[str, str]) -> None:
@@ -92,8 +80,11 @@ def _keep_up(home: Home, access: Access, ports: Mapping[str, int | None]) -> Non
         write({})
         try:
             say(f"Starting in {home.root}; the first time takes longer ...")
-            for name, start in (("Prefect", prefect_server), ("MLflow", mlflow_server)):
-                addresses[name], server = start(home, access, ports.get(name))
+            for name, start, port in (
+                ("Prefect", prefect_server, prefect_port),
+                ("MLflow", mlflow_server, mlflow_port),
+            ):
+                addresses[name], server = start(home, access, port)
                 if server is not None:
                     servers.append(server)
                     at_end.callback(server.stop)
@@ -215,7 +206,6 @@ def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
 
 
 def _linked(cell: Cell) -> str | Text:
-    """Return a cell as a terminal shows it, which may let it be clicked on."""
     if isinstance(cell, str):
         return cell
     return Text(cell.text, style=f"link {cell.url}" if cell.url.startswith("http") else "")

@@ -9,7 +9,6 @@ from httpx import HTTPError
 from prefect.exceptions import PrefectException
 
 from bife_core.cli.outcome import CommandEnd
-from bife_core.cli.running import GO_ON
 from bife_core.config import PipelineConfig
 from bife_core.observer import Observer
 from flows import stages
@@ -25,8 +24,3 @@ def run(shown: Observer, stage: str, config: PipelineConfig, *args: Any, **kwarg
             raise
         address = os.environ.get("PREFECT_API_URL", "its embedded server")
         raise CommandEnd(f"Prefect's API at {address} cannot be used: {error}") from error
-
-
-def report() -> None:
-    """Report to MLflow and Prefect that this process is being stopped by a person."""
-    running.report_interruption(GO_ON)

@@ -17,7 +17,7 @@ import psutil
 from bife_core.errors import ConfigError
 from bife_core.home import Home
 from bife_core.places import sqlite_url
-from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
+from flows.operate.servers import LOOPBACK, Server, free_port
 from tasks.tracking import store
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
@@ -98,7 +98,6 @@ def prefect_server(home: Home, access: Access, asked: int | None) -> tuple[str, 
     own = os.environ.get("PREFECT_API_URL")
     if own:
         return own.rstrip("/").removesuffix("/api"), None
-    require_readable(home)
     port = free_port(4200, access.host, asked)
     environment = {
         "PREFECT_SERVER_API_HOST": access.host,

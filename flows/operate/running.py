@@ -27,12 +27,11 @@ from prefect.states import Cancelled, Crashed
 
 from bife_core.errors import BifeError
 from bife_core.home import project_home
-from bife_core.migrations import note_version
 from bife_core.observer import Observer
 from bife_core.store import StoreError
 from bife_core.study.journal import stop_journals
 from flows.operate import guard
-from flows.operate.servers import LOOPBACK, Server, free_port, require_readable
+from flows.operate.servers import LOOPBACK, Server, free_port
 from flows.reporting.conduct import own_process, report_end, require_room
 from tasks.stores import home_store, observing
 from tasks.tracking.subscriber import track_evolution
@@ -71,7 +70,6 @@ def start_embedded_api() -> None:
     Prefect's own ephemeral mode leaves its server behind when the process is killed, and Ctrl-C in a terminal ends that
     server before the run can report its end.
     """
-    require_readable(project_home())
     port = free_port(0)
     address = f"http://{LOOPBACK}:{port}/api"
     environment = {
@@ -89,7 +87,6 @@ def start_embedded_api() -> None:
     server = Server("Prefect's embedded API", command, environment, f"{address}/health", log)
     atexit.register(server.stop)
     server.wait_ready()
-    note_version(project_home().prefect / "prefect.db", "prefect")
     # The variable itself stays unset: it says that the server is one of the user's.
     os.environ["PREFECT_API_URL"] = address
     try:

@@ -22,7 +22,6 @@ from pydantic import ValidationError
 
 from bife_core.errors import BifeError
 from bife_core.home import Home
-from bife_core.migrations import made_by_newer
 from bife_core.values import Value
 from flows.operate import guard
 
@@ -140,12 +139,6 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-
-def require_readable(home: Home) -> None:
-    """Raise `ServerError` if a newer Prefect made the home's database: the server would end without a word."""
-    if newer := made_by_newer(home.prefect / "prefect.db", "prefect"):
-        raise ServerError(newer)
 
 
 def answers(health: str) -> bool:

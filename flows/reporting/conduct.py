@@ -21,19 +21,20 @@ from prefect.logging.loggers import flow_run_logger
 from prefect.states import Completed, Failed
 
 from bife_core.config import PipelineConfig
-from bife_core.errors import BifeError
+from bife_core.errors import BifeError, RegistryError
 from bife_core.home import project_home
 from bife_core.observer import EvolutionState, Observer
 from bife_core.stages.conclusions import links
-from bife_core.stages.records import EVOLUTION
+from bife_core.stages.records import TrackedRun
 from bife_core.stages.runtime import Runtime
 from bife_core.wording import storable
 from flows.reporting.artifacts import EvolutionPage, renew, show_conclusion, showing
+from tasks.registry.mlflow_registry import carry_over
 from tasks.runtime import TrackedRuntime
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import observer, observing, watched
 from tasks.tracking.provenance import whole_run
-from tasks.tracking.store import client, run_url
+from tasks.tracking.store import client
 from tasks.tracking.subscriber import GONE, synchronise
 
 P = ParamSpec("P")
@@ -59,10 +60,9 @@ class FlowRuntime(TrackedRuntime):
 
     _page: EvolutionPage | None = None
 
-    def show_generation(self, label: str, study: str, state: EvolutionState) -> None:
+    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
         """Bring the page of a search up to date."""
-        shown = links(self.ranking(study), run_url(self.run_of(study), EVOLUTION))
-        self._page = self._page or EvolutionPage(label, shown)
+        self._page = self._page or EvolutionPage(label, links(run))
         self._page.generation(state)
 
     def conclude(self, label: str, stage: str, text: str) -> None:
@@ -105,7 +105,7 @@ def _conducted(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            if not TrackedRuntime().stands_alone:
+            if not TrackedRuntime().present.stands_alone:
                 return _worded(function(*args, **kwargs))
             with whole_run(), nullcontext() if watched() else observing(RunLog()):
                 require_room()
@@ -141,6 +141,10 @@ def _synchronised(result: R) -> R:
     """Write to MLflow what it lacks; where it cannot be reached, the run's state says so."""
     left = synchronise(GONE)
     if not left:
+        try:
+            carry_over()  # what was registered in this home before it had an MLflow
+        except RegistryError as error:
+            observer().note(str(error))
         return result
     observer().note(left)
     state: State[Any] = result if isinstance(result, State) else Completed(data=result)

@@ -22,12 +22,11 @@ from bife_core.scip.compiled.layout import free_state
 from bife_core.scip.compiled.memory import (
     call_scorer,
     ensure_room,
+    float64_at,
     float64_view,
+    int32_at,
+    int64_at,
     int64_view,
-    load_float64,
-    load_int64,
-    store_int32,
-    store_int64,
 )
 from bife_core.scip.libscip import call_from_compiled_code, check, library, scip_address
 from bife_rivals.cuts import CUTS
@@ -100,7 +99,7 @@ def _describe(scip, row, incumbent, forced, n_forced, out):
     if n > 0:
         total = squares = objective = objective_squares = 0.0
         for k in range(n):
-            value, cost = load_float64(values, k), api.col_obj(load_int64(cols, k))
+            value, cost = float64_at(values)[k], api.col_obj(int64_at(cols)[k])
             total += value
             squares += value * value
             objective += cost
@@ -113,15 +112,15 @@ def _describe(scip, row, incumbent, forced, n_forced, out):
         out[10], out[13] = objective / n, _spread(objective, objective_squares, n)
     out[14] = 0.0
     for k in range(n_forced):
-        out[14] = max(out[14], _parallelism(row, load_int64(forced, k), _EUCLIDEAN))
+        out[14] = max(out[14], _parallelism(row, int64_at(forced)[k], _EUCLIDEAN))
     out[15] = 1.0 if _is_pooled(row) & 0xFF else 0.0
 
 
 @jit
 def _swap(cuts, scores, one, other):
-    first = load_int64(cuts, one)
-    store_int64(cuts, one, load_int64(cuts, other))
-    store_int64(cuts, other, first)
+    first = int64_at(cuts)[one]
+    int64_at(cuts)[one] = int64_at(cuts)[other]
+    int64_at(cuts)[other] = first
     scores[one], scores[other] = scores[other], scores[one]
 
 
@@ -130,7 +129,7 @@ def _filter(row, cuts, scores, start, stop, good):
     """Move cuts that are too parallel to a row behind `stop`, and return where those that are left stop."""
     for place in range(stop - 1, start - 1, -1):
         most = _MOST_PARALLEL_GOOD if scores[place] >= good else _MOST_PARALLEL
-        if _parallelism(row, load_int64(cuts, place), _EUCLIDEAN) > most:
+        if _parallelism(row, int64_at(cuts)[place], _EUCLIDEAN) > most:
             stop -= 1
             _swap(cuts, scores, place, stop)
     return stop
@@ -143,14 +142,14 @@ def _select(scip, selector, cuts, n, forced, n_forced, root, most, n_selected, r
     Without memory, or where the rule fails, SCIP's next cut selector takes over.
     """
     state = int64_view(_data(selector), _WORDS)
-    store_int32(n_selected, 0, 0)
-    store_int32(result, 0, _DIDNOTFIND)
+    int32_at(n_selected)[0] = 0
+    int32_at(result)[0] = _DIDNOTFIND
     if not (ensure_room(state, _MATRIX, n * _WIDTH) and ensure_room(state, _SCORES, n)):
         return _OKAY
     incumbent = api.best_solution(scip)
     for k in range(n):
         out = float64_view(state[_MATRIX] + 8 * k * _WIDTH, _WIDTH)
-        _describe(scip, load_int64(cuts, k), incumbent, forced, n_forced, out)
+        _describe(scip, int64_at(cuts)[k], incumbent, forced, n_forced, out)
     if call_scorer(state[_SCORER], state[_MATRIX], n, state[_SCORES]) != 0:
         return _OKAY
     scores = float64_view(state[_SCORES], n)
@@ -162,7 +161,7 @@ def _select(scip, selector, cuts, n, forced, n_forced, root, most, n_selected, r
     good = _GOOD * best
     start, stop = int64(0), int64(n)
     for k in range(n_forced):
-        stop = _filter(load_int64(forced, k), cuts, scores, start, stop, good)
+        stop = _filter(int64_at(forced)[k], cuts, scores, start, stop, good)
     while start < stop and start < most:
         highest = start
         for k in range(start + 1, stop):
@@ -172,12 +171,12 @@ def _select(scip, selector, cuts, n, forced, n_forced, root, most, n_selected, r
             break
         _swap(cuts, scores, start, highest)
         start += 1
-        stop = _filter(load_int64(cuts, start - 1), cuts, scores, start, stop, good)
+        stop = _filter(int64_at(cuts)[start - 1], cuts, scores, start, stop, good)
     state[CALLS] += 1
     state[SHOWN] += n
     state[SELECTED] += start
-    store_int32(n_selected, 0, start)
-    store_int32(result, 0, _SUCCESS)
+    int32_at(n_selected)[0] = start
+    int32_at(result)[0] = _SUCCESS
     return _OKAY
 
 

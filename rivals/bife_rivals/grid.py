@@ -46,7 +46,7 @@ def cell_of(source: str, reference: frozenset[int], bins: int) -> Cell:
     >>> cell_of(reading.format(21), frozenset({20, 21}), 10), cell_of(reading.format(18), frozenset({20, 21}), 10)
     (Cell(complexity=0, diversity=0), Cell(complexity=0, diversity=6))
     """
-    nodes = complexity(source).ast_nodes
+    nodes = complexity(source)["ast_nodes"]
     size = math.log(max(nodes, LEAST_NODES) / LEAST_NODES) / math.log(MOST_NODES / LEAST_NODES)
     read = features_of(source)
     union = len(read | reference)

@@ -16,7 +16,7 @@ from numba import int64
 from bife_core.components import BRANCHING
 from bife_core.jit import c_callback, jit
 from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
-from bife_core.scip.compiled.memory import ensure_room, float64_view, int64_view, load_int64, store_int64
+from bife_core.scip.compiled.memory import ensure_room, float64_view, int64_at, int64_view
 from bife_rivals.weights import HIDDEN, INPUTS, LAYERS, PERCEPTRON, SIZE, SLOPE
 
 _WIDTH: Final = BRANCHING.n_features
@@ -251,15 +251,15 @@ def _begin(memory, words, at):
 @jit
 def _factors(memory, variable, at):
     """Return the address of a variable's factors and shifts, computed when first asked for; 0 without memory."""
-    n = load_int64(memory[0], 0)
-    place = load_int64(memory[0], 2 + variable)
+    n = int64_at(memory[0])[0]
+    place = int64_at(memory[0])[2 + variable]
     front = 2 + n + n * _EMBEDDING
     if place < 0:
-        place = load_int64(memory[0], 1)
+        place = int64_at(memory[0])[1]
         if not ensure_room(memory, 0, front + (place + 1) * _RECORD):
             return int64(0)
-        store_int64(memory[0], 1, place + 1)
-        store_int64(memory[0], 2 + variable, place)
+        int64_at(memory[0])[1] = place + 1
+        int64_at(memory[0])[2 + variable] = place
         weight, behind = _matrix(at + 8 * SIZE, SIZE, 2 * _RECORD)
         bias, _ = _vector(behind, 2 * _RECORD)
         embedding = _view(memory[0] + 8 * (2 + n) + 4 * variable * SIZE, SIZE).reshape((1, SIZE))
@@ -278,7 +278,7 @@ def film(node, n, out):
     if words[_FIRST] != 0:
         if not _begin(memory, words, at):
             return 1
-    elif memory[0] == 0 or load_int64(memory[0], 0) != words[_N_VARIABLES]:
+    elif memory[0] == 0 or int64_at(memory[0])[0] != words[_N_VARIABLES]:
         return 1
     candidates = int64_view(words[_CANDIDATES], n)
     shape = words[_N_VARIABLES], N_VARIABLE

@@ -57,14 +57,8 @@ def test_a_negative_score_leaves_a_cut_out(instances: list[Instance]) -> None:
     rule = ComponentRule(name="none", source="def cut_score(cut):\n    return -1.0").compiled
     counters = cut_selector.attach(model, rule)
     model.optimize()
-    calls, cuts, selected = (
-        counters[cut_selector.CALLS],
-        counters[cut_selector.SHOWN],
-        counters[cut_selector.SELECTED],
-    )
-    assert calls > 0
-    assert cuts > 0
-    assert selected == 0
+    assert min(counters[cut_selector.CALLS], counters[cut_selector.SHOWN]) > 0
+    assert counters[cut_selector.SELECTED] == 0
     other = read_model(instances[1].path)
     other.setParam("limits/nodes", 1)
     counters = cut_selector.attach(other, compile_rule(CUTS.baseline, component=CUTS))

@@ -75,12 +75,11 @@ def reevo(low: tuple[float, ...] = (0.3, 0.1, 0.2, 0.4, 0.5), **fields: Any) -> 
     return search
 
 
-def test_reevos_seed_is_the_best_rule_so_far_but_no_part_of_the_population() -> None:
+def test_reevos_seed_is_no_part_of_the_population_and_drawn_from_while_it_is_the_best_rule() -> None:
     search = reevo((0.9, 0.1, 0.2, 0.2, 0.1), samples=40)
     assert "g00-c00" not in ids(search.population)
     assert search.best.id == "g00-c00"
-    parents = {name for request in search.ask() for name in ids(request.parents)}
-    assert "g00-c00" in parents, "the elitist is drawn from although it is not in the population"
+    assert "g00-c00" in {name for request in search.ask() for name in ids(request.parents)}
 
 
 def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
@@ -129,17 +128,15 @@ def test_a_failed_reflection_leaves_its_crossover_without_a_hint() -> None:
     assert operators(search.ask()) == ["elitist_mutation"] * 2, "without hints there is no lesson to draw"
 
 
-def test_reevo_without_mutation_has_neither_lessons_nor_mutants() -> None:
+def test_reevo_without_mutation_has_no_lessons_and_rules_alike_are_followed_by_more_from_the_seed() -> None:
+    def asked_by(search: Any, answer: Any) -> set[str]:
+        return {name for requests in drive(search, answer) for name in operators(requests)}
+
     search = open_search(config("reevo", samples=20, options={"mutation_rate": 0.0}))
-    asked = drive(search, World(seed=3, distinct=100))
-    kinds = {name for requests in asked for name in operators(requests)}
-    assert kinds == {"improve_seed", "short_term_reflection", "reflective_crossover"}
-
-
-def test_rules_that_are_all_alike_are_followed_by_more_from_the_seed() -> None:
-    search = open_search(config("reevo", samples=12))
-    asked = drive(search, lambda request: scored(request.id, 0.5))
-    assert {name for requests in asked for name in operators(requests)} == {"improve_seed"}
+    expected = {"improve_seed", "short_term_reflection", "reflective_crossover"}
+    assert asked_by(search, World(seed=3, distinct=100)) == expected
+    alike = open_search(config("reevo", samples=12))
+    assert asked_by(alike, lambda request: scored(request.id, 0.5)) == {"improve_seed"}
 
 
 SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tuning_instances": 1, "islands": 3}
@@ -173,6 +170,7 @@ def test_reflections_may_use_up_budget() -> None:
     [
         ("llm4branch", {"first_rules": ("def f(): pass",)}, "a program of its own"),
         ("llm4branch", {"options": {"exploitation": 0.9, "exploration": 0.2}}, "cannot exceed 1"),
+        ("llm4branch", {"options": {"training_instances": 1, "tuning_instances": 2}}, "cannot exceed"),
         ("reevo", {"options": {"mutation": 1}}, "mutation"),
     ],
 )

@@ -21,7 +21,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import RegistryError
 from bife_core.home import project_home
-from bife_core.migrations import made_by_newer, note_version
 from bife_core.places import sqlite_file, sqlite_url
 from bife_core.stages.records import EVOLUTION, EXPERIMENTS
 from bife_core.wording import fits, storable
@@ -61,10 +60,13 @@ def client() -> MlflowClient:
             local = not tracking_uri().startswith(("http://", "https://"))
             place = (project_home().mlflow / "artifacts").as_uri() if local else None
             for name in EXPERIMENTS:
-                if made.get_experiment_by_name(name) is None:
-                    _create_experiment(made, name, place)
-            if (file := sqlite_file(tracking_uri())) is not None:
-                note_version(file, "mlflow")
+                try:
+                    if made.get_experiment_by_name(name) is None:
+                        made.create_experiment(name, artifact_location=place)
+                except MlflowException as error:
+                    # Another home with the same server, which our claim does not reach, was faster.
+                    if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                        raise
     except TRACKING_TROUBLE as error:
         raise TrackingError(
             f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
@@ -73,23 +75,10 @@ def client() -> MlflowClient:
     return made
 
 
-def _create_experiment(made: MlflowClient, name: str, place: str | None) -> None:
-    try:
-        made.create_experiment(name, artifact_location=place)
-    except MlflowException:
-        # Another home with the same server, which our claim does not reach, may have been faster.
-        if made.get_experiment_by_name(name) is None:
-            raise
-
-
 def _make_database(uri: str) -> None:
     """Make MLflow's SQLite database whole or not at all: one whose migration was killed can never be opened."""
     path = sqlite_file(uri)
-    if path is None:
-        return
-    if newer := made_by_newer(path, "mlflow"):
-        raise TrackingError(newer)
-    if path.exists():
+    if path is None or path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     for left_behind in path.parent.glob(f".{path.name}.*"):

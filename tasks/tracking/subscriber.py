@@ -148,7 +148,6 @@ def track_record(folder: Path, record: Record) -> str:
 
 
 def _track_stored(study: str, *, now: bool) -> str:
-    """Write the record of a study, whose claim the caller holds; return why MLflow does not have it."""
     record, last = read_record(home_store(), study)
     if record is None:
         return ""

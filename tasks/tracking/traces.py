@@ -9,10 +9,8 @@ import mlflow
 from mlflow.entities import SpanType
 from mlflow.tracing.provider import safe_set_span_in_context
 
-from bife_core.generators import Attempt, Draft
-from bife_core.search import WrittenRequest
+from bife_core.generators.account import Call
 from bife_core.stages.records import EVOLUTION
-from bife_core.study.journal import Drafted, Unanswered
 from bife_core.wording import storable
 from tasks.tracking.store import client, experiment_id
 
@@ -24,26 +22,22 @@ _TAG: Final = "mlflow.traceTag."
 MLflow writes a trace in two requests, and tags given otherwise come with the second, which an outage may take.
 """
 _TRIES: Final = 2
+_INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
 
 
-def store_traces(entries: Sequence[Drafted | Unanswered], run_id: str) -> list[str]:
-    """Store the calls of events that have no trace, tied to a run; return the names of those MLflow did not take.
+def store_traces(calls: Sequence[Call], run_id: str) -> list[str]:
+    """Store the calls that have no trace, tied to a run; return the names of those MLflow did not take.
 
     A name, such as ``g03-c05.1``, is unique in its evolution: the request's id and the number of its call.
     """
     # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back.
-    left = {
-        f"{entry.request.id}.{number}": (entry.request, entry.draft, attempt)
-        for entry in entries
-        if entry.draft is not None
-        for number, attempt in enumerate(entry.draft.attempts, start=1)
-    }
+    left = {f"{call.key}.{call.number}": call for call in calls}
     for tried in range(_TRIES + 1):
-        for generation in {request.generation for request, _, _ in left.values()}:
+        for generation in {call.generation for call in left.values()}:
             for name in _stored(run_id, generation):
                 left.pop(name, None)
         for name, call in left.items() if tried < _TRIES else ():
-            _store(name, *call, run_id)
+            _store(name, call, run_id)
     return sorted(left)
 
 
@@ -61,34 +55,34 @@ def _stored(run_id: str, generation: int) -> list[str]:
     return [trace.info.tags["bife.call"] for trace in found if trace.info.trace_id not in halves]
 
 
-def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, run_id: str) -> None:
-    parents, began_ns = [parent.id for parent in request.parents], int(attempt.started_unix_s * 1e9)
-    purpose = {"operator": request.operator, "generation": request.generation}
-    tags = {"bife.call": name, "bife.run": run_id, "recorded": str(attempt.recorded).lower()}
+def _store(name: str, call: Call, run_id: str) -> None:
+    began_ns = int(call.started_unix_s * 1e9)
+    purpose = {"operator": call.operator, "generation": call.generation}
+    tags = {"bife.call": name, "bife.run": run_id}
     tags |= {key: str(value) for key, value in purpose.items()}
     attributes: dict[str, Any] = {_TAG + key: value for key, value in tags.items()} | {
-        "mlflow.llm.model": draft.model,
+        "mlflow.llm.model": call.model,
         "mlflow.chat.tokenUsage": {
-            "input_tokens": attempt.prompt_tokens,
-            "output_tokens": attempt.completion_tokens,
-            "total_tokens": attempt.prompt_tokens + attempt.completion_tokens,
+            "input_tokens": call.prompt_tokens,
+            "output_tokens": call.completion_tokens,
+            "total_tokens": call.prompt_tokens + call.completion_tokens,
         },
     }
-    if attempt.http_status is not None:
-        attributes["http_status"] = attempt.http_status
-    if attempt.cost_usd is not None:
-        attributes["mlflow.llm.cost"] = {"total_cost": float(attempt.cost_usd)}
-    origin = f" from {', '.join(parents)}" if parents else ""
-    what = f"{name}: {request.operator} in generation {request.generation}{origin}"
+    if call.http_status is not None:
+        attributes["http_status"] = call.http_status
+    if call.cost_usd is not None:
+        attributes["mlflow.llm.cost"] = {"total_cost": float(call.cost_usd)}
+    origin = f" from {', '.join(call.parents)}" if call.parents else ""
+    what = f"{name}: {call.operator} in generation {call.generation}{origin}"
     span = mlflow.start_span_no_context(
         what,
         span_type=SpanType.CHAT_MODEL,
         inputs={
             **purpose,
-            "parents": parents,
+            "parents": list(call.parents),
             "messages": [
                 {key: storable(text) for key, text in message.model_dump().items()}
-                for message in draft.messages[: attempt.asked]
+                for message in call.messages
             ],
         },
         attributes=attributes,
@@ -100,7 +94,7 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
     with safe_set_span_in_context(span):
         # Prompts begin alike, so that the list of traces shows what the call was for.
         mlflow.update_current_trace(request_preview=what)
-    if attempt.status != "ok":
-        span.record_exception(storable(attempt.error or "the call failed and gave no reason"))
-    answer = attempt.answer if attempt.answer is None else storable(attempt.answer)
-    span.end(outputs=answer, end_time_ns=began_ns + int(attempt.seconds * 1e9))
+    if call.status != "ok":
+        span.record_exception(storable(call.error or _INTERRUPTED))
+    answer = call.answer if call.answer is None else storable(call.answer)
+    span.end(outputs=answer, end_time_ns=began_ns + int(call.seconds * 1e9))

@@ -16,6 +16,7 @@ from mlflow.entities import Metric, Run
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 from bife_core.fidelity.high import HighScore
+from bife_core.generators.account import Account, Call, Spending
 from bife_core.home import project_home
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import method_of
@@ -55,10 +56,10 @@ class _Child:
 
 @dataclass
 class _News:
-    """What MLflow lacks: children that events name, model calls, and what changes in the evolution's own run."""
+    """What MLflow lacks: children that events name, those with a draft, and what changes in the evolution's own run."""
 
     children: set[str] = field(default_factory=set)
-    calls: list[journal.Drafted | journal.Unanswered] = field(default_factory=list)
+    drafted: set[str] = field(default_factory=set)
     metrics: list[Metric] = field(default_factory=list)
     tags: dict[str, str | None] = field(default_factory=dict)
     status: str = ""
@@ -78,19 +79,22 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     run_id = str(run.info.run_id)
     store.log(run_id, params=opened.params)
     store.save_view(run_id, opened.name, _ms(opened))
-    search = _Search()
+    search = _Search(Account(home_store(), opened.key).calls())
     for entry, seq in events:
         search.read(entry, seq)
         if seq <= seen and run_id == seen_run:
             search.news = _News()
+    traced = [call for call in search.calls if call.key in search.news.drafted]
     if search.news.status not in ("", "RUNNING"):
         search.abandon_open(now_ms)
+        # Calls whose answer was not read; those without an operator were made for no request of a search.
+        traced += [call for call in search.calls if call.key not in search.drafted and call.operator]
     there = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
     for name in sorted(search.news.children):
         known = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
         _write_child(search.children[name], known, there.get(name))
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
-    if refused := store_traces(search.news.calls, run_id):
+    if refused := store_traces(traced, run_id):
         calls = f"{counted(len(refused), 'call')} of {opened.key} ({', '.join(refused[:10])})"
         observer().note(f"MLflow did not take the traces of {calls}; {home_store().name} has them.")
     return run_id
@@ -132,8 +136,10 @@ def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> N
 
 @dataclass
 class _Search:
-    """What the events of an evolution say, with what is new of it."""
+    """What the events of an evolution say, with what is new of it, and its `calls` to a model API."""
 
+    calls: list[Call]
+    drafted: set[str] = field(default_factory=set)
     provenance: dict[str, str] = field(default_factory=dict)
     children: dict[str, _Child] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
@@ -155,14 +161,14 @@ class _Search:
     def read(self, entry: journal.Entry, seq: int) -> None:
         """Add what an event says to what is written next."""
         news = self.news
-        if isinstance(entry, journal.Drafted | journal.Unanswered):
-            news.calls.append(entry)
         match entry:
             case journal.Started():
                 news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
                 news.tags |= entry.provenance
                 self.provenance, news.status = entry.provenance, "RUNNING"
             case journal.Drafted():
+                self.drafted.add(entry.request.id)
+                news.drafted.add(entry.request.id)
                 self._drafted(entry, self._child(entry.request.id))
             case journal.Scored() if entry.score.f_lf is not None:
                 child = self._child(entry.id)
@@ -196,13 +202,12 @@ class _Search:
         }
         child.tags |= {"parents": " ".join(parent.id for parent in request.parents)}
         child.texts |= {"rule.py": draft.source}
-        if draft.attempts:
-            costs = [attempt.cost_usd for attempt in draft.attempts if attempt.cost_usd is not None]
-            counts = ("prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
-            totals = {name: sum(getattr(one, name) for one in draft.attempts) for name in counts}
-            totals |= {"calls": len(draft.attempts), "call_seconds": totals.pop("seconds")}
-            child.measure(entry, totals | {"cost_usd": sum(costs) if costs else None})
-            child.texts |= {"call.json": json.dumps(draft.model_dump(mode="json"), indent=2)}
+        if calls := [call for call in self.calls if call.key == request.id]:
+            spent, seconds = Spending.of(calls), sum(call.seconds for call in calls)
+            totals = spent.model_dump(exclude={"answered", "unknown", "estimated"})
+            child.measure(entry, totals | {"call_seconds": seconds})
+            shown = [call.model_dump(mode="json", exclude={"response"}) for call in calls]
+            child.texts |= {"call.json": json.dumps(shown, indent=2)}
         child.tags |= {"kind": "sample" if draft.source else "call"}
         if isinstance(request, ReflectionRequest):
             child.tags |= {"kind": "reflection"}
@@ -233,7 +238,7 @@ class _Search:
             "mlflow.note.content": reports.abstract(sample),
         }
         method = method_of(sample.source) if sample.source and sample.sha else None
-        size = complexity(method.source)._asdict() if isinstance(method, RuleMethod) else {}
+        size = complexity(method.source) if isinstance(method, RuleMethod) else {}
         child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
         child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
         child.status = _ENDED[sample.failure is not None]

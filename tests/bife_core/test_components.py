@@ -16,7 +16,6 @@ from bife_core.errors import ConfigError, SolverError
 from bife_core.features import FEATURES
 from bife_core.fidelity.low import score_text
 from bife_core.generators import PromptContext
-from bife_core.generators.formula import formula
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import assemble
 from bife_core.methods.loading import load_method, method_of
@@ -64,7 +63,6 @@ def test_rules_of_a_component_are_checked_compiled_and_hashed_as_its_own(node_or
     for given in (REFERENCE_RULES["hybrid"].source, '{"kind": "scip", "name": "pscost"}'):
         failure = score_text(given, None, "accuracy", 0, method=True, component="node_order")["failure"]
         assert "node_score(node)" in failure or "node_order was expected" in failure
-    assert formula("def node_score(n): return n[0] + n[2]") == "depth + estimate"
 
 
 def test_a_file_of_its_function_is_a_method_that_scip_solves_by(

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from bife_core import plots
 from bife_core.config import SearchConfig
-from bife_core.search import BifeSearch, CostPoint, Sample, SearchCost
+from bife_core.search import BifeSearch, Sample
 from bife_core.testing import World, drive
 
 
@@ -63,35 +63,6 @@ def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(sea
     assert labels(axes) == ["rule", f"best F_LF: {first.id}", f"best F_HF: {search.best.id}"]
 
 
-def family() -> list[Sample]:
-    def rule(name: str, *parents: str, f_hf: float | None = None) -> Sample:
-        return Sample(id=name, generation=int(name[1:3]), operator="e1", parents=parents, f_lf=0.5, f_hf=f_hf)
-
-    return [
-        rule("g00-c00", f_hf=-2.0),
-        rule("g00-c01"),
-        rule("g00-c02"),
-        rule("g01-c00", "g00-c00", "g00-c01"),
-        rule("g03-c00", "g01-c00", "g01-c00", f_hf=-1.0),
-    ]
-
-
-def test_lineage_shows_ancestors_only_and_each_arrow_once() -> None:
-    figure = plots.lineage(family(), "g03-c00")
-    (axes,) = figure.axes
-    boxes = {text.get_text().split(" ")[0]: text for text in axes.texts if text.get_text()}
-    assert set(boxes) == {"g03-c00", "g01-c00", "g00-c00", "g00-c01"}
-    assert boxes["g03-c00"].get_text() == "g03-c00 · e1\nF_LF 0.500\nF_HF -1"
-    assert sum(not text.get_text() for text in axes.texts) == 3, "arrows"
-    assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "generation 0",
-        "generation 1",
-        "generation 3",
-    ]
-    heights = [boxes[name].get_position()[1] for name in ("g00-c00", "g01-c00", "g03-c00")]
-    assert heights == sorted(heights, reverse=True), "oldest on top"
-
-
 def test_instance_costs_are_ordered_by_their_ratio() -> None:
     costs = [("a", 2.0, 1.0), ("b", 2.0, 8.0), ("c", 1.0, 2.0)]
     figure = plots.instance_costs(costs, rule_label="_mine", baseline_label="RPB", unit="nodes")
@@ -104,19 +75,6 @@ def test_instance_costs_are_ordered_by_their_ratio() -> None:
     theirs, ours = (np.asarray(collection.get_offsets()) for collection in axes.collections[1:])
     assert ours[:, 0] == pytest.approx([2.0, 1.0, 2.0])
     assert theirs[:, 0] == pytest.approx([1.0, 2.0, 8.0])
-
-
-def test_anytime_curves_show_every_search() -> None:
-    point = CostPoint(solver_s=2.0, design_s=3.0, samples=1, calls=1, f_hf=-1.0, sample="a")
-    costs = [
-        SearchCost(search="bife", collection_s=1.0, f_hf_s=2.0, curve=(point,)),
-        SearchCost(search="eoh", generation_s=1.0),
-        SearchCost(search="other", f_hf_s=9.0, curve=(point,)),
-    ]
-    curves = plots.anytime_curves(costs)
-    assert labels(curves.axes[0]) == ["bife", "other"], "a search that solved nothing has no curve"
-    assert is_png(curves)
-    assert is_png(plots.anytime_curves(()))
 
 
 def test_the_correlation_and_the_drop_are_those_of_the_ranks() -> None:

@@ -19,15 +19,16 @@ BENCHMARK: Final = "combinatorial-auction"
 
 @dataclass(frozen=True)
 class View:
-    """A page: the name of its picture, its address, and the texts that must be on it."""
+    """A page: the name of its picture, its address, and the texts that must be on it.
+
+    `prepare` is what a reader has to do before they see it, `calm_ms` the time for what moves to come to rest.
+    """
 
     name: str
     address: Callable[[Shown], str]
     texts: tuple[str, ...]
     prepare: Callable[[Page], None] = lambda page: None
-    """What a reader has to do before they see it."""
     calm_ms: int = 6_000
-    """Milliseconds for what moves on the page to come to rest."""
 
     def open(self, page: Page, shown: Shown) -> None:
         """Show the view as after a link from elsewhere."""
@@ -78,12 +79,8 @@ def _evolution(path: str) -> Callable[[Shown], str]:
     )
 
 
-def _artifacts(page: Page) -> None:
-    page.get_by_role("tab", name="Artifacts").click()
-
-
-def _task_runs(page: Page) -> None:
-    page.get_by_role("tab", name="Task Runs").click()
+def _tab(name: str) -> Callable[[Page], None]:
+    return lambda page: page.get_by_role("tab", name=name).click()
 
 
 def resume(page: Page) -> None:
@@ -140,7 +137,7 @@ VIEWS: Final = (
         "prefect-tasks",
         lambda shown: shown.run_page(shown.search),
         ("evolution combinatorial_auction", "generation 4"),
-        _task_runs,
+        _tab("Task Runs"),
     ),
     View(
         "prefect-run",
@@ -152,7 +149,7 @@ VIEWS: Final = (
             f"progress-{BENCHMARK}",
             "samples 24/24",
         ),
-        _artifacts,
+        _tab("Artifacts"),
     ),
     View(
         "prefect-population",
@@ -186,13 +183,11 @@ VIEWS: Final = (
         resume,
     ),
     View("mlflow-samples", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
-    View(
-        "mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics", "Step")
-    ),
+    View("mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics")),
     View(
         "mlflow-table",
         _evolution("/artifacts/samples.json"),
-        ("samples.json", "View as table", "g00-c0", "best_rule.py", "lineage.png"),
+        ("samples.json", "View as table", "g00-c0", "best_rule.py", "fidelities.png"),
     ),
     View(
         "mlflow-traces",

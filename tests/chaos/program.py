@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import threading
 import time
@@ -13,19 +12,18 @@ from typing import Final
 
 import psutil
 
-from tests.support.programs import PROGRAM, REPOSITORY
+from tests.support import programs
 
 STARTING: Final = "starting"
 STAGES: Final = ("collection", "evolution", "evaluation", "registration")
 _GONE_S: Final = 20.0
+_KEPT: Final = ("BIFE_CACHE_DIR", "BIFE_HOME")
 
 
 def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a run with a home of its own and no server of anybody's."""
-    foreign = ("MLFLOW_", "PREFECT_", "BIFE_")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign) or k == "BIFE_CACHE_DIR"}
-    own = {"BIFE_HOME": str(home), "PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
-    return kept | own | dict(extra)
+    kept = {k: v for k, v in programs.environment(home).items() if not k.startswith("BIFE_") or k in _KEPT}
+    return kept | {"PYTHONUNBUFFERED": "1"} | dict(extra)
 
 
 class Program:
@@ -35,7 +33,7 @@ class Program:
         self.stages = [(STARTING, time.monotonic())]
         self.output: list[str] = []
         self._process = subprocess.Popen(
-            [*PROGRAM, *arguments],
+            [*programs.PROGRAM, *arguments],
             env=environment(home, extra),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

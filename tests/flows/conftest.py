@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,49 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bife_core.config import PipelineConfig
-from bife_core.estimate import Estimate
 from bife_core.observer import Observer
 from bife_core.presets import preset
 from bife_core.stages.results import PipelineResult
-from bife_core.study import EvolutionState
 from flows.operate import running
-
-
-@dataclass
-class Diary(Observer):
-    """An observer that writes down what it is called with, and passes it on."""
-
-    other: Observer = field(default_factory=Observer)
-    stages: list[str] = field(default_factory=list)
-    steps: list[tuple[int, int]] = field(default_factory=list)
-    activities: list[str] = field(default_factory=list)
-    states: list[EvolutionState] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    estimates: list[Estimate] = field(default_factory=list)
-
-    def stage(self, name: str, about: str) -> None:
-        self.stages.append(name)
-        self.other.stage(name, about)
-
-    def progress(self, done: int, total: int) -> None:
-        self.steps.append((done, total))
-        self.other.progress(done, total)
-
-    def activity(self, text: str) -> None:
-        self.activities.append(text)
-        self.other.activity(text)
-
-    def generation(self, state: EvolutionState) -> None:
-        self.states.append(state)
-        self.other.generation(state)
-
-    def expect(self, estimate: Estimate) -> None:
-        self.estimates.append(estimate)
-        self.other.expect(estimate)
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-        self.other.note(text)
+from tests.support.diary import Diary
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 import json
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
 from bife_core.benchmarks.base import SPLITS
-from bife_core.errors import BifeError, RuleError
+from bife_core.errors import RuleError
 from bife_core.export import export_c
 from bife_core.methods.loading import load_method
 from bife_core.scip.solver import SolverConfig
@@ -20,7 +19,6 @@ from flows.stages import evaluation
 from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.runtime import TrackedRuntime
 from tasks.stores import home_store
-from tasks.tracking import store
 from tests.flows.conftest import demonstrate
 from tests.support.challenging import made_champion, under
 from tests.support.stored import counts
@@ -74,7 +72,7 @@ def test_the_budget_of_the_final_rule_travels_with_it(smoke):
     result, method = smoke.result, load_method(smoke.result.registered.reference)
     assert method.name == result.choice.chosen == result.evaluation.summary.rule
     assert (method.name, method.source) == (f"{result.final.id},budget=0.9", result.final.source)
-    assert method.identity == result.evaluation.sha == result.registered.sha
+    assert method.identity == result.evaluation.method.identity == result.registered.sha
     assert load_method(result.evolution.folder / "rules" / f"{result.final.id}-budget-0.9.json") == method
     assert "method.json" in artifacts(result.evaluation.run.run_id)
     assert f"Under {method.name}, RPB branched at " in result.evaluation.summary.conclusion
@@ -114,21 +112,17 @@ def test_the_parent_run_tells_the_whole_story(smoke):
         evolved.best_rule.name,
         "progress.png",
         "fidelities.png",
-        "lineage.png",
     }
     steps = [point.step for point in MlflowClient().get_metric_history(evolved.run.run_id, "best_f_hf")]
     assert steps == [state.generation for state in smoke.diary.states]
 
 
-def test_every_sample_is_a_child_run(smoke):
-    runs = children(smoke.result.evolution.run.run_id)
+def test_every_sample_is_a_child_run_and_their_table_is_sorted_best_first(smoke):
+    evolved = smoke.result.evolution
+    runs = children(evolved.run.run_id)
     assert len({found.data.tags["sample_id"] for found in runs}) == len(runs) == 8
     assert {found.data.params["operator"] for found in runs} == {"i1", "e1", "e2", "m1", "m2"}
     assert all(found.info.status in ("FINISHED", "FAILED") for found in runs)
-
-
-def test_the_table_of_samples_is_sorted_best_first(smoke):
-    evolved = smoke.result.evolution
     number = tracked(evolved.run.run_id).info.experiment_id
     table = MlflowClient().load_table(number, "samples.json", [evolved.run.run_id])
     assert table["id"][0] == evolved.best.id
@@ -192,45 +186,12 @@ def test_prefect_knows_every_task_of_the_run(smoke):
     assert names == set(chosen["task_runs"]["name"]["any_"])
 
 
-def test_a_reference_rule_is_evaluated_alone(smoke):
-    result = run(None, evaluation, smoke.config, "pseudocost_product")
-    assert result.summary.rule == "pseudocost_product"
-    assert tracked(result.run.run_id).data.metrics["ratio"] == pytest.approx(result.summary.lead.ratio)
-    assert {
-        "evaluation.json",
-        "story.json",
-        "report.html",
-        "tables.md",
-        "tables.tex",
-        "costs.png",
-        "rule.py",
-        "solves_table.json",
-        "comparisons_table.json",
-    } <= artifacts(result.run.run_id)
-
-
-def test_what_instances_serve_is_entered_before_they_are_solved_and_once(smoke, monkeypatch):
-    def uses(digests):
-        served = home_store().served(digests)
-        return [set(served[digest].comparisons) if digest in served else set() for digest in digests]
-
-    tested = sorted({row["digest"] for row in smoke.result.evaluation.summary.rows})
-    assert [len(keys) for keys in uses(tested)] == [1] * len(tested), (
-        "the rule of the pipeline, no other method"
-    )
+def test_what_instances_serve_is_entered(smoke):
+    digests = {row["digest"] for row in smoke.result.evaluation.summary.rows}
+    served = home_store().served()
+    assert {len(served[digest].comparisons) for digest in digests} == {1}, "the rule alone, no other method"
     assert smoke.result.evaluation.summary.use == 1
-    splits = {one.split for one in home_store().served().values()}
-    assert splits == set(SPLITS)
-    shared = [one.digest for one in Runtime().instances(smoke.config.instances, "test", 2).instances]
-    before = uses(shared)
-    with monkeypatch.context() as patch:
-        patch.setattr("bife_core.stages.evaluating.measure", Mock(side_effect=BifeError("interrupted")))
-        with pytest.raises(BifeError, match="interrupted"):
-            run(None, evaluation, smoke.config, "paper_mis", others=("pscost", "paper_cfl"))
-    interrupted = uses(shared)
-    assert [len(now - then) for now, then in zip(interrupted, before, strict=True)] == [2, 2]
-    run(None, evaluation, smoke.config, "paper_mis", others=("pscost", "paper_cfl"))
-    assert uses(shared) == interrupted
+    assert {one.split for one in served.values()} == set(SPLITS)
 
 
 def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_methods(smoke):
@@ -239,31 +200,26 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     result = run(None, evaluation, smoke.config, reference, others=("pscost", "paper_ca", elsewhere))
     said = f"{elsewhere} was measured under paper settings, not under SCIP default settings."
     assert said in result.notes
-    assert result.sha == smoke.result.evolution.best.sha
+    assert result.method.identity == smoke.result.evolution.best.sha
     best = smoke.result.evolution.best.id
     assert list(result.summary.methods) == [best, "pscost", "paper_ca", elsewhere, "relpscost"]
-    name = store.client().get_run(result.run.run_id).info.run_name
-    assert name == f"combinatorial_auction {best} vs relpscost"
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
+    stored = tracked(result.run.run_id)
+    assert stored.info.run_name == f"combinatorial_auction {best} vs relpscost"
+    assert stored.data.metrics["ratio"] == pytest.approx(result.summary.lead.ratio)
+    written = {"evaluation.json", "story.json", "report.html", "tables.md", "tables.tex", "costs.png"}
+    tables = {"rule.py", "solves_table.json", "comparisons_table.json"}
+    assert written | tables <= artifacts(result.run.run_id)
     joined, _ = load_report([result.run.run_id], TrackedRuntime())
     assert joined.evaluations == (result.summary,)
-    assert joined.searches[0].best == smoke.result.evolution.best.id
+    assert joined.searches[0].best == best
 
 
-@pytest.mark.parametrize(
-    ("reference", "sentence"),
-    [
-        ("runs:/nonsense", "names no method"),
-        (f"runs:/{'0' * 32}", "holds no run"),
-        ("runs:/COLLECTION", "holds no rule"),
-        ("pseudocost_produkt", "There is no rule 'pseudocost_produkt'"),
-    ],
-)
-def test_a_reference_without_a_rule_is_one_sentence(smoke, reference, sentence):
-    with pytest.raises(RuleError, match=sentence):
-        run(
-            None,
-            evaluation,
-            smoke.config,
-            reference.replace("COLLECTION", smoke.result.collection.run.run_id),
-        )
+def test_a_run_without_a_rule_is_one_sentence(smoke):
+    for number, sentence in (
+        ("nonsense", "names no method"),
+        ("0" * 32, "holds no run"),
+        (smoke.result.collection.run.run_id, "holds no rule"),
+    ):
+        with pytest.raises(RuleError, match=sentence):
+            run(None, evaluation, smoke.config, f"runs:/{number}")

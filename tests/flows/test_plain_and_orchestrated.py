@@ -44,7 +44,7 @@ def test_the_same_is_found_and_recorded_without_prefect_and_mlflow(smoke, tmp_pa
     assert found(plain) == found(smoke.result)
     assert plain.evolution.key == smoke.result.evolution.key
     assert plain.choice.chosen == smoke.result.choice.chosen
-    assert plain.evaluation.sha == smoke.result.evaluation.sha
+    assert plain.evaluation.method.identity == smoke.result.evaluation.method.identity
     assert CHALLENGER in plain.registered.aliases
     both = [project_home().store, runtime.store]
     kinds = [Counter(event.kind for event in one.events(plain.evolution.key)) for one in both]

@@ -24,21 +24,8 @@ SECTIONS = {
     "Adding a component": "node_order.py",
     "Adding a method": "largest_gain.py",
 }
-FORM_AND_SEARCH = """
-import json
-import bife_core
-from bife_core.settings import form
-chosen = {"search.method": "best_of", "search.samples": 2, "search.initial": 2, "generator.kind": "constant"}
-few = {"collection.decisions": 5, "instances.benchmark": "knapsack"}
-config = bife_core.with_overrides(bife_core.preset("smoke"), chosen | few)
-knapsacks = bife_core.open_benchmark(config.instances, "instances")
-with bife_core.InProcess() as workers:
-    decisions = bife_core.collect_decisions(knapsacks, config.collection, "decisions", workers)
-    models = knapsacks.instances("design", 1)
-    found = bife_core.create_study(config, models, decisions, workers=workers, folder="search").run()
-print(json.dumps({"form": form()["properties"], "chosen": config.search.method, "rule": found.best.source}))
-"""
-SEARCH_AND_EVALUATION = """
+FORM = "import json; from bife_core.settings import form; print(json.dumps(form()['properties']))"
+COMMANDS = """
 import sys
 from bife_core.home import project_home
 from bife_core.cli.program import app
@@ -48,10 +35,8 @@ def bife(*words):
 
 bife("evolve", "--search", "best_of", "--generator", "constant", "--samples", "2")
 (rule,) = project_home().runs.rglob("best_rule.py")
-one = ("--set", "evaluation.instances=1")
-bife("evaluate", "--rule", "largest_gain", "--rule", str(rule), *one)
+bife("evaluate", "--rule", "largest_gain", "--rule", str(rule), "--set", "evaluation.instances=1")
 """
-"""Both commands in one process, for Prefect and MLflow take seconds to start."""
 SMOKE = ("--preset", "smoke", "--instances", "knapsack", "--workers", "1")
 
 
@@ -67,20 +52,15 @@ def test_the_package_is_what_the_pages_show(section: str) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, databases: Callable[[Path], Path]) -> Path:
-    return databases(tmp_path / "home")
-
-
-@pytest.fixture
-def python(tmp_path: Path, home: Path) -> Callable[..., str]:
-    """Install the package, and return a function that runs a program beside it."""
+def python(tmp_path: Path) -> Callable[..., str]:
+    """Install the package, and return a function that runs a program beside it, without Prefect and MLflow."""
     site = tmp_path / "site"
     site.mkdir()
     install(EXAMPLE, site)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join((str(ROOT), str(site))),
-        "BIFE_HOME": str(home),
-        "MLFLOW_TRACKING_URI": f"sqlite:///{home / 'mlflow' / 'mlflow.db'}",
+        "BIFE_HOME": str(tmp_path / "home"),
+        "BIFE_PLAIN": "1",
     }
 
     def run(program: str, *words: str) -> str:
@@ -99,30 +79,22 @@ def python(tmp_path: Path, home: Path) -> Callable[..., str]:
     return run
 
 
-def test_an_installed_package_is_offered_and_searched_with(python: Callable[..., str]) -> None:
-    offered = json.loads(python(FORM_AND_SEARCH))
-    assert offered["chosen"] == "best_of"
-    form = offered["form"]
+def test_an_installed_package_is_offered_searched_with_and_evaluated(
+    python: Callable[..., str], tmp_path: Path
+) -> None:
+    form = json.loads(python(FORM))
     assert "knapsack" in form["instances"]["anyOf"][0]["enum"]
     assert "best_of" in form["search"]["enum"]
     assert "constant" in form["generator"]["enum"]
     evaluation = form["advanced"]["anyOf"][1]["properties"]["evaluation"]["properties"]
     assert "largest_gain" in evaluation["baseline"]["enum"]
-    assert "variable_features[24]" in offered["rule"]
 
-
-@pytest.mark.long
-def test_an_installed_package_is_searched_with_and_evaluated_by_commands(
-    python: Callable[..., str], home: Path
-) -> None:
-    python(SEARCH_AND_EVALUATION, *SMOKE)
-    (rule,) = (home / "runs").rglob("best_rule.py")
+    python(COMMANDS, *SMOKE)
+    (rule,) = (tmp_path / "home" / "runs").rglob("best_rule.py")
     assert "variable_features[24]" in rule.read_text()
-
-    (record,) = (home / "runs").rglob("evaluation.json")
+    (record,) = (tmp_path / "home" / "runs").rglob("evaluation.json")
     summary = json.loads(record.read_text())
     assert set(summary["methods"]) == {"best_rule", "largest_gain", "relpscost"}
     assert summary["methods"]["largest_gain"]["kind"] == "largest_gain"
     calls = {row["method"]: row["calls"] for row in summary["rows"]}
-    assert calls["largest_gain"] > 0
-    assert calls["best_rule"] > 0
+    assert min(calls["largest_gain"], calls["best_rule"]) > 0

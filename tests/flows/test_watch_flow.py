@@ -32,13 +32,9 @@ def announced(monkeypatch):
     return heard
 
 
-def test_without_a_champion_there_is_nothing_to_watch(config):
-    other = with_overrides(config, {"instances.benchmark": "set_covering"})
-    with pytest.raises(PromotionError, match="has no champion to watch"):
-        watch(other)
-
-
 def test_each_run_solves_new_instances_and_a_slower_champion_is_proposed_for_demotion_once(config, announced):
+    with pytest.raises(PromotionError, match="has no champion to watch"):
+        watch(with_overrides(config, {"instances.benchmark": "set_covering"}))
     name = registered_name(config.instances, config.solver)
     champion = made_champion(name, 0)
     counts = [one.comparison.instances + one.comparison.unbranched for one in (watch(config), watch(config))]

@@ -95,9 +95,8 @@ class Arena:
         """Score a rule, and solve with it if it got a score."""
         self.warm_up()
         environment = dict(os.environ)
-        source = case.source.decode("utf-8", "surrogateescape")
         began = time.monotonic()
-        score = score_low(source, self.decisions, LowFidelityConfig(), self.pool, limit_s=self.limit_s)
+        score = score_low(case.text, self.decisions, LowFidelityConfig(), self.pool, limit_s=self.limit_s)
         outcome, reason, solve = outcome_of(score.kind), score.failure or "", ""
         tries = 2 if "twice" in reason else 1  # for a rule that ends its worker
         overdue_s = (time.monotonic() - began) / tries - self.limit_s
@@ -106,7 +105,7 @@ class Arena:
             began = time.monotonic()
             # An honest rule is given the time a busy machine needs.
             limit_s = HONEST_LIMIT_S if case.solve and "timeout" not in case.solve else self.limit_s
-            solve, why = self._solve(source, limit_s)
+            solve, why = self._solve(case.text, limit_s)
             overdue_s = max(overdue_s, time.monotonic() - began - limit_s)
             reason = reason or why
         escapes = self._traps.sprung(f"{score!r} {reason}", environment)

@@ -25,23 +25,23 @@ class Case:
     expect: tuple[str, ...]
     solve: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """The rule as scoring gets it."""
+        return self.source.decode("utf-8", "surrogateescape")
+
     def accepts(self, outcome: str) -> bool:
         """Whether an outcome of scoring is an expected one."""
         return not self.expect or outcome in self.expect or outcome.partition("/")[0] in self.expect
 
 
-def read_case(path: Path) -> Case:
-    """Read a file of one rule; one without header is expected to be contained, whatever that takes."""
-    return _case(path.stem, path.read_bytes(), {})
-
-
 def read_cases(path: Path) -> list[Case]:
-    """Read a file of several rules, or of one."""
+    """Read a file of several rules, or of one; one without header is expected to be contained, whatever it takes."""
     _, *parts = _CASE.split(path.read_bytes())
     return [
         _case(name.decode(), text, {"expect": expect.decode()})
         for name, expect, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
-    ] or [read_case(path)]
+    ] or [_case(path.stem, path.read_bytes(), {})]
 
 
 def _case(name: str, text: bytes, directives: dict[str, str]) -> Case:

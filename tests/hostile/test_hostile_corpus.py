@@ -9,9 +9,9 @@ import pytest
 
 from bife_core.rules import check_source
 from bife_core.rules.types import Rejection
-from tests.hostile.__main__ import complaint, fight
-from tests.hostile.arena import Arena, Conclusion
-from tests.hostile.corpus import RULES, Case, outcome_of, read_case, read_corpus
+from tests.hostile.__main__ import fight
+from tests.hostile.arena import Arena
+from tests.hostile.corpus import RULES, outcome_of, read_corpus
 
 CASES = {case.name: case for case in read_corpus(RULES)}
 SAMPLE = (
@@ -25,14 +25,10 @@ SAMPLE = (
 )
 
 
-def text(case: Case) -> str:
-    return case.source.decode("utf-8", "surrogateescape")
-
-
 def test_every_static_rejection_is_one_sentence_of_the_expected_kind():
     wrong, rejected = [], 0
     for case in CASES.values():
-        found = check_source(text(case))
+        found = check_source(case.text)
         if not isinstance(found, Rejection):
             continue
         rejected += 1
@@ -59,39 +55,11 @@ def test_a_rule_that_runs_ends_as_expected(arena, name):
     assert not CASES[name].solve or conclusion.solve in CASES[name].solve, conclusion
 
 
-def test_a_header_is_taken_off_and_enlarges_the_rule(tmp_path):
-    path = tmp_path / "x.py"
-    path.write_bytes(
-        b"# about: x\r\n# expect: timeout | rejected\n# repeat: 3\n# a comment of the rule\nx = 1\n"
-    )
-    case = read_case(path)
-    assert case.source == b"# a comment of the rule\nx = 1\nx = 1\nx = 1\n"
-    assert case.accepts("timeout")
-    assert case.accepts("rejected/type")
-    assert not case.accepts("scored")
-    path.write_bytes(b"# pad: 100\nx = 1\n")
-    assert len(read_case(path).source) == 100
-
-
-def test_what_is_wrong_with_a_conclusion_is_said():
-    case = Case("x", b"", ("timeout",), ("solved",))
-    good = Conclusion("x", "timeout", "", "Too slow.", -1.0, ())
-    assert complaint(case, good) == ""
-    for wrong in (
-        Conclusion("x", "scored", "", "", -1.0, ()),
-        Conclusion("x", "timeout", "", "", -1.0, ()),
-        Conclusion("x", "timeout", "", "Too slow.", 2.5, ()),
-        Conclusion("x", "timeout", "", "Too slow.", -1.0, ("a file was made",)),
-        Conclusion("x", "timeout", "runtime", "Raised.", -1.0, ()),
-    ):
-        assert complaint(case, wrong).startswith("x: ")
-
-
 @pytest.mark.long  # `make hostile` is that program
 def test_another_corpus_is_run(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "unmarked.txt").write_text("import os\n")
-    (tmp_path / "deep" / "wrong.py").write_text("# expect: scored\nimport os\n")
+    (tmp_path / "deep" / "wrong.py").write_text("# expect: scored\n# repeat: 3\nimport os\n")
     summary = fight(read_corpus(tmp_path), limit_s=20.0)
     assert summary["rules"] == sum(summary["outcomes"].values()) == 2
     assert summary["escapes"] == summary["honest_disturbed"] == 0

@@ -14,7 +14,7 @@ from bife_core.stages.records import EVALUATION
 from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.tracking import store
 from tests.support.programs import python
-from tests.support.registered import beside as beside, evidence, source as source, under as under
+from tests.support.registered import beside as beside, champion_in, evidence, source as source, under as under
 
 
 def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
@@ -31,9 +31,7 @@ def challenge_in(home: Path, name: str, number: int, **known: Any) -> int:
 
 def made_champion(name: str, number: int, method: Method | None = None, **known: Any) -> RegisteredRule:
     """Register a rule, or a method in its place, and let the gate decide, as a pipeline does."""
-    text = source(number) if method is None else method.text
-    known |= {} if method is None else {"sha": method.identity}
-    return IN_MLFLOW.register(name, text, evidence(number, evaluation_run=new_run(), **known), by_gate=True)
+    return champion_in(IN_MLFLOW, name, number, method, evaluation_run=new_run(), **known)
 
 
 def new_run() -> str:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
-from bife_core.generators import Attempt, Draft, Message, Spending
+from bife_core.generators import Account, Draft, Message, Spending
 from bife_core.generators.account import Call
 from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
 from bife_core.store import Store
@@ -23,7 +24,6 @@ from bife_core.study.journal import (
     Journal,
     Opened,
     Scored,
-    Unanswered,
 )
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
@@ -31,27 +31,22 @@ WRITE = Message(role="user", content="write a rule")
 BEST = Sample(id="g01-c00", generation=1, operator="m1", sha="abc", source=SOURCE, f_lf=0.5, f_hf=-2.0)
 
 
-def attempt(status="ok", **known) -> Attempt:
-    known = {"started_unix_s": 1_700_000_000.0, "seconds": 2.0, "status": status} | known
-    return Attempt(**known)
+def attempt(status="ok", **known) -> dict[str, Any]:
+    """Return what came of a call."""
+    return {"started_unix_s": 1_700_000_000.0, "seconds": 2.0, "status": status} | known
 
 
 def call(key: str, **known) -> Call:
     """Return a call as it is written down before it goes out."""
     facts = {"number": 1, "generation": 0, "started_unix_s": 1_700_000_000.0, "status": "sent"}
-    facts |= {
-        "model": "stand-in",
-        "base_url": "http://127.0.0.1",
-        "prompt_digest": "0",
-        "prompt_version": "0",
-    }
+    facts |= {"model": "stand-in", "base_url": "http://127.0.0.1"}
+    facts |= {"prompt_digest": "0", "prompt_version": "0"}
     return Call(key=key, messages=(WRITE,), **facts | known)
 
 
-_BILLED = {"cost_usd": Decimal("0.25")}
 TRIED_TWICE = (
     attempt("error", error="HTTP 500", http_status=500),
-    attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, **_BILLED),
+    attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, cost_usd=Decimal("0.25")),
 )
 
 
@@ -65,9 +60,16 @@ def opened(key: str, folder: Path, provenance=None, store: Store | None = None, 
     return journal
 
 
-def draft(name: str, *, attempts: Sequence[Attempt] = (), source: str | None = SOURCE, **known) -> Draft:
-    about = {"generator": "openai", "model": "stand-in", "messages": (WRITE,)}
-    return Draft(key=name, attempts=tuple(attempts), source=source, **about, **known)
+def draft(name: str, *, source: str | None = SOURCE, **known) -> Draft:
+    return Draft(key=name, generator="openai", model="stand-in", source=source, **known)
+
+
+def add_calls(journal: Journal, name: str, attempts: Sequence[dict[str, Any]], operator="m1") -> None:
+    """Store the calls for a request that are not there yet."""
+    account = Account(journal.store, journal.key)
+    for made in attempts[len(account.calls(name)) :]:
+        sent = account.begin(call(name, generation=int(name[1:3]), operator=operator))
+        account.finish(sent.model_copy(update=made))
 
 
 def add_draft(
@@ -75,7 +77,8 @@ def add_draft(
 ) -> None:
     """Write down what became of a sample up to its settling."""
     request = SampleRequest(id=name, generation=int(name[1:3]), operator="m1", seed=1)
-    journal.add(Drafted(request=request, draft=draft(name, attempts=attempts, source=source)))
+    add_calls(journal, name, attempts)
+    journal.add(Drafted(request=request, draft=draft(name, source=source)))
     if source is not None:
         journal.add(Scored(id=name, score=LowScore(f_lf=f_lf, sha="abc", seconds=0.5)))
     if f_hf is not None:
@@ -97,14 +100,8 @@ def add_sample(journal: Journal, name="g01-c00", **known) -> Sample:
 
 def add_reflection(journal: Journal, name="g01-r00", text="Depth matters.") -> None:
     request = ReflectionRequest(id=name, generation=int(name[1:3]), operator="short_term_reflection", seed=1)
-    attempts = (attempt(answer=text, prompt_tokens=3),)
-    journal.add(Drafted(request=request, draft=draft(name, source=None, text=text, attempts=attempts)))
-
-
-def add_unanswered(journal: Journal, name="g01-c09", *, attempts: Sequence[Attempt]) -> None:
-    request = SampleRequest(id=name, generation=int(name[1:3]), operator="e1", seed=1)
-    unread = draft(name, source=None, attempts=attempts)
-    journal.add(Unanswered(request=request, draft=unread, reason="No answer."))
+    add_calls(journal, name, [attempt(answer=text, prompt_tokens=3)], request.operator)
+    journal.add(Drafted(request=request, draft=draft(name, source=None, text=text)))
 
 
 def add_generation(journal: Journal, step: int, samples: int | None = None, best=-2.0, **known) -> None:

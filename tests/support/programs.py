@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = Path(__file__).parents[2]
+FOREIGN: Final = REPOSITORY / "tests" / "data" / "foreign"
 PROGRAM: Final = [sys.executable, "-c", "from bife_core.cli import main; main()"]
 """The command line."""
 
@@ -45,3 +46,10 @@ def program(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line as a program."""
     return python(*PROGRAM[1:], *arguments, home=home, **variables)
+
+
+def sentence(stderr: str) -> str:
+    """Return the one sentence a command left on standard error."""
+    (line,) = [line for line in stderr.splitlines() if line.strip()]
+    assert line.startswith("Error: "), stderr
+    return line.removeprefix("Error: ")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bife_core.registry.evidence import Evidence
+from bife_core.methods.base import Method
+from bife_core.registry.base import Registry
+from bife_core.registry.evidence import Evidence, RegisteredRule
 from bife_core.rules import rule_sha
 from bife_core.scip.solver import SolverConfig
 
@@ -58,3 +60,11 @@ def evidence(number: int, **known: Any) -> Evidence:
         **under(SolverConfig()),
     }
     return Evidence(**facts | known)
+
+
+def champion_in(
+    registry: Registry, name: str, number: int, method: Method | None = None, **known: Any
+) -> RegisteredRule:
+    """Register a rule, or a method in its place, and let the gate decide, as a pipeline does."""
+    text, sha = (source(number), {}) if method is None else (method.text, {"sha": method.identity})
+    return registry.register(name, text, evidence(number, **sha | known), by_gate=True)

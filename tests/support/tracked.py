@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bife_core.observer import Observer
 from bife_core.stages.records import EVOLUTION
 from tasks.stores import mlflow_run
 from tasks.tracking import store
@@ -11,16 +10,6 @@ from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}
 BROKEN = {"failure": "Line 2: names must be defined."}
-
-
-class Ear(Observer):
-    """Keeps the notes of a run."""
-
-    def __init__(self):
-        self.heard = []
-
-    def note(self, text):
-        self.heard.append(text)
 
 
 class Projection:

@@ -1,4 +1,4 @@
-"""A search's folder."""
+"""A search's folder, and a registered model of no other test."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def folder(home: Path, key: str) -> Path:
 @pytest.fixture
 def journal(key: str, folder: Path) -> Journal:
     return journals.opened(key, folder, origin="offline from the library")
+
+
+@pytest.fixture
+def name() -> str:
+    return f"bife-test-{uuid.uuid4().hex[:8]}"

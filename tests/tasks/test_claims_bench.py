@@ -31,15 +31,14 @@ SHIFT = math.log(0.5)
 def test_searches_are_compared_by_all_ways_to_share_out_their_seeds() -> None:
     apart = between([SHIFT, SHIFT + 0.01], [0.0, 0.01, 0.02])
     assert (apart["p_value"], apart["counts"]) == (0.2, [2, 3]), "the most extreme of ten ways, on both sides"
-    assert apart["mean_ratios"] == [0.503, 1.01]
-    assert apart["ranges"][0] == [0.5, 0.505]
+    assert (apart["mean_ratios"], apart["ranges"][0]) == ([0.503, 1.01], [0.5, 0.505])
     assert between([0.1] * 3, [0.1] * 3)["p_value"] == 1.0
-    ten = between([SHIFT + k / 1e3 for k in range(10)], [k / 1e3 for k in range(10)])
-    assert ten["p_value"] == pytest.approx(2 / math.comb(20, 10), abs=1e-5)
     assert between([0.1], [0.2, 0.3])["p_value"] is None, "one seed says nothing of others"
 
 
-def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb() -> None:
+def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     two = [Measured("a", RULE, 0), Measured("a", RULE, 1), Measured("b", None, 0), Measured("b", RULE, 1)]
     measured = [*two, Measured("tuned_scip", Configuration()), Measured("relpscost", BASELINE)]
     *rows, facts, pair = lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), measured)
@@ -55,27 +54,12 @@ def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb() -> None:
     assert pair["mean_ratios"] == [0.5, round(math.sqrt(0.5), 3)]
     assert [pair[name] for name in ("ratio", "ci_low", "ci_high")] == [round(math.sqrt(0.5), 3)] * 3
     assert pair["p_rules"] == 0.25, "three instances of three, both sides"
-
-
-def test_the_head_table_has_the_median_of_the_seeds_with_their_range(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    measured = [
-        Measured("symbolic", RULE, 0),
-        Measured("symbolic", None, 1),
-        Measured("tuned_scip", Configuration()),
-    ]
-    rows = [*lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), [*measured, Measured(RPB, BASELINE)])]
     about = {"family": "set_covering", "size": "test", "solver": "default", "version": "abc"}
-    (printed := tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(about | row) for row in rows))
-    monkeypatch.setattr(sys, "argv", ["tables", str(printed)])
+    printed = [json.dumps(about | row) for row in (*rows, facts, pair)]
+    (file := tmp_path / "rows.jsonl").write_text("\n".join(printed))
+    monkeypatch.setattr(sys, "argv", ["tables", str(file)])
     tables.main()
-    shown = capsys.readouterr().out
-    assert shown.startswith(
-        "| family | SCIP | groups | RPB_s | branching | tuned_SCIP | found | interval | proofs | version |"
-    )
-    assert "| set_covering | default | 3 | 4.0 |" in shown
-    assert "| is RPB | 0.5 (0.5 to 1.0), 1 without a rule | 0.5 to 0.5 | 3, RPB 3 | abc |" in shown
+    assert "| set_covering | default | 3 | 4.0 |" in capsys.readouterr().out
 
 
 def test_screened_rules_are_the_best_of_as_many_as_are_bred_for_a_fitted_one() -> None:

@@ -34,13 +34,16 @@ def test_defaults_lie_in_the_home(environment, monkeypatch):
     restored(monkeypatch, "MLFLOW_TRACKING_URI", "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
     home = prepare_environment()
     assert home.root == environment / "home"
-    assert os.environ["MLFLOW_TRACKING_URI"] == f"sqlite:///{home.root}/mlflow/mlflow.db"
-    assert os.environ["PREFECT_HOME"] == str(home.root / "prefect")
-    assert os.environ["PREFECT_LOCAL_STORAGE_PATH"] == str(home.root / "results")
-    assert os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] == "false"
-    assert os.environ["PREFECT_RESULTS_DEFAULT_SERIALIZER"] == "json"
-    assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
-    assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    expected = {
+        "MLFLOW_TRACKING_URI": f"sqlite:///{home.root}/mlflow/mlflow.db",
+        "PREFECT_HOME": str(home.root / "prefect"),
+        "PREFECT_LOCAL_STORAGE_PATH": str(home.root / "results"),
+        "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
+        "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    }
+    assert expected.items() <= os.environ.items()
     before = dict(os.environ)
     prepare_environment()
     assert dict(os.environ) == before, "again changes nothing"
@@ -81,14 +84,8 @@ def test_the_shell_wins_over_files_and_earlier_files_over_later_ones(environment
     monkeypatch.setenv("BIFE_ENV_FILE", str(named))
     monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://shell/v1")
     prepare_environment()
-    found = {name: os.environ[f"BIFE_LLM_{name}"] for name in (*names, "BASE_URL")}
-    assert found == {
-        "MODEL": "named",
-        "TIMEOUT_S": "1",
-        "PRICE_IN": "2",
-        "PRICE_OUT": "3",
-        "BASE_URL": "http://shell/v1",
-    }
+    found = [os.environ[f"BIFE_LLM_{name}"] for name in (*names, "BASE_URL")]
+    assert found == ["named", "1", "2", "3", "http://shell/v1"]
 
 
 def test_a_file_may_name_the_home_and_hold_dollar_signs_and_hashes(environment, monkeypatch):
@@ -106,8 +103,7 @@ def test_servers_of_the_user_are_left_alone(environment, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:2")
     prepare_environment()
     assert os.environ["MLFLOW_TRACKING_URI"] == "http://127.0.0.1:2"
-    assert "PREFECT_HOME" not in os.environ
-    assert "PREFECT_LOGGING_LEVEL" not in os.environ
+    assert not {"PREFECT_HOME", "PREFECT_LOGGING_LEVEL"} & os.environ.keys()
 
 
 def test_importing_the_flows_settles_prefect_and_mlflow(tmp_path):

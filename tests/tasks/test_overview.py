@@ -68,16 +68,13 @@ def test_a_family_without_a_champion_shows_what_its_search_found(own_home):
 
 
 def test_calls_count_on_the_day_they_went_out_and_old_ones_no_longer(own_home):
+    said = [part.sentence for part in sections()][1:4]
+    assert said == ["No Prefect server was asked.", "No call lately.", "Nothing."]
     now = time.time()
     home_store().append("a search", "started", {})
     for number, (age_s, cost) in enumerate([(0, "0.25"), (0, "0.5"), (86400, None), (86400 * 40, "9")]):
-        made = journals.call(
-            f"g00-c{number:02d}",
-            started_unix_s=now - age_s,
-            prompt_tokens=1000,
-            completion_tokens=10,
-            cost_usd=None if cost is None else Decimal(cost),
-        )
+        used = {"prompt_tokens": 1000, "completion_tokens": 10, "cost_usd": cost and Decimal(cost)}
+        made = journals.call(f"g00-c{number:02d}", started_unix_s=now - age_s, **used)
         home_store().begin_call("a search", made.key, made.model_dump(mode="json"))
     today, before = rows("Model API")
     assert today[1:] == ("2", "2,020", "0.7500")
@@ -111,9 +108,3 @@ def test_a_registry_that_is_away_leaves_the_rest(own_home, monkeypatch):
     assert "up.json" not in dict(disk.rows)
     assert f"MB in {own_home}; " in disk.sentence
     assert (waiting.sentence, waiting.rows) == ("", [("promotion a", "1 hour")])
-
-
-def test_a_part_with_nothing_to_list_says_so(own_home):
-    said = [part.sentence for part in sections()][1:4]
-    assert said == ["No Prefect server was asked.", "No call lately.", "Nothing."]
-    assert sections(list)[1].sentence == "Nothing."

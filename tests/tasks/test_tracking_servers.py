@@ -118,51 +118,29 @@ def in_mlflow(database):
     client = MlflowClient(tracking_uri=f"sqlite:///{database}")
     experiments = [found.experiment_id for found in client.search_experiments() if found.name != "Default"]
     runs = client.search_runs(experiments, max_results=1000)
-    parents = {run.info.run_id: run.data.tags["bife.key"] for run in runs if "bife.key" in run.data.tags}
+    names = {run.info.run_id: run.data.tags.get("bife.key", run.info.run_name) for run in runs}
+    traces = client.search_traces(locations=experiments, include_spans=True, max_results=500)
     held = {}
     for run in runs:
-        above = parents.get(run.data.tags.get("mlflow.parentRunId"))
-        held[parents.get(run.info.run_id) or (above, run.info.run_name)] = _run(client, run)
-        tied = client.search_traces(
-            locations=experiments, run_id=run.info.run_id, include_spans=True, max_results=500
-        )
-        held |= {(parents[run.info.run_id], trace.info.tags["bife.call"]): _trace(trace) for trace in tied}
-    # Nothing was there twice, and no trace belongs to nobody.
-    assert len(client.search_traces(locations=experiments, max_results=500)) + len(runs) == len(held)
+        info, tags = run.info, dict(run.data.tags)
+        above = names.get(tags.pop("mlflow.parentRunId", None), "")
+        metrics = {
+            name: [(at.step, at.value, at.timestamp) for at in client.get_metric_history(info.run_id, name)]
+            for name in run.data.metrics
+        }
+        place = Path(info.artifact_uri.removeprefix("file://"))
+        files = {path.name: path.read_bytes() for path in place.glob("*") if path.is_file()}
+        times = (info.start_time, info.end_time)
+        facts = {"status": info.status, "times": times, "params": run.data.params}
+        held[above, names[info.run_id]] = facts | {"tags": tags, "metrics": metrics, "files": files}
+    for trace in traces:
+        info, span = trace.info, trace.data.spans[0]
+        above = names[info.request_metadata["mlflow.sourceRun"]]
+        tags = {name: info.tags[name] for name in ("bife.call", "operator", "generation")}
+        facts = (info.request_time, info.execution_duration, str(info.state), info.token_usage)
+        held[above, f"call {tags['bife.call']}"] = (*facts, tags, span.name, span.outputs)
+    assert len(held) == len(runs) + len(traces), "nothing was there twice"
     return held
-
-
-def _run(client, run):
-    history = {
-        name: [
-            (point.step, point.value, point.timestamp)
-            for point in client.get_metric_history(run.info.run_id, name)
-        ]
-        for name in run.data.metrics
-    }
-    tags = {name: value for name, value in run.data.tags.items() if name != "mlflow.parentRunId"}
-    place = Path(run.info.artifact_uri.removeprefix("file://"))
-    return {
-        "name": run.info.run_name,
-        "status": run.info.status,
-        "times": (run.info.start_time, run.info.end_time),
-        "params": run.data.params,
-        "metrics": history,
-        "tags": tags,
-        "artifacts": {path.name: path.read_bytes() for path in place.glob("*") if path.is_file()},
-    }
-
-
-def _trace(trace):
-    info, span = trace.info, trace.data.spans[0]
-    return {
-        "times": (info.request_time, info.execution_duration),
-        "state": str(info.state),
-        "tokens": info.token_usage,
-        "name": span.name,
-        "tags": {name: info.tags[name] for name in ("bife.call", "recorded", "operator", "generation")},
-        "outputs": span.outputs,
-    }
 
 
 def open_search(home, key, **known):
@@ -178,7 +156,7 @@ def full_home(tmp_path):
     journals.add_end(ended)
     again = open_search(home, "again")
     journals.add_search(again, 1)
-    journals.add_unanswered(again, attempts=journals.TRIED_TWICE)
+    journals.add_calls(again, "g01-c09", journals.TRIED_TWICE)
     journals.add_end(again, ended_by="budget.calls is used up: 3 of 3 calls were made.")
     journals.add_draft(open_search(home, "again"), "g01-c00")
     killed = open_search(home, "killed")
@@ -186,16 +164,11 @@ def full_home(tmp_path):
     folder = home / "runs" / "evaluation-e"
     folder.mkdir()
     (folder / "report.html").write_text("<p>")
+    about = {"experiment": "bife-evaluation", "key": "e", "name": "a rule vs relpscost"}
+    tables = {"solves_table.json": ({"instance": "x", "cpu_s": 1.0},)}
+    measured = {"params": {"rule": "a"}, "metrics": {"ratio": 0.5, "p_value": None}, "tables": tables}
     record = Record(
-        experiment="bife-evaluation",
-        key="e",
-        name="a rule vs relpscost",
-        params={"rule": "a"},
-        metrics={"ratio": 0.5, "p_value": None},
-        tags={"kind": "evaluation"},
-        tables={"solves_table.json": ({"instance": "x", "cpu_s": 1.0},)},
-        files=("report.html",),
-        at_unix_s=1_700_000_000.5,
+        **about, **measured, tags={"kind": "evaluation"}, files=("report.html",), at_unix_s=1_700_000_000.5
     )
     killed.store.open_study(folder.name, "evaluation", record.name)
     killed.store.append(folder.name, "record", record.model_dump(mode="json"))
@@ -213,11 +186,11 @@ def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     assert "4 runs written, 0 left." in written.stdout
     # The database is lost, and the cursors do not know it.
     held = in_mlflow(database.rename(tmp_path / "lost.db"))
-    assert held["ended"]["status"] == "FINISHED"
-    assert [held[name]["status"] for name in ("again", "killed")] == ["FAILED", "FAILED"]
-    assert held["killed"]["tags"]["stopped"].startswith("The process ended")
-    assert held["e"]["artifacts"].keys() == {"report.html", "solves_table.json"}
-    assert held["e"]["times"] == (1_700_000_000_500, 1_700_000_000_500)
+    assert held["", "ended"]["status"] == "FINISHED"
+    assert [held["", name]["status"] for name in ("again", "killed")] == ["FAILED", "FAILED"]
+    assert held["", "killed"]["tags"]["stopped"].startswith("The process ended")
+    assert held["", "e"]["files"].keys() == {"report.html", "solves_table.json"}
+    assert held["", "e"]["times"] == (1_700_000_000_500, 1_700_000_000_500)
 
     nothing = program("track", **place)
     assert "0 runs written, 0 left." in nothing.stdout

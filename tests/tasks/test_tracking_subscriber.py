@@ -11,8 +11,6 @@ from mlflow.tracing.client import TracingClient
 from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
-from bife_core import InProcess, create_study, open_benchmark, preset, with_overrides
-from bife_core.config import InstancesConfig
 from bife_core.generators.account import Account
 from bife_core.stages.records import EVOLUTION
 from bife_core.store import ClaimLostError
@@ -22,9 +20,10 @@ from tasks.tracking import store, subscriber, traces as tracing
 from tasks.tracking.provenance import WHOLE_RUN
 from tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
 from tests.support import journals
+from tests.support.diary import Diary
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
 from tests.support.stored import is_open
-from tests.support.tracked import BROKEN, GOOD, Ear, Projection, children, parent, points, synced, traces
+from tests.support.tracked import BROKEN, GOOD, Projection, children, parent, points, synced, traces
 
 _seconds = itertools.count()
 
@@ -69,6 +68,11 @@ def test_a_run_that_was_deleted_is_made_anew_with_all_events(journal, folder, no
     assert points(evolution) == [(0, 3.0), (1, 3.0)]
 
 
+def written_once(run):
+    for metric in run.data.metrics:
+        assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1, metric
+
+
 @contextlib.contextmanager
 def broken_store(home):
     """Take a table away from MLflow's database for a while."""
@@ -87,35 +91,17 @@ def broken_store(home):
         rename("metrics_away", "metrics")
 
 
-def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folder, home, no_patience):
+def test_what_a_store_did_not_take_is_written_by_the_next_process_once(journal, folder, home, no_patience):
     synchronise(GONE)  # of other tests
-    ear, evolution = Ear(), Projection(folder.name)
-    with observing(ear), home_store().claim(claim_on(folder.name)):
-        with broken_store(home):
-            add_sample(journal, **GOOD)
-            for _ in range(3):
-                assert evolution.sync()
-            add_generation(journal, 1)
-            assert evolution.sync()
-        add_sample(journal, "g01-c01", **BROKEN)
-        assert not evolution.sync()
-    (note,) = ear.heard
-    assert note.endswith("; the run goes on, and the store keeps them until it does.")
-    runs = children(evolution)
-    status = {name: run.info.status for name, run in runs.items()}
-    assert status == {"g01-c00": "FINISHED", "g01-c01": "FAILED"}
-    assert runs["g01-c00"].data.metrics["f_lf"] == 0.5
-    assert len(traces(evolution)) == 2
-    assert points(evolution) == [(1, 1.0)]
-
-
-def test_what_a_killed_process_left_is_written_by_the_next_one(journal, folder, home, no_patience):
+    diary = Diary()
     synced(folder)
     journals.add_search(journal, 3)
     add_end(journal)
-    with broken_store(home):
-        assert Projection(folder.name).sync()
+    with broken_store(home), observing(diary):
+        for _ in range(3):
+            assert Projection(folder.name).sync()
         assert synchronise(GONE).startswith("MLflow lacks records of 1 run: MLflow at sqlite:///")
+    assert len([note for note in diary.notes if note.endswith("the store keeps them until it does.")]) == 1
     assert synchronise(GONE) == ""
     again = synced(folder)
     assert points(again) == [(0, 3.0), (1, 6.0), (2, 9.0)]
@@ -140,17 +126,8 @@ def _away(*_, **__):
     raise MlflowException("the server is away")
 
 
-WRITES = {
-    "create_run",
-    "log_batch",
-    "log_artifact",
-    "log_text",
-    "log_inputs",
-    "set_tag",
-    "delete_tag",
-    "update_run",
-    "set_terminated",
-}
+WRITES = {"create_run", "log_batch", "log_artifact", "log_text", "log_inputs", "set_tag", "delete_tag"}
+WRITES |= {"update_run", "set_terminated"}
 
 
 class Flaky:
@@ -211,8 +188,7 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
         assert {run.info.status for run in runs} == {"FINISHED", "FAILED"}
         assert len(traces(evolution)) == 3
         for run in (*runs, parent(evolution)):
-            for metric in run.data.metrics:
-                assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1
+            written_once(run)
     assert fatal > 15
 
 
@@ -246,17 +222,17 @@ def test_a_trace_of_which_a_server_took_half_is_there_once_and_whole(
 
 
 def test_a_trace_that_mlflow_does_not_take_is_named_and_holds_up_nothing(journal, folder, monkeypatch):
-    start, ear = TracingClient.start_trace, Ear()
-    monkeypatch.setattr(
-        TracingClient,
-        "start_trace",
-        lambda client, info: None if info.tags["bife.call"] == "g01-c00.1" else start(client, info),
-    )
+    start, diary = TracingClient.start_trace, Diary()
+
+    def taken(client, info):
+        return None if info.tags["bife.call"] == "g01-c00.1" else start(client, info)
+
+    monkeypatch.setattr(TracingClient, "start_trace", taken)
     add_sample(journal, **GOOD)
     add_generation(journal, 1)
-    with observing(ear):
+    with observing(diary):
         found = synced(folder)
-    (note,) = ear.heard
+    (note,) = diary.notes
     assert note.startswith(f"MLflow did not take the traces of 1 call of {folder.name} (g01-c00.1); ")
     assert [trace.info.tags["bife.call"] for trace in traces(found)] == ["g01-c00.2"]
     assert points(found) == [(1, 1.0)]
@@ -321,10 +297,8 @@ def test_all_that_a_killed_search_made_is_there_and_its_run_says_why_it_stopped(
         calls = [trace.info.tags["bife.call"] for trace in traces(killed)]
         assert sorted(calls) == ["g00-c00.1", "g00-c01.1", "g00-c02.1"]
     found = children(killed)
-    assert {name: child.info.status for name, child in found.items()} == {
-        "g00-c00": "KILLED",
-        "g00-c01": "KILLED",
-    }
+    assert {name: child.info.status for name, child in found.items()} == dict.fromkeys(found, "KILLED")
+    assert found.keys() == {"g00-c00", "g00-c01"}
     assert found["g00-c00"].data.tags["outcome"] == "unfinished"
     assert found["g00-c00"].data.metrics["f_lf"] == 0.25
 
@@ -339,8 +313,7 @@ def test_a_search_that_is_resumed_settles_what_was_left_open(killed, folder, key
     assert parent(again).info.status == "FINISHED"
     child = children(again)["g00-c00"]
     assert (child.info.status, child.data.tags["outcome"]) == ("FINISHED", "scored")
-    for name in child.data.metrics:
-        assert len(store.client().get_metric_history(child.info.run_id, name)) == 1, name
+    written_once(child)
     assert len(traces(again)) == 3
 
 
@@ -368,16 +341,6 @@ def test_who_lost_the_claim_on_a_search_writes_nothing_to_mlflow(journal, folder
             connection.execute(text("UPDATE claims SET holder = 'another'"))
         with pytest.raises(ClaimLostError):
             track_evolution(folder.name)
-
-
-def test_a_study_of_the_library_that_runs_is_left_to_it(home):
-    instances = open_benchmark(InstancesConfig(benchmark="item_placement", size="tiny"), home / "instances")
-    few = {"search.samples": 2, "search.initial": 2, "search.population": 2}
-    config = with_overrides(preset("smoke"), few | {"search.method": "bife_without_f_lf"})
-    design = instances.instances("design", 1)
-    study = create_study(config, design, store=home_store(), workers=InProcess())
-    study.run(callbacks=[lambda *_: synchronise(GONE)])
-    assert [entry.kind for entry in study.journal.entries if entry.kind in ("stopped", "ended")] == ["ended"]
 
 
 def test_track_names_what_it_cannot_write_and_goes_on(key, killed, folder):

@@ -53,18 +53,12 @@ def test_a_sample_becomes_a_child_run_with_everything_known(journal, folder):
     add_sample(journal, **GOOD)
     run = children(synced(folder))["g01-c00"]
     assert run.info.status == "FINISHED"
-    assert run.data.params == {
-        "generation": "1",
-        "operator": "m1",
-        "llm_model": "stand-in",
-        "generator": "openai",
-    }
-    measured = run.data.metrics
-    assert (measured["f_lf"], measured["f_hf"], measured["cost_usd"]) == (0.5, -2.0, 0.25)
-    assert (measured["f_lf_seconds"], measured["solve_cpu_s"]) == (0.5, 3.0)
-    assert measured["ast_nodes"] > 0
-    tags = run.data.tags
-    assert (tags["kind"], tags["rule_sha"], tags["parents"]) == ("sample", "abc", "g00-c01")
+    written = {"generation": "1", "operator": "m1", "llm_model": "stand-in", "generator": "openai"}
+    assert run.data.params == written
+    measured = {"f_lf": 0.5, "f_hf": -2.0, "cost_usd": 0.25, "f_lf_seconds": 0.5, "solve_cpu_s": 3.0}
+    assert measured.items() <= run.data.metrics.items()
+    assert run.data.metrics["ast_nodes"] > 0
+    assert {"kind": "sample", "rule_sha": "abc", "parents": "g00-c01"}.items() <= run.data.tags.items()
     assert artifacts(run.info.run_id) == {"rule.py", "call.json"}
 
 
@@ -116,16 +110,15 @@ def test_every_attempt_is_a_trace_tied_to_the_parent_run(journal, folder):
 
 def test_a_call_that_was_repaired_is_traced_with_what_it_was_asked(journal, folder):
     asked = tuple(journals.Message(role=role, content=role) for role in ("user", "assistant", "user"))
-    written = journals.draft("g01-c00", attempts=(journals.attempt(asked=1), journals.attempt(asked=3)))
-    request = SampleRequest(id="g01-c00", generation=1, operator="m1", seed=1)
-    journal.add(Drafted(request=request, draft=written.model_copy(update={"messages": asked})))
+    add_draft(journal, attempts=[journals.attempt(messages=asked[:1]), journals.attempt(messages=asked)])
     inputs = {trace.info.tags["bife.call"]: trace.data.spans[0].inputs for trace in traces(synced(folder))}
     counts = {name: len(asked["messages"]) for name, asked in inputs.items()}
     assert counts == {"g01-c00.1": 1, "g01-c00.2": 3}
 
 
 def test_calls_of_a_request_without_an_answer_are_traced_once_whatever_comes_of_it(journal, folder):
-    journals.add_unanswered(journal, "g01-c09", attempts=TRIED_TWICE[:1])
+    journals.add_calls(journal, "g01-c09", TRIED_TWICE[:1])
+    journal.stop("Interrupted.")
     evolution = synced(folder)
     assert (len(traces(evolution)), children(evolution)) == (1, {})
     add_sample(journal, "g01-c09", attempts=TRIED_TWICE)
@@ -176,6 +169,10 @@ def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):
     assert tags["lineage"] == "g01-c00 by m1"
     assert tags["mlflow.note.content"].startswith("**g01-c00 by m1**")
     assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(evolution.run_id)
+    add_end(journals.opened(journal.key, folder), best=None)
+    tags = parent(synced(folder)).data.tags
+    assert tags["best_sample"] == "none"
+    assert tags["mlflow.note.content"].startswith("No sampled rule was of use")
 
 
 def solve(instance, status="optimal", **known):
@@ -196,13 +193,6 @@ def test_the_design_solves_of_rpb_and_of_each_rule_are_a_table_at_the_end(journa
     ]
 
 
-def test_a_search_without_a_rule_ends_too(journal, folder):
-    add_end(journal, best=None)
-    tags = parent(synced(folder)).data.tags
-    assert tags["best_sample"] == "none"
-    assert tags["mlflow.note.content"].startswith("No sampled rule was of use")
-
-
 def test_an_extended_search_continues_its_run_and_ends_it_again(key, journal, folder):
     add_end(journal)
     first = synced(folder)
@@ -218,26 +208,20 @@ def test_an_extended_search_continues_its_run_and_ends_it_again(key, journal, fo
 
 
 @pytest.mark.parametrize(
-    ("last", "status", "tag", "reason"),
+    ("last", "status", "tag"),
     [
-        (
-            lambda j: add_end(j, ended_by="budget.calls is used up."),
-            "FINISHED",
-            "ended_by",
-            "budget.calls is",
-        ),
-        (lambda j: j.add(Stopped(reason="refused")), "FAILED", "stopped", "refused"),
-        (lambda j: j.add(Stopped(reason="Ctrl-C", by_person=True)), "KILLED", "stopped", "Ctrl-C"),
+        (lambda j: add_end(j, ended_by="enough"), "FINISHED", "ended_by"),
+        (lambda j: j.add(Stopped(reason="enough")), "FAILED", "stopped"),
+        (lambda j: j.add(Stopped(reason="enough", by_person=True)), "KILLED", "stopped"),
     ],
 )
 def test_an_evolution_that_stopped_early_says_why_until_it_is_resumed(
-    key, journal, folder, last, status, tag, reason
+    key, journal, folder, last, status, tag
 ):
     last(journal)
     stopped = synced(folder)
     run = parent(stopped)
-    assert run.info.status == status
-    assert run.data.tags[tag].startswith(reason)
+    assert (run.info.status, run.data.tags[tag]) == (status, "enough")
     journals.opened(key, folder)
     again = synced(folder)
     assert (again.run_id, parent(again).info.status) == (stopped.run_id, "RUNNING")

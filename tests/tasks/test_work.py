@@ -1,24 +1,27 @@
 """Tasks of a search and of an evaluation: what their pages say, what is tried again, and the files they leave."""
 
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, StateType
+from prefect.states import Scheduled
 
-from bife_core.config import InstancesConfig
+from bife_core.config import PipelineConfig, SearchConfig
 from bife_core.errors import ConfigError
 from bife_core.methods.loading import load_method, with_budget
 from bife_core.registry.evidence import Origin
 from bife_core.sandbox import WorkerFailure
 from bife_core.stages.evaluation_files import search_behind
+from bife_core.stages.resolving import resolved, seed_at
 from bife_core.study import files
 from tasks.runtime import TrackedRuntime
 from tasks.states import is_infrastructure
 from tests.support.challenging import challenge
 from tests.support.journals import add_sample, write_files
 from tests.support.tracked import children, synced
-
-TINY = InstancesConfig(size="tiny")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,31 @@ def test_only_disk_network_and_lost_workers_are_tried_again(error, again):
     assert is_infrastructure(None, None, State(type=StateType.FAILED, data=error)) is again
 
 
+_seeds: list[int | None] = []
+
+
+@flow(name="resolving", retries=1, retry_delay_seconds=1)
+def resolving(config: PipelineConfig) -> None:
+    _seeds.append(resolved(config, TrackedRuntime()).search.seed)
+    if len(_seeds) == 1:
+        raise RuntimeError("once more")
+
+
+@pytest.mark.usefixtures("prepared")
+def test_a_seed_is_that_of_the_scheduled_time_on_every_try():
+    # As Prefect's workers run what a schedule has made.
+    from prefect.flow_engine import run_flow
+
+    due, given = (
+        datetime.now(UTC) - timedelta(hours=3),
+        {"config": PipelineConfig(search=SearchConfig(seed=None))},
+    )
+    with get_client(sync_client=True) as client:
+        made = client.create_flow_run(resolving, parameters=given, state=Scheduled(scheduled_time=due))
+    run_flow(resolving, flow_run=made, parameters=given)
+    assert _seeds == [seed_at(due)] * 2
+
+
 def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_which_sample_it_is(
     journal, folder
 ):
@@ -48,21 +76,12 @@ def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_whic
     challenge(name, 0, evolution_key=journal.key, lineage="as it was registered")
     projection = synced(folder)
     runs = [f"runs:/{projection.run_id}", f"runs:/{children(projection)['g01-c04'].info.run_id}/rule.py"]
-    for reference in (
-        str(folder / "best_rule.py"),
-        str(path),
-        f"{path},budget=0.7",
-        *runs,
-        f"models:/{name}/1",
-    ):
+    best, version = str(folder / "best_rule.py"), f"models:/{name}/1"
+    for reference in (best, str(path), f"{path},budget=0.7", *runs, version):
         origin, found = search_behind(reference, with_budget(method, 0.7), runtime)
         assert (found.name, found.best, found.origin) == ("bife", "g01-c04", "offline from the library")
-        assert (origin.lineage, origin.f_hf, origin.evolution_run) == (
-            chosen.lineage,
-            -3.0,
-            projection.run_id,
-        )
-        assert origin.evolution_key == journal.key
+        assert (origin.lineage, origin.f_hf) == (chosen.lineage, -3.0)
+        assert (origin.evolution_run, origin.evolution_key) == (projection.run_id, journal.key)
         assert search_behind(reference, load_method("paper_ca"), runtime)[1] is None, "no sample is that rule"
     for file, content in ((files.COST, '{"search": "bi'), (files.SAMPLES, '[{"id": 7}]')):
         (folder / file).write_text(content)
@@ -70,5 +89,5 @@ def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_whic
     (folder / files.SAMPLES).unlink()
     only_mlflow = Origin(evolution_key=journal.key, evolution_run=projection.run_id)
     assert search_behind(runs[0], method, runtime) == (only_mlflow, None)
-    assert search_behind(f"models:/{name}/1", method, runtime)[0].lineage == "as it was registered"
+    assert search_behind(version, method, runtime)[0].lineage == "as it was registered"
     assert search_behind("paper_ca", method, runtime) == (Origin(), None)

@@ -31,8 +31,7 @@ _OPERATORS: Final[dict[str, tuple[str, Callable[..., Node]]]] = {
 class OfflineGenerator:
     """Rules from a grammar over the features of a component, for the operators a language model is asked for.
 
-    It is no language model and knows nothing of the instances. All draws come from the request's seed. Of a parent
-    outside the grammar its features are taken.
+    It knows nothing of the instances. Of a parent outside the grammar its features are taken.
 
     Examples
     --------

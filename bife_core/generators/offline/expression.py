@@ -1,8 +1,6 @@
 """The grammar's syntax trees: formulas that are positive and finite wherever the features are finite.
 
-Every leaf is a feature's size with a small floor, and every operation keeps positive numbers positive. So
-divisions, roots and powers need no further guards, and a variable without pseudocosts or cutoffs is never
-multiplied by zero.
+Every leaf is a feature's size with a small floor, and every operation keeps positive numbers positive.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ FLOOR: Final = 1e-6
 """Least value of a leaf."""
 
 Join = Literal["product", "sum"]
-"""How the components of a rule are joined: a product of powers, or a sum with positive weights."""
 
 Kind = Literal["min", "max", "geometric", "harmonic", "log1p", "tanh", "saturation", "bonus", Join]
 """What an operation computes of its parts x and y, with its number c:
@@ -168,11 +165,7 @@ def terms_of(root: Node) -> tuple[Term, ...]:
 
 
 def normalised(root: Node) -> Node:
-    """Return the rule with the numbers that cannot change any decision taken out.
-
-    A positive power of a product and a positive multiple of a sum order candidates in the same way, so the
-    first positive exponent and the first weight become 1.
-    """
+    """Return the rule with its first positive exponent, or first weight, made 1, which changes no decision."""
     match root:
         case Operation("product" | "sum"):
             lead = next((number for number in root.numbers if number > 0), 1.0)

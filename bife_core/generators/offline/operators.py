@@ -1,8 +1,4 @@
-"""What the grammar draws and the five operators on its trees.
-
-It knows nothing of what helps: every role is as likely as any other, so are the features of a role among themselves,
-the shapes, and either direction.
-"""
+"""What the grammar draws, each role, feature, shape and direction as likely, and the five operators on its trees."""
 
 from __future__ import annotations
 
@@ -149,11 +145,7 @@ def recombine(
     offered: Sequence[Leaf] = PLAIN,
     most: int = MOST_TERMS,
 ) -> Node:
-    """Operator e2: parts meet by role (gain, fractionality, ...).
-
-    A role that several parents fill is kept, in the form of one of them; one that a single parent fills is kept more
-    often than not.
-    """
+    """Operator e2: a role that several parents fill is kept, in the form of one; another more often than not."""
     groups = [_by_role(parent) for parent in parents]
     roles = list(dict.fromkeys(name for group in groups for name in group))
     for _ in range(_TRIES):

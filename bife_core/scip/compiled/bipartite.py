@@ -14,15 +14,7 @@ from numba import float64, int64
 
 from bife_core.jit import jit
 from bife_core.scip.compiled import api, layout
-from bife_core.scip.compiled.memory import (
-    ensure_room,
-    fill,
-    float64_view,
-    int64_view,
-    load_float64,
-    load_int64,
-    store_int64,
-)
+from bife_core.scip.compiled.memory import ensure_room, fill, float64_at, float64_view, int64_at, int64_view
 
 CANDIDATES: Final = 1
 """Features of the candidates' variables alone."""
@@ -74,11 +66,11 @@ def _take_rows(scip, state, objective_norm, patience):
     room = ensure_room(state, layout.ROWS, 2 * n_lp_rows * layout.N_ROW)
     if not (room and ensure_room(state, layout.EDGE_STARTS, 2 * n_lp_rows + 1)):
         return -1
-    store_int64(state[layout.EDGE_STARTS], 0, 0)
+    int64_at(state[layout.EDGE_STARTS])[0] = 0
     infinity = api.infinity(scip)
     n = n_edges = 0
     for position in range(n_lp_rows):
-        row = load_int64(state[layout.LP_ROWS], position)
+        row = int64_at(state[layout.LP_ROWS])[position]
         length = int64(api.row_n_lp_entries(row))
         wanted = n_edges + 2 * length
         room = ensure_room(state, layout.EDGE_VARIABLES, wanted)
@@ -97,12 +89,12 @@ def _take_rows(scip, state, objective_norm, patience):
                 continue
             cosine = 0.0
             for k in range(length):
-                place = int64(api.col_lp_pos(load_int64(cols, k)))
-                value = load_float64(coefficients, k) / norm
+                place = int64(api.col_lp_pos(int64_at(cols)[k]))
+                value = float64_at(coefficients)[k] / norm
                 variables[n_edges + k] = place
                 values[n_edges + k] = sign * value
                 # `VARIABLES` holds the objective coefficient by its norm already.
-                cosine += value * load_float64(state[layout.VARIABLES], place * layout.N_VARIABLE + 4)
+                cosine += value * float64_at(state[layout.VARIABLES])[place * layout.N_VARIABLE + 4]
             out = float64_view(state[layout.ROWS] + 8 * n * layout.N_ROW, layout.N_ROW)
             out[0] = sign * cosine
             out[1] = sign * (side - constant) / norm
@@ -111,7 +103,7 @@ def _take_rows(scip, state, objective_norm, patience):
             out[4] = sign * dual
             n_edges += length
             n += 1
-            store_int64(state[layout.EDGE_STARTS], n, n_edges)
+            int64_at(state[layout.EDGE_STARTS])[n] = n_edges
     return n
 
 
@@ -119,7 +111,7 @@ def _take_rows(scip, state, objective_norm, patience):
 def observe(scip, state, candidates, n, observes):
     """Describe the node to a scorer, after `extract`; `candidates` are `n` SCIP_VAR*, `observes` a constant above.
 
-    Returns the address of the words that `NodeMethod.address` describes, or 0 if the system has no memory left.
+    Returns the address of the words that `NodeMethod` describes, or 0 if the system has no memory left.
     """
     scratch = state.ctypes.data + 8 * layout.SCRATCH
     fill(state, layout.SCRATCH, layout.SCRATCH + 2, 0)
@@ -130,20 +122,20 @@ def observe(scip, state, candidates, n, observes):
         return int64(0)
     squares = 0.0
     for c in range(n_cols):
-        squares += api.col_obj(load_int64(cols, c)) ** 2
+        squares += api.col_obj(int64_at(cols)[c]) ** 2
     objective_norm = _positive(math.sqrt(squares))
     patience = float64(api.n_lps(scip)) + _PATIENCE
     incumbent = api.best_solution(scip)
     for c in range(n):
-        store_int64(state[layout.POSITIONS], c, int64(api.col_lp_pos(api.var_col(load_int64(candidates, c)))))
+        int64_at(state[layout.POSITIONS])[c] = int64(api.col_lp_pos(api.var_col(int64_at(candidates)[c])))
 
     first = state[layout.OBSERVED] == 0
     state[layout.OBSERVED] = 1
     whole = observes == ALWAYS or (observes == FIRST and first)
     for k in range(n_cols if whole else n):
-        position = k if whole else load_int64(state[layout.POSITIONS], k)
+        position = k if whole else int64_at(state[layout.POSITIONS])[k]
         out = float64_view(state[layout.VARIABLES] + 8 * position * layout.N_VARIABLE, layout.N_VARIABLE)
-        _variable(scip, load_int64(cols, position), objective_norm, patience, incumbent, out)
+        _variable(scip, int64_at(cols)[position], objective_norm, patience, incumbent, out)
     n_rows = _take_rows(scip, state, objective_norm, patience) if whole else 0
     if n_rows < 0:
         return int64(0)

@@ -17,12 +17,12 @@ from bife_core.scip.compiled.memory import (
     CPU_CLOCK,
     WALL_CLOCK,
     call_scorer,
+    float64_at,
     float64_view,
+    int32_at,
+    int64_at,
     int64_view,
-    load_float64,
-    load_int64,
     nanoseconds,
-    store_int32,
 )
 
 _BRANCHED: Final = int(SCIP_RESULT.BRANCHED)
@@ -36,7 +36,7 @@ _FIRST_CANDIDATES: Final = 100
 def best_candidate(scores, finite=False):
     """Return the position of the first largest score that is a number above -inf, or -1 if there is none.
 
-    So it does if `finite` asks for a finite score and there is none.
+    With `finite`, it is -1 too where no score is finite.
     """
     best = -1
     highest = -np.inf
@@ -63,7 +63,7 @@ def guard_exceeded(scip, state, share):
 @jit
 def within_budget(scip, state):
     """Whether RPB is to branch at this node, because strong branching has not used up the budget."""
-    share = load_float64(state.ctypes.data, layout.BUDGET_SHARE)
+    share = float64_at(state.ctypes.data)[layout.BUDGET_SHARE]
     if share <= 0.0 or state[layout.BUDGET_SPENT]:
         return False
     strong = float(api.n_strong_branching_iterations(scip))
@@ -91,10 +91,10 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     Whatever goes wrong on our side is no reason to end the user's solve: SCIP's next branching rule takes over.
     """
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
-    store_int32(result, 0, _DIDNOTRUN)
+    int32_at(result)[0] = _DIDNOTRUN
     if within_budget(scip, state):
         return _OKAY
-    share = load_float64(state.ctypes.data, layout.GUARD_SHARE)
+    share = float64_at(state.ctypes.data)[layout.GUARD_SHARE]
     if share > 0.0 and guard_exceeded(scip, state, share):
         state[layout.OVERTIME] += 1
         return _OKAY
@@ -121,8 +121,8 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     if failed != 0 or best < 0:
         state[layout.RULE_ERRORS if failed != 0 else layout.UNDECIDED] += 1
     else:
-        code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
-        store_int32(result, 0, _BRANCHED)
+        code = api.branch_var(scip, int64_at(candidates)[best], 0, 0, 0)
+        int32_at(result)[0] = _BRANCHED
         if state[layout.BUDGET_NODE] == api.n_total_nodes(scip):  # where RPB was within its budget before
             state[layout.WITHIN_BUDGET] -= 1
             state[layout.BUDGET_NODE] = 0

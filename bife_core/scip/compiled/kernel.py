@@ -1,9 +1,8 @@
 """All features at native speed: one compiled function over SCIP's LP, with no Python in its way.
 
-`extract` follows `docs/features.md` value by value. Three things make it fast. What depends on a row alone is
-taken once per row and call, not once per row and candidate. Sums over a row's entries, and which columns it has,
-are kept between calls for as long as the row is the same. And each group of features is a pass of its own that
-is skipped when the rule reads none of its members.
+`extract` follows `docs/features.md` value by value. What depends on a row alone is taken once per row and call. Sums
+over a row's entries, and which columns it has, are kept between calls for as long as the row is the same. Each group of
+features is a pass of its own that is skipped when the rule reads none of its members.
 
 After an LP, SCIP's structs are cold, and waiting for them costs more than all sums over them. So what is about to be
 read is fetched early. SCIP's functions alone say what a struct holds; the offsets below only say where those functions
@@ -25,12 +24,11 @@ from bife_core.scip.compiled.memory import (
     clear,
     ensure_room,
     fill,
+    float64_at,
+    int32_at,
+    int64_at,
     int64_view,
-    load_float64,
-    load_int32,
-    load_int64,
     prefetch,
-    store_float64,
 )
 from bife_core.scip.compiled.rows import by_row, same_row, take_row
 from bife_core.scip.libscip import scip_version
@@ -71,7 +69,6 @@ def _fetch(address, offsets):
 
 @jit
 def _fetch_row(row, mask):
-    """Fetch what the passes read of a SCIP_ROW."""
     _fetch(row, _ROW)
     if mask & needs.KEPT:
         prefetch(row + _ROW_ENTRIES)
@@ -86,12 +83,12 @@ def _record(state, variable):
 
 @jit
 def _fetch_entries(state, record):
-    start = load_int64(record, layout.ENTRY_START)
-    n = load_int64(record, layout.ENTRY_COUNT)
+    start = int64_at(record)[layout.ENTRY_START]
+    n = int64_at(record)[layout.ENTRY_COUNT]
     places = state[layout.PLACES] + 4 * start
     for byte in range(0, 4 * n, _LINE):
         prefetch(places + byte)
-    common = load_float64(record, layout.ENTRY_VALUE)
+    common = float64_at(record)[layout.ENTRY_VALUE]
     if common != common:
         coefs = state[layout.COEFS] + 8 * start
         for byte in range(0, 8 * n, _LINE):
@@ -101,23 +98,23 @@ def _fetch_entries(state, record):
 @jit
 def _fetch_rows(state, record, mask):
     """Fetch the rows a variable stood in when it was last looked at, but those this call has taken."""
-    places = state[layout.PLACES] + 4 * load_int64(record, layout.ENTRY_START)
-    for k in range(load_int64(record, layout.ENTRY_COUNT)):
-        place = load_int32(places, k)
+    places = state[layout.PLACES] + 4 * int64_at(record)[layout.ENTRY_START]
+    for k in range(int64_at(record)[layout.ENTRY_COUNT]):
+        place = int32_at(places)[k]
         known = place < state[layout.N_LP_ROWS]
-        if known and load_int64(state[layout.ROW_TAG], place) < 2 * state[layout.CALL]:
-            _fetch_row(load_int64(state[layout.LP_ROWS], place), mask)
+        if known and int64_at(state[layout.ROW_TAG])[place] < 2 * state[layout.CALL]:
+            _fetch_row(int64_at(state[layout.LP_ROWS])[place], mask)
 
 
 @jit
 def _fetch_ahead(state, candidates, c, n, mask):
     """Fetch what the candidates after the one at `c` need, step by step from a variable to its rows."""
     if c + _FAR < n:
-        _fetch(load_int64(candidates, c + _FAR), _VARIABLE)
+        _fetch(int64_at(candidates)[c + _FAR], _VARIABLE)
     if c + _MIDDLE < n:
-        variable = load_int64(candidates, c + _MIDDLE)
+        variable = int64_at(candidates)[c + _MIDDLE]
         if _KNOWS_HISTORY:
-            _fetch(load_int64(variable, _HISTORY), _HISTORY_LINES)
+            _fetch(int64_at(variable)[_HISTORY], _HISTORY_LINES)
         if mask & needs.BY_ROW:
             prefetch(_record(state, variable))
         if mask & (needs.STATIC | needs.DEGREE):
@@ -125,16 +122,16 @@ def _fetch_ahead(state, candidates, c, n, mask):
     if not mask & needs.BY_ROW:
         return
     if c + _NEAR < n:
-        variable = load_int64(candidates, c + _NEAR)
+        variable = int64_at(candidates)[c + _NEAR]
         record = _record(state, variable)
         if record != 0:
             _fetch_entries(state, record)
-        if record == 0 or load_int64(record, layout.ENTRY_VERSION) != state[layout.LP_VERSION]:
+        if record == 0 or int64_at(record)[layout.ENTRY_VERSION] != state[layout.LP_VERSION]:
             _fetch(api.var_col(variable), _COLUMN)
     if c + _NEXT < n:
-        variable = load_int64(candidates, c + _NEXT)
+        variable = int64_at(candidates)[c + _NEXT]
         record = _record(state, variable)
-        if record != 0 and load_int64(record, layout.ENTRY_VERSION) != state[layout.LP_VERSION]:
+        if record != 0 and int64_at(record)[layout.ENTRY_VERSION] != state[layout.LP_VERSION]:
             col = api.var_col(variable)
             prefetch(api.col_rows(col))
             prefetch(api.col_vals(col))
@@ -176,7 +173,6 @@ def _restart_if_new_solve(scip, state):
 
 @jit
 def _take_static(state, col):
-    """Take the static features of one column from the LP as it is now."""
     index = int64(api.col_index(col))
     room = ensure_room(state, layout.COL_STATIC, (index + 1) * needs.N_STATIC)
     if not (room and ensure_room(state, layout.COL_STAMP, index + 1)):
@@ -185,7 +181,7 @@ def _take_static(state, col):
     rows_of_col, vals = api.col_rows(col), api.col_vals(col)
     lengths = positive = negative = rows.NO_VALUES
     for k in range(int64(api.col_n_rows(col))):
-        row, value = load_int64(rows_of_col, k), load_float64(vals, k)
+        row, value = int64_at(rows_of_col)[k], float64_at(vals)[k]
         if api.row_lp_pos(row) >= 0:
             lengths = _add_value(lengths, float64(api.row_n_entries(row)))
             if value > 0.0:
@@ -208,7 +204,7 @@ def _take_all_static(scip, state):
     api.lp_cols(scip, scratch, scratch + 8)
     cols = state[layout.SCRATCH]
     for c in range(state[layout.SCRATCH + 1]):
-        col = load_int64(cols, c)
+        col = int64_at(cols)[c]
         if api.col_is_integral(col) & 0xFF and not _take_static(state, col):
             return False
     state[layout.STATIC_TAKEN] = 1
@@ -223,7 +219,7 @@ def _mark_unfixed_integers(scip, state):
     api.pseudo_cands(scip, scratch, scratch + 8, scratch + 16)
     variables = state[layout.SCRATCH]
     for v in range(state[layout.SCRATCH + 1]):
-        col = api.var_col(load_int64(variables, v))
+        col = api.var_col(int64_at(variables)[v])
         if col == 0:
             continue
         index = int64(api.col_index(col))
@@ -261,8 +257,8 @@ def _take_all_rows(scip, state, mask, epsilon):
     same = state[layout.N_KNOWN_ROWS] == n
     for position in range(n):
         if position + 12 < n:
-            _fetch_row(load_int64(rows, position + 12), mask)
-        row = load_int64(rows, position)
+            _fetch_row(int64_at(rows)[position + 12], mask)
+        row = int64_at(rows)[position]
         same &= same_row(state, row, position)
         if not take_row(scip, state, row, position, mask, epsilon):
             return False
@@ -304,12 +300,9 @@ def extract(scip, state, mask, only_priority):
     api.lp_rows(scip, state.ctypes.data + 8 * layout.LP_ROWS, scratch)
     n_lp_rows = state[layout.SCRATCH]
     state[layout.N_LP_ROWS] = n_lp_rows
-    for slot in layout.BY_POSITION:
-        if not ensure_room(state, slot, n_lp_rows):
+    for slot, words in layout.BY_POSITION:
+        if not ensure_room(state, slot, n_lp_rows * words):
             return layout.NO_MEMORY, int64(0)
-    room = ensure_room(state, layout.ROW_KEPT, n_lp_rows * layout.N_ROW_KEPT)
-    if not (room and ensure_room(state, layout.ROW_SUMS, n_lp_rows * layout.N_ROW_SUMS)):
-        return layout.NO_MEMORY, int64(0)
     infinity = api.infinity(scip)
     epsilon = api.epsilon(scip)
     by_rows = mask & needs.BY_ROW != 0
@@ -324,18 +317,18 @@ def extract(scip, state, mask, only_priority):
     solution = state[layout.SCRATCH + 4]
     for c in range(n):
         _fetch_ahead(state, candidates, c, n, mask)
-        variable = load_int64(candidates, c)
+        variable = int64_at(candidates)[c]
         col = api.var_col(variable)
         row = state[layout.MATRIX] + 8 * c * _WIDTH
         if needs_static:
             index = int64(api.col_index(col))
-            unseen = index >= state[layout.COL_STAMP + 1] or load_int64(state[layout.COL_STAMP], index) == 0
+            unseen = index >= state[layout.COL_STAMP + 1] or int64_at(state[layout.COL_STAMP])[index] == 0
             if unseen and not _take_static(state, col):
                 return layout.NO_MEMORY, int64(0)
             record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
             for k in range(needs.N_STATIC):
-                store_float64(row, needs.STATIC_COLUMNS[k], load_float64(record, k))
-        _by_variable(scip, variable, load_float64(solution, c), mask, row)
+                float64_at(row)[needs.STATIC_COLUMNS[k]] = float64_at(record)[k]
+        _by_variable(scip, variable, float64_at(solution)[c], mask, row)
         if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
             return layout.NO_MEMORY, int64(0)
     return n, candidates
@@ -345,4 +338,4 @@ def extract(scip, state, mask, only_priority):
 def probindices(candidates, out):
     """Write the problem index of each SCIP_VAR* in the array at address `candidates`."""
     for c in range(len(out)):
-        out[c] = api.var_probindex(load_int64(candidates, c))
+        out[c] = api.var_probindex(int64_at(candidates)[c])

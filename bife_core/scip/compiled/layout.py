@@ -95,13 +95,17 @@ STATE_WORDS: Final = NODE + NODE_WORDS
 N_VARIABLE: Final = 19
 N_ROW: Final = 5
 
-BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
-"""Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
-
 N_ROW_KEPT: Final = 4
 N_ROW_SUMS: Final = 4
 N_ENTRIES: Final = 8
 """One cache line, of which six words are used."""
+
+BY_POSITION: Final = (
+    *((slot, 1) for slot in (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)),
+    (ROW_KEPT, N_ROW_KEPT),
+    (ROW_SUMS, N_ROW_SUMS),
+)
+"""Buffers with records of so many items per LP row: apart, so that a pass touches only what it reads."""
 
 KEPT_POINTER, KEPT_INDEX, KEPT_ENTRIES, KEPT_START = range(N_ROW_KEPT)
 SUM_NORM, SUM_POSITIVE, SUM_NEGATIVE, SUM_MAGNITUDE = range(N_ROW_SUMS)

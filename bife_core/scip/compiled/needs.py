@@ -60,8 +60,7 @@ def mask_of(features: frozenset[int] | None) -> int:
 def writer(group: Group) -> Any:
     """Return ``write(row, values)``: what a formula returned goes to the columns of its group's features.
 
-    `row` is the address of a candidate's features, or of a column's record for static ones. The number of values must
-    be that of the features; the compiler says so otherwise.
+    `row` is the address of a candidate's features, or of a column's record for static ones.
     """
     members = members_of(group)
     places = [STATIC_COLUMNS.index(feature.index) if feature.static else feature.index for feature in members]
@@ -69,9 +68,7 @@ def writer(group: Group) -> Any:
     @intrinsic
     def write(typing_context: Any, row: Any, values: Any) -> Any:
         if len(values) != len(members):
-            raise TypingError(
-                f"The formula of {group.name!r} returns {len(values)} values for {len(members)} features."
-            )
+            raise TypingError(f"{group.name!r} has {len(members)} features, its formula {len(values)}.")
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             base = builder.inttoptr(args[0], ir.DoubleType().as_pointer())

@@ -18,13 +18,11 @@ from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.memory import (
     ensure_room,
+    float64_at,
     float64_view,
+    int32_at,
+    int64_at,
     int64_view,
-    load_float64,
-    load_int32,
-    load_int64,
-    store_float64,
-    store_int32,
 )
 
 _add_value, _spread = inlined(rows.add_value), inlined(rows.spread)
@@ -48,10 +46,7 @@ _ROOT_MAX: Final = feature_index("rows_deg_max")
 
 @jit
 def same_row(state, row, position):
-    """Whether the row at an LP position is the one that was seen there last; it has been seen now.
-
-    SCIP does not change the coefficients of a row in the LP, and never gives an index twice.
-    """
+    """Whether the row at an LP position is the one that was seen there last: SCIP never gives an index twice."""
     seen = int64_view(state[layout.ROW_IDENTITY] + 16 * position, 2)
     identity = (int64(api.row_index(row)) << 32) | int64(api.row_n_entries(row))
     same = seen[0] == row and seen[1] == identity
@@ -95,16 +90,16 @@ def entries_of(state, variable, col):
     n = 0
     common = 0.0
     for k in range(n_rows):
-        row = load_int64(rows, k)
+        row = int64_at(rows)[k]
         # Asking the row would touch its struct, once for every candidate in it; the LP's array is small and hot.
-        position = load_int32(places, n)
-        if position >= state[layout.N_LP_ROWS] or load_int64(state[layout.LP_ROWS], position) != row:
+        position = int32_at(places)[n]
+        if position >= state[layout.N_LP_ROWS] or int64_at(state[layout.LP_ROWS])[position] != row:
             position = int64(api.row_lp_pos(row))
             if position < 0:
                 continue
-            store_int32(places, n, position)
-        value = load_float64(vals, k)
-        store_float64(coefs, n, value)
+            int32_at(places)[n] = position
+        value = float64_at(vals)[k]
+        float64_at(coefs)[n] = value
         if n == 0:
             common = value
         elif value != common:
@@ -119,7 +114,6 @@ def entries_of(state, variable, col):
 
 @jit
 def _keep_row(state, row, kept, sums):
-    """Take what stays true of a row while its entries do: sums by sign, and its columns for weight 3."""
     entries = int64(api.row_n_entries(row))
     norm = api.row_norm(row)
     index = int64(api.row_index(row))
@@ -143,12 +137,12 @@ def _keep_row(state, row, kept, sums):
     negative = 0.0
     highest = int64(0)
     for k in range(entries):
-        value = load_float64(vals, k)
+        value = float64_at(vals)[k]
         if value > 0.0:
             positive += value
         else:
             negative += value
-        col = int64(api.col_index(load_int64(cols, k)))
+        col = int64(api.col_index(int64_at(cols)[k]))
         highest = max(highest, col)
         arena_cols[start + k] = col
         arena_vals[start + k] = abs(value)
@@ -172,14 +166,14 @@ def take_row(scip, state, row, position, mask, epsilon):
     if mask & needs.KEPT and not _keep_row(state, row, kept, sums):
         return False
     if mask & needs.DEGREE:
-        store_float64(state[layout.ROW_LENGTH], position, api.row_n_lp_entries(row))
+        float64_at(state[layout.ROW_LENGTH])[position] = api.row_n_lp_entries(row)
     active = False
     if mask & (needs.RHS_RATIO | needs.ACTIVE):
         lhs = api.row_lhs(row)
         rhs = api.row_rhs(row)
         if mask & needs.RHS_RATIO:
-            store_float64(state[layout.ROW_LHS], position, lhs)
-            store_float64(state[layout.ROW_RHS], position, rhs)
+            float64_at(state[layout.ROW_LHS])[position] = lhs
+            float64_at(state[layout.ROW_RHS])[position] = rhs
         if mask & needs.ACTIVE:
             activity = api.row_activity(scip, row)
             active = abs(activity - rhs) <= epsilon or abs(activity - lhs) <= epsilon
@@ -187,9 +181,9 @@ def take_row(scip, state, row, position, mask, epsilon):
     if not active:
         return True
     if mask & needs.ACTIVE_DUAL:
-        store_float64(state[layout.ROW_W4], position, abs(api.row_dualsol(row)))
+        float64_at(state[layout.ROW_W4])[position] = abs(api.row_dualsol(row))
     if mask & needs.ACTIVE_ROW_SUM:
-        store_float64(state[layout.ROW_W2], position, _weight_from_sum(sums[layout.SUM_MAGNITUDE]))
+        float64_at(state[layout.ROW_W2])[position] = _weight_from_sum(sums[layout.SUM_MAGNITUDE])
     if mask & needs.ACTIVE_CANDIDATE_SUM:
         pseudo = int64_view(state[layout.COL_PSEUDO], state[layout.COL_PSEUDO + 1])
         start = kept[layout.KEPT_START]
@@ -200,23 +194,20 @@ def take_row(scip, state, row, position, mask, epsilon):
         for k in range(start, end):
             if pseudo[arena_cols[k]] == state[layout.CALL]:
                 total += arena_vals[k]
-        store_float64(state[layout.ROW_W3], position, _weight_from_sum(total))
+        float64_at(state[layout.ROW_W3])[position] = _weight_from_sum(total)
     return True
 
 
 @inlined
 def _active(positions, magnitudes, n, row_weights, spread):
-    """Return all values of one weighting over a candidate's `n` active rows; what is no sum only if `spread` asks.
-
-    Without an address of weights, all weights are 1.
-    """
+    """Return all values of one weighting over `n` active rows, of weight 1 without an address of weights."""
     sums = rows.NO_SUMS
     values = rows.NO_VALUES
     for k in range(n):
         weight = 1.0
         if row_weights != 0:
-            weight = load_float64(row_weights, load_int64(positions, k))
-        magnitude = load_float64(magnitudes, k)
+            weight = float64_at(row_weights)[int64_at(positions)[k]]
+        magnitude = float64_at(magnitudes)[k]
         sums = _add_active(sums, weight, magnitude)
         if spread:
             values = _add_value(values, weight * magnitude)
@@ -233,7 +224,7 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
     n_rows = record[layout.ENTRY_COUNT]
     places = state[layout.PLACES] + 4 * record[layout.ENTRY_START]
     coefs = state[layout.COEFS] + 8 * record[layout.ENTRY_START]
-    common = load_float64(address, layout.ENTRY_VALUE)
+    common = float64_at(address)[layout.ENTRY_VALUE]
     state[layout.ROW_VISITS] += n_rows
     if not (ensure_room(state, layout.TIGHT_ROWS, n_rows) and ensure_room(state, layout.TIGHT_VALS, n_rows)):
         return False
@@ -247,33 +238,33 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
     ratios = rows.NO_RATIOS
     shares = rows.NO_SHARES
     for k in range(n_rows):
-        position = load_int32(places, k)
+        position = int32_at(places)[k]
         if tags[position] < fresh:
-            row = load_int64(state[layout.LP_ROWS], position)
+            row = int64_at(state[layout.LP_ROWS])[position]
             if not take_row(scip, state, row, position, mask, epsilon):
                 return False
-        value = common if common == common else load_float64(coefs, k)
+        value = common if common == common else float64_at(coefs)[k]
         if mask & needs.DEGREE:
-            lengths = _add_value(lengths, load_float64(state[layout.ROW_LENGTH], position))
+            lengths = _add_value(lengths, float64_at(state[layout.ROW_LENGTH])[position])
         if mask & needs.RHS_RATIO:
-            rhs = load_float64(state[layout.ROW_RHS], position)
+            rhs = float64_at(state[layout.ROW_RHS])[position]
             if rhs < infinity:
                 ratios = _add_side(ratios, value, rhs)
-            lhs = load_float64(state[layout.ROW_LHS], position)
+            lhs = float64_at(state[layout.ROW_LHS])[position]
             if lhs > -infinity:
                 ratios = _add_side(ratios, -value, -lhs)
         if mask & needs.ONE_TO_ALL:
             sums = state[layout.ROW_SUMS] + 8 * position * layout.N_ROW_SUMS
-            positive = load_float64(sums, layout.SUM_POSITIVE)
-            shares = _add_share(shares, value, positive, load_float64(sums, layout.SUM_NEGATIVE))
+            positive = float64_at(sums)[layout.SUM_POSITIVE]
+            shares = _add_share(shares, value, positive, float64_at(sums)[layout.SUM_NEGATIVE])
         # Written in any case and kept if the row is active: a branch here is guessed wrong half of the time.
         tight_rows[n_tight] = position
         tight_vals[n_tight] = abs(value)
         n_tight += tags[position] & 1
 
     if mask & needs.DEGREE:
-        root_mean, root_min = load_float64(out, _ROOT_MEAN), load_float64(out, _ROOT_MIN)
-        _write_degree(out, _degree(_spread(lengths), root_mean, root_min, load_float64(out, _ROOT_MAX)))
+        root_mean, root_min = float64_at(out)[_ROOT_MEAN], float64_at(out)[_ROOT_MIN]
+        _write_degree(out, _degree(_spread(lengths), root_mean, root_min, float64_at(out)[_ROOT_MAX]))
     if mask & needs.RHS_RATIO:
         _write_rhs_ratio(out, ratios)
     if mask & needs.ONE_TO_ALL:

@@ -28,7 +28,7 @@ def test_the_network_itself_is_a_feasible_point(model):
     """Pixels anywhere in the box, and what the network makes of them, keep to all rows and bounds."""
     _, image, true, rival = model.name.split("-")
     network = classifier("mnist")
-    low, high = network.box(int(image), 140_000)
+    low, high = network.bounds(int(image), 140_000)[0]
     pixels = np.random.RandomState(1).uniform(low, high) / UNIT
     *hidden, logits = activations(network, pixels)
     values = {f"x_{n}": value for n, value in enumerate(pixels)}
@@ -87,7 +87,7 @@ def test_the_architecture_is_the_published_one(name, neurons):
 
 def test_bounds_hold_everywhere_in_the_box():
     network = classifier("mnist")
-    low, high = network.box(4, RADIUS)
+    low, high = network.bounds(4, RADIUS)[0]
     bounds = network.bounds(4, RADIUS)[1:]
     rng = np.random.RandomState(0)
     points = [rng.uniform(low, high), np.where(rng.rand(len(low)) < 0.5, low, high), low, high]

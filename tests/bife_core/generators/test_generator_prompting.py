@@ -7,10 +7,11 @@ import pytest
 
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES
-from bife_core.generators.base import Attempt, Draft, FeatureRange, Message, PromptContext
+from bife_core.generators.base import FeatureRange, Message, PromptContext
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import OPERATORS, assemble, assemble_repair, prompt_digest
 from bife_core.search import ReflectionRequest, Sample, SampleRequest
+from tests.support import journals
 
 ABOUT = PromptContext(benchmark="set_covering")
 
@@ -145,15 +146,12 @@ def test_prompts_of_one_search_begin_alike_up_to_the_task() -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
-    source = "def candidate_variable_score(x):\n    return 1.7 * x[18]\n"
-    parents = (PARENTS[0].model_copy(update={"source": source}), PARENTS[1])
     context = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
-    (message,) = assemble(request(operator, parents), context)
+    (message,) = assemble(request(operator), context)
     assert "fitted to the recorded decisions after" in message.content
     assert ("other values for them" in message.content) is False
     if "Rule 1" in message.content:
-        assert "Rule 1. 1.7 * slack.\n" in message.content
-        assert "first thought" not in message.content
+        assert "Rule 1. first thought (its numbers were fitted since).\n" in message.content
     (plain,) = assemble(request(operator), context, "paper")
     assert plain.content == text(operator)
 
@@ -176,10 +174,7 @@ def test_the_digest_depends_on_the_content() -> None:
     [("<think>Hm.</think>A rule", "A rule"), ("Hm.</think>A rule", "A rule"), ("<think>Hm", "(no text)")],
 )
 def test_a_model_asked_again_is_shown_its_answer_without_its_reasoning(answer: str, shown: str) -> None:
-    asked = (Message(role="user", content="Write a rule."),)
-    attempt = Attempt(started_unix_s=0.0, status="ok", answer=answer)
-    rejected = Draft(key="a", generator="openai", model="m", messages=asked, attempts=(attempt,))
-    _, said, _ = assemble_repair(rejected, "It fails.")
+    _, said, _ = assemble_repair(journals.call("a", status="ok", answer=answer), "It fails.")
     assert said == Message(role="assistant", content=shown)
 
 

@@ -145,8 +145,7 @@ def test_an_interrupted_call_is_counted_as_one_whose_tokens_are_unknown(tmp_path
     assert (account.spending().calls, account.spending().unknown) == (1, 1)
     with pytest.raises(BudgetReachedError):
         account.begin(call())
-    assert "whether it was billed is not known" in str(sent.attempt(recorded=True).error)
-    account.finish(call())
+    account.finish(call().model_copy(update={"number": sent.number}))
     assert (account.spending().unknown, account.spending().tokens) == (0, 15)
 
 
@@ -155,7 +154,6 @@ def test_no_call_goes_out_after_the_time(tmp_path: Path) -> None:
         (end,) = ask_for(generator(api, tmp_path, BudgetConfig(hours=1), over=True), 1)
     assert isinstance(end, BudgetReachedError)
     assert "hours is used up" in str(end)
-    assert end.draft is not None
     assert not api.requests
 
 

@@ -113,6 +113,12 @@ def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Draft:
     return generator.generate(request(key), ABOUT)
 
 
+def call_for(generator: OpenAIGenerator, key: str = "g00-c00") -> Call:
+    ask(generator, key)
+    (call,) = generator.account.calls(key)
+    return call
+
+
 def test_every_scene_has_an_expected_outcome() -> None:
     assert {*REPEATED, *STOPPED, *UNANSWERED, *NO_RULE, *READ} == set(SCENES)
 
@@ -120,14 +126,15 @@ def test_every_scene_has_an_expected_outcome() -> None:
 @pytest.mark.parametrize("scene", sorted(READ))
 def test_good_answers_are_read(make: Make, scene: str) -> None:
     with ModelApi(then=scene) as api:
-        draft = ask(make(api))
+        generator = make(api)
+        draft = ask(generator)
     assert draft.failure is None
     assert draft.thought
     assert draft.source is not None
     if scene != "key_in_answer":
         assert draft.source == rule_source(0)
-    (attempt,) = draft.attempts
-    assert (attempt.status, attempt.http_status, attempt.recorded) == ("ok", 200, False)
+    (call,) = generator.account.calls()
+    assert (call.status, call.http_status) == ("ok", 200)
 
 
 @pytest.mark.parametrize("scene", sorted(REPEATED))
@@ -154,7 +161,7 @@ def test_what_no_further_request_would_change_stops_the_run(make: Make, scene: s
         assert "never-shown" not in str(error)
         copy = pickle.loads(pickle.dumps(error))
         assert (str(copy), copy.draft) == (str(error), error.draft)
-    assert sum(len(error.draft.attempts) for error in errors) == 1
+    assert len(generator.account.calls()) == 1
 
 
 @pytest.mark.parametrize(("scene", "part"), UNANSWERED.items())
@@ -176,20 +183,19 @@ def test_a_failed_request_is_told_from_a_bad_rule(make: Make, scene: str, part: 
 @pytest.mark.parametrize(("scene", "part"), NO_RULE.items())
 def test_an_answer_without_a_rule_is_a_failed_sample(make: Make, scene: str, part: str) -> None:
     with ModelApi(then=scene) as api:
-        draft = ask(make(api, timeout_s=10.0))
+        generator = make(api, timeout_s=10.0)
+        draft = ask(generator)
     assert (len(api.requests), draft.source, draft.unanswered) == (1, None, None)
     assert part in str(draft.failure)
-    (attempt,) = draft.attempts
-    assert (attempt.status, attempt.prompt_tokens) == ("ok", 1000)
+    (call,) = generator.account.calls()
+    assert (call.status, call.prompt_tokens) == ("ok", 1000)
 
 
 def test_tokens_and_cost_are_counted(make: Make) -> None:
     with ModelApi(["good", "billed_failure", "without_usage", "odd_usage"]) as api:
         generator = make(api, tries=1)
-        (good,) = ask(generator, "a").attempts
-        (failed,) = ask(generator, "b").attempts
-        guessed = [ask(generator, key).attempts[0] for key in ("c", "d")]
-        (free,) = ask(make(api, price_in=(), price_out=()), "e").attempts
+        good, failed, *guessed = (call_for(generator, key) for key in "abcd")
+        free = call_for(make(api, price_in=(), price_out=()), "e")
     price = (1000 * Decimal("0.15") + 200 * Decimal("0.6")) / 1_000_000
     assert (good.prompt_tokens, good.completion_tokens, good.cost_usd) == (1000, 200, price)
     assert (failed.status, failed.cost_usd) == ("error", price)
@@ -285,11 +291,11 @@ def test_a_reply_of_any_form_is_asked_for_once_and_ends_in_a_rule_or_a_sentence(
 def test_what_cannot_be_a_number_of_tokens_is_guessed_and_marked(make: Make, usage: object) -> None:
     with ModelApi(then=Said(200, body(usage))) as api:
         generator = make(api)
-        (attempt,) = ask(generator).attempts
+        call = call_for(generator)
     whole = isinstance(usage, dict) and "1000.0" in map(str, usage.values())
-    assert ((attempt.prompt_tokens, attempt.completion_tokens) == (1000, 200)) == whole
-    assert attempt.prompt_tokens > 500
-    assert 20 < attempt.completion_tokens < 500
+    assert ((call.prompt_tokens, call.completion_tokens) == (1000, 200)) == whole
+    assert call.prompt_tokens > 500
+    assert 20 < call.completion_tokens < 500
     spent = generator.account.spending()
     assert spent.estimated == (not whole)
     assert spent.caveat == ("" if whole else ", the tokens of 1 guessed")
@@ -346,8 +352,7 @@ def test_a_parameter_that_a_server_refuses_is_left_out_and_that_is_said_once(mak
         assert all(ask(generator, key).source is not None for key in ("a", "b"))
         assert len(api.requests) == 4, "once for each of the two, and the two calls"
         again = make(api, said, **wanted)
-        assert ask(again, "a").attempts[0].recorded
-        assert ask(again, "c").source is not None
+        assert all(ask(again, key).source is not None for key in ("a", "c"))
         assert len(api.requests) == 5, "a search that goes on knows it"
     assert [len(said), "refuses temperature" in said[0], only_1[:-1] in said[0]] == [2, True, True]
     assert generator.account.spending().calls == 3
@@ -425,8 +430,8 @@ def test_cached_tokens_are_counted_and_cost_their_own_price(make: Make, usage: d
     body = completion(f"```python\n{rule_source(0)}```")
     body["usage"] |= usage
     with ModelApi(then=Said(200, body)) as api:
-        (cached,) = ask(make(api, price_cached="0.015")).attempts
-        (full,) = ask(make(api), "b").attempts
+        cached = call_for(make(api, price_cached="0.015"))
+        full = call_for(make(api), "b")
     assert (cached.prompt_tokens, cached.cached_tokens, full.cached_tokens) == (1000, 600, 600)
     assert (
         cached.cost_usd == (400 * Decimal("0.15") + 600 * Decimal("0.015") + 200 * Decimal("0.6")) / 1_000_000
@@ -437,32 +442,26 @@ def test_cached_tokens_are_counted_and_cost_their_own_price(make: Make, usage: d
 def test_each_of_several_models_is_asked_in_turn_and_has_its_price(make: Make) -> None:
     with ModelApi(then="good") as api:
         generator = make(api, model="small, large", price_in="1,10", price_out="0")
-        drafts = [
+        for k in range(3):
             generator.generate(request(f"g00-c0{k}").model_copy(update={"number": k}), ABOUT)
-            for k in range(3)
-        ]
-        again = make(api, model="small, large", price_in=()).generate(request("g00-c00"), ABOUT)
+        make(api, model="small, large", price_in=()).generate(request("g00-c00"), ABOUT)
         assert len(api.requests) == 3
     assert [received.body["model"] for received in api.requests] == ["small", "large", "small"]
-    assert [draft.attempts[0].cost_usd for draft in drafts] == [
-        Decimal("0.001"),
-        Decimal("0.01"),
-        Decimal("0.001"),
-    ]
-    assert again.attempts[0].recorded
+    costs = [call.cost_usd for call in generator.account.calls()]
+    assert costs == [Decimal("0.001"), Decimal("0.01"), Decimal("0.001")]
     with pytest.raises(GeneratorError, match="BIFE_LLM_PRICE_IN has 3 prices for 2 models"):
         make(api, model="small,large", price_in="1,2,3")
 
 
 def test_the_request_carries_prompt_temperature_and_the_name_of_the_call(make: Make) -> None:
     with ModelApi(key=KEY) as api:
-        draft = ask(make(api, temperature=0.5), "a/b")
+        call = call_for(make(api, temperature=0.5), "a/b")
     with ModelApi() as other:
         assert ask(make(other, api_key=None), "c").source is not None
     (received,) = api.requests
     assert received.path == "/v1/chat/completions"
     assert (received.body["model"], received.body["temperature"]) == (MODEL, 0.5)
-    assert received.body["messages"] == [message.model_dump() for message in draft.messages]
+    assert received.body["messages"] == [message.model_dump() for message in call.messages]
     assert received.headers["x-client-request-id"] == "bife-a%2Fb.1"
     assert "temperature" not in other.requests[0].body
     assert "authorization" not in other.requests[0].headers
@@ -487,9 +486,8 @@ def test_a_call_is_stored_before_it_goes_out_and_its_answer_before_it_is_read(
             patched.setattr("bife_core.generators.openai_compatible.read_answer", crash)
             with pytest.raises(KeyboardInterrupt):
                 ask(generator)
-        (attempt,) = ask(make(api)).attempts
+        assert ask(make(api)).source is not None
         assert len(api.requests) == 1, "a recorded answer is not billed again"
-    assert attempt.recorded
     (before,) = seen
     assert (before.status, before.number, before.prompt_tokens) == ("sent", 1, 0)
 

@@ -109,11 +109,7 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(
     )
     assert list(found.methods) == [slow.name, "configuration", RPB], "without parameters it is the baseline"
     ratios = {one.method: one.ratio for one in found.comparisons}
-    said = f"settings of configuration.set took less nodes than {slow.name}: {ratios['configuration']:.3f} of"
-    assert (said in found.conclusion) == (ratios["configuration"] < ratios[slow.name])
     assert ratios["configuration"] < ratios[slow.name]
-    led = found.model_copy(update={"comparisons": found.comparisons[::-1]})
-    assert "configuration.set" not in led.conclusion
     odd = found.model_copy(update={"methods": {"../../evil": TUNED, RPB: TUNED, "models:/bife-t/1": TUNED}})
     assert list(odd.settings_files.values()) == [
         "configuration.set",

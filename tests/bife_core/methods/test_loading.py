@@ -62,7 +62,7 @@ def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
         ("models:/x@champion\n", "the name of a rule or a file was expected"),
         ("/dev/zero", "is no regular file"),
         ("/proc/kmsg", "The source is empty"),  # reading it waits for ever
-        (".", ". is a folder"),
+        (".", ". is no regular file"),
     ],
 )
 def test_what_is_not_there_is_one_clear_sentence(ref, words, tmp_path, monkeypatch):

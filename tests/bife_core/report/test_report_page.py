@@ -15,7 +15,6 @@ from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
 from bife_core.report import Report, SearchRecord, Story, render_page, report_figures
-from bife_core.report.tables import design_table
 from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.stats import confidence_of
@@ -153,13 +152,6 @@ def test_what_brought_it_is_a_table_and_a_figure_where_it_was_measured(
     assert "What brought it" not in render_page(Report(evaluations=(summary,)))
 
 
-def test_the_design_of_methods_is_a_table_of_what_is_known(summary: EvaluationSummary, story: Story) -> None:
-    heads, (row,) = design_table(Report(evaluations=(summary,), stories=(story,)))
-    assert heads == ("Instances", "Method", "design s", "solver s")
-    assert row.cells == ("bife", "g01-c00", "4", "4")
-    assert design_table(Report(evaluations=(summary,)))[1] == ()
-
-
 def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
     assert 'name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
@@ -168,7 +160,7 @@ def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
 
 def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None:
     names = [figure.name for figure in report_figures(Report(evaluations=(summary,), stories=(story,)))]
-    assert names == ["ratios", "instances", "ablation", "anytime", "fidelities", "lineage"]
+    assert names == ["ratios", "instances", "ablation", "fidelities"]
 
 
 def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:

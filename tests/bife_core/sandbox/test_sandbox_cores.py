@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import psutil
 import pytest
@@ -62,23 +61,6 @@ def test_on_many_cores_each_holder_keeps_one_file_open_and_any_user_may_wait_for
             pass
     assert psutil.Process().num_fds() == before
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o666}
-
-
-def test_a_lock_that_another_user_keeps_to_himself_is_replaced(tmp_path, monkeypatch, one_core):
-    real = os.open
-
-    def refuse(path, *arguments):
-        if Path(path).parent == tmp_path / "cores":
-            raise PermissionError(13, "Permission denied")
-        return real(path, *arguments)
-
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("os.open", refuse)
-    with (
-        CoreSlots(tmp_path / "cores").hold(one_core),
-        pytest.raises(WorkerFailure, match="waited for a core"),
-    ):
-        CoreSlots(tmp_path / "cores").hold(one_core, lambda: True).__enter__()
 
 
 def test_a_holder_that_is_killed_holds_nothing(tmp_path, one_core):

@@ -16,7 +16,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.methods.loading import as_scoring, with_budget
 from bife_core.scip.compiled.bipartite import CANDIDATES, FIRST
-from bife_core.scip.compiled.memory import load_float64, load_int64
+from bife_core.scip.compiled.memory import float64_at, int64_at
 from bife_core.scip.node import ROW_FEATURES, VARIABLE_FEATURES, Node
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
@@ -125,10 +125,10 @@ class MostRows(NodeMethod):
 @numba.cfunc(numba.int64(numba.types.CPointer(numba.int64), numba.int64, numba.types.CPointer(numba.float64)))
 def machine_code(node, n, out):  # type: ignore[no-untyped-def]
     for c in range(n):
-        position = load_int64(node[3], c)
-        out[c] = load_float64(node[1], 19 * position + 16) + node[10]
-        for edge in range(load_int64(node[6], node[5])):
-            out[c] += load_int64(node[7], edge) == position
+        position = int64_at(node[3])[c]
+        out[c] = float64_at(node[1])[19 * position + 16] + node[10]
+        for edge in range(int64_at(node[6])[node[5]]):
+            out[c] += int64_at(node[7])[edge] == position
     return 0
 
 

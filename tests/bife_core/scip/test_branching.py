@@ -203,36 +203,6 @@ def test_a_row_may_be_added_between_two_solves_and_a_third_be_cut_short_and_gone
     assert stats.calls > twice
 
 
-@pytest.mark.parametrize("name", ["rule", "python scorer"])
-def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name: str) -> None:
-    model = knapsack()
-    stats = attach(model, METHODS_HERE[name])
-    said = "branches without (pseudocost_product|slack), and solveConcurrent solves copies"
-    with pytest.warns(UserWarning, match=said) as caught:
-        copy = pyscipopt.Model(sourceModel=model)
-    assert Path(caught[0].filename) == Path(__file__)
-    copy.hideOutput()
-    own = attach(copy, METHODS_HERE[name])
-    copy.optimize()
-    assert own.calls > 0
-    del copy
-    # Last, for SCIP 10.0 solves no copy any more afterwards, and crashes where two such models are freed.
-    with pytest.warns(UserWarning, match=said):
-        model.solveConcurrent()
-    assert stats.calls == 0
-
-
-def test_heuristics_copy_a_model_without_a_word() -> None:
-    model = knapsack()
-    stats = attach(model, "pseudocost_product")
-    model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.AGGRESSIVE)
-    model.setParam("limits/nodes", 40)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.optimize()
-    assert stats.calls > 0
-
-
 class Interrupted(Weighted):
     """Meets Ctrl-C at its first branching."""
 
@@ -275,3 +245,33 @@ def test_models_and_what_was_attached_are_freed_at_once(name: str) -> None:
         assert [one() for one in models] == [None] * 5
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("name", ["rule", "python scorer"])
+def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name: str) -> None:
+    model = knapsack()
+    stats = attach(model, METHODS_HERE[name])
+    said = "branches without (pseudocost_product|slack), and solveConcurrent solves copies"
+    with pytest.warns(UserWarning, match=said) as caught:
+        copy = pyscipopt.Model(sourceModel=model)
+    assert Path(caught[0].filename) == Path(__file__)
+    copy.hideOutput()
+    own = attach(copy, METHODS_HERE[name])
+    copy.optimize()
+    assert own.calls > 0
+    del copy
+    # Last, for SCIP 10.0 solves no copy any more afterwards, and crashes where two such models are freed.
+    with pytest.warns(UserWarning, match=said):
+        model.solveConcurrent()
+    assert stats.calls == 0
+
+
+def test_heuristics_copy_a_model_without_a_word() -> None:
+    model = knapsack()
+    stats = attach(model, "pseudocost_product")
+    model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.AGGRESSIVE)
+    model.setParam("limits/nodes", 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.optimize()
+    assert stats.calls > 0

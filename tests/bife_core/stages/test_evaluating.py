@@ -3,18 +3,23 @@
 import random
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
 
 from bife_core.config import InstancesConfig, PipelineConfig, RunnerConfig
+from bife_core.errors import BifeError
 from bife_core.home import Home
+from bife_core.presets import preset
 from bife_core.report import Story
 from bife_core.stages import evaluation_files
-from bife_core.stages.evaluating import folder_of, record_evaluation
+from bife_core.stages.evaluating import evaluate, folder_of, record_evaluation
 from bife_core.stages.evaluation_files import read_summary
 from bife_core.stages.records import read_record
 from bife_core.stages.runtime import InstanceSet, Runtime
 from bife_core.stages.workers import close_workers, worker_pool
+from tests.support.diary import Diary
 from tests.support.measured import RULE, summary
-from tests.support.tracked import Ear
 
 TINY = InstancesConfig(size="tiny")
 
@@ -39,14 +44,14 @@ def test_all_stages_share_one_pool_and_a_closed_one_is_replaced():
 
 
 def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next_run(tmp_path, monkeypatch):
-    made, ear = summary([5.0, 6.0, 7.0], [9.0, 8.0, 9.0 + random.random()]), Ear()
-    tested, runtime = InstanceSet(label="CA", instances=()), Runtime(Home(tmp_path), ear)
+    made, diary = summary([5.0, 6.0, 7.0], [9.0, 8.0, 9.0 + random.random()]), Diary()
+    tested, runtime = InstanceSet(label="CA", instances=()), Runtime(Home(tmp_path), diary)
     folder = folder_of(runtime, [RULE], tested, made)
     with monkeypatch.context() as patched:
         patched.setattr(evaluation_files.reports, "render_page", lambda *_: 1 / 0)
         record_evaluation(PipelineConfig(), runtime, [RULE], tested, made, Story())
     assert read_summary(folder) == made
-    assert ear.heard == [
+    assert diary.notes == [
         "The report could not be written (ZeroDivisionError: division by zero); "
         f"`bife report {folder}` tries again."
     ]
@@ -55,3 +60,23 @@ def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next
     record_evaluation(PipelineConfig(), runtime, [RULE], tested, made, Story())
     assert (folder / "report.html").is_file()
     assert read_record(runtime.store, folder.name) == stored, "a record keeps its time"
+
+
+def test_what_instances_serve_is_entered_before_they_are_solved_and_once(runtime, monkeypatch):
+    config = preset("smoke")
+    shared = [one.digest for one in runtime.instances(config.instances, "test", 2).instances]
+
+    def uses():
+        served = runtime.store.served(shared)
+        return [len(served[digest].comparisons) if digest in served else 0 for digest in shared]
+
+    def evaluated():
+        return evaluate(config, runtime, "paper_mis", others=("pscost", "paper_cfl"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bife_core.stages.evaluating.measure", Mock(side_effect=BifeError("interrupted")))
+        with pytest.raises(BifeError, match="interrupted"):
+            evaluated()
+    assert uses() == [2, 2]
+    evaluated()
+    assert uses() == [2, 2]

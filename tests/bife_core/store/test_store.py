@@ -69,18 +69,18 @@ def test_events_are_kept_in_order_with_what_json_can_hold(store, where):
     assert [row.key for row in again.studies("collection")] == ["b"]
 
 
-def test_of_all_studies_some_kinds_of_events_and_some_fields_of_calls_are_read(store):
+def test_of_all_studies_some_kinds_of_events_and_recent_calls_are_read(store):
     for study in ("a", "b"):
         for kind in ("opened", "step", "ended"):
             store.append(study, kind, {})
     found = [(event.study, event.kind) for event in store.events(None, kinds=["opened", "ended"])]
     assert found == [("a", "opened"), ("a", "ended"), ("b", "opened"), ("b", "ended")]
     answer = "NUL: \0, half a pair: \ud800, a backslash: \\u0000"
-    store.begin_call("a", "k", {"at": 1.5, "cost": None, "answer": answer})
-    ((at, cost),) = store.call_facts(["at", "cost"], time.time() - 60.0)
-    assert (float(at), cost) == (1.5, None)
-    assert store.calls("a") == [("k", 1, {"at": 1.5, "cost": None, "answer": answer})]
-    assert store.call_facts(["at"], time.time() + 60.0) == [], "nothing happened since in its study"
+    call = {"at": 1.5, "cost": None, "answer": answer}
+    store.begin_call("a", "k", call)
+    assert store.recent_calls(time.time() - 60.0) == [call]
+    assert store.calls("a") == [("k", 1, call)]
+    assert store.recent_calls(time.time() + 60.0) == [], "nothing happened since in its study"
 
 
 def test_threads_and_processes_that_append_at_once_lose_nothing(store, where):
@@ -325,6 +325,7 @@ SCHEMA_3 = (
     "CREATE TABLE events (study VARCHAR(128) NOT NULL, seq INTEGER NOT NULL, kind VARCHAR(32) NOT NULL, "
     "at_unix_s FLOAT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (study, seq))",
     "INSERT INTO events VALUES ('a', 1, 'step', 0.5, '{\"n\":1}')",
+    "CREATE TABLE solves (key VARCHAR(64) NOT NULL PRIMARY KEY, body TEXT NOT NULL, repeats INTEGER NOT NULL)",
     "CREATE TABLE claims (name VARCHAR(256) NOT NULL PRIMARY KEY, holder VARCHAR(128) NOT NULL, machine "
     "VARCHAR(256) NOT NULL, pid BIGINT NOT NULL, began_unix_s FLOAT NOT NULL, until_unix_s FLOAT NOT NULL)",
 )

@@ -51,14 +51,11 @@ def api(monkeypatch):
 
 def test_calls_of_an_earlier_interrupted_run_are_counted_too(tmp_path, api):
     with api("bad_key", "good"):
-        with pytest.raises(DraftingStoppedError) as stopped:
+        with pytest.raises(DraftingStoppedError):
             written(tmp_path)
-        assert [attempt.status for attempt in stopped.value.draft.attempts] == ["error"]
-        draft, score, _ = written(tmp_path)
-    assert [(attempt.status, attempt.recorded) for attempt in draft.attempts] == [
-        ("error", True),
-        ("ok", False),
-    ]
+        draft, score, account = written(tmp_path)
+    assert [call.status for call in account.calls(REQUEST.id)] == ["error", "ok"]
+    assert draft.seconds == sum(call.seconds for call in account.calls())
     assert score.failure is None, "the score that was made comes with the draft"
 
 
@@ -81,8 +78,7 @@ def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(tmp_path, ap
         reason = server.requests[1].body["messages"][2]["content"]
     assert draft.source is not None
     assert (draft.failure, score) == (None, None), "a repaired rule is still to be scored"
-    assert [attempt.status for attempt in draft.attempts] == ["ok", "ok"]
-    assert [attempt.asked for attempt in draft.attempts] == [1, len(draft.messages)]
+    assert [(call.status, len(call.messages)) for call in account.calls()] == [("ok", 1), ("ok", 3)]
     assert roles == ["user", "assistant", "user"]
     assert "candidate_variable_score" in reason
     assert account.spending().calls == 2
@@ -90,9 +86,9 @@ def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(tmp_path, ap
 
 def test_a_server_that_refuses_the_conversation_leaves_the_first_answer(tmp_path, api):
     with api("wrong_name", "bad_request"):
-        draft, _, _ = written(tmp_path)
+        draft, _, account = written(tmp_path)
     assert "candidate_variable_score" in str(draft.failure)
-    assert [attempt.status for attempt in draft.attempts] == ["ok", "error"]
+    assert [call.status for call in account.calls()] == ["ok", "error"]
 
 
 def test_the_time_of_writing_is_that_of_the_calls_alone(tmp_path, api):
@@ -101,8 +97,8 @@ def test_the_time_of_writing_is_that_of_the_calls_alone(tmp_path, api):
         return checked(draft)
 
     with api("wrong_name", "good"):
-        draft, _, _ = written(tmp_path, slowly_checked)
-    assert draft.seconds == sum(attempt.seconds for attempt in draft.attempts) > 0.0
+        draft, _, account = written(tmp_path, slowly_checked)
+    assert draft.seconds == sum(call.seconds for call in account.calls()) > 0.0
 
 
 def test_whoever_ends_between_the_two_calls_pays_each_once(tmp_path, api):
@@ -113,5 +109,4 @@ def test_whoever_ends_between_the_two_calls_pays_each_once(tmp_path, api):
         draft, _, _ = written(tmp_path, calls=2)
         again, _, _ = written(tmp_path, calls=2)
         assert len(server.requests) == 2
-    assert [attempt.recorded for attempt in draft.attempts] == [True, False]
     assert draft.source == again.source is not None

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from bife_core.methods.scorer import RuleMethod
 from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.search.population import ranked
@@ -53,7 +51,7 @@ def test_what_a_search_ended_with_comes_with_figures(tmp_path):
     assert files.keep_rule(tmp_path, other) != handed_on
     assert files.keep_rule(tmp_path, other).read_text() == other.source
     assert handed_on.read_text() == FOUND[3].source, "a file of a rule never changes"
-    assert (tmp_path / "best_rule.py").readlink() == Path("rules/c1.py")
+    assert (tmp_path / "best_rule.py").read_text() == (tmp_path / "rules" / "c1.py").read_text()
     assert files.read_cost(tmp_path) == cost
-    for name in ("progress.png", "fidelities.png", "lineage.png"):
+    for name in ("progress.png", "fidelities.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

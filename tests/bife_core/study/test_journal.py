@@ -10,7 +10,6 @@ import pytest
 
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
-from bife_core.generators.account import Account
 from bife_core.search import SampleRequest, SearchCost
 from bife_core.store import Store
 from bife_core.study import Journal, JournalError, Opened
@@ -19,7 +18,6 @@ from bife_core.study.journal import (
     Ended,
     Scored,
     Stopped,
-    Unanswered,
     claim_on,
     close_left,
     stop_journals,
@@ -126,44 +124,16 @@ def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> No
     assert under_way.entries[-1] is last
 
 
-@pytest.fixture
-def killed(tmp_path: Path) -> Path:
-    """The folder of a search that has read one of its four calls."""
-    folder = tmp_path / "killed"
-    made = journals.opened("killed", folder, store=Store(folder), origin="of_a_plugin")
-    journals.add_sample(made, "g00-c00", attempts=(journals.attempt(answer="a rule"),), f_lf=0.5)
-    calls = Account(made.store, "killed")
-    parents = ("g00-c00", "g00-c07")
-    for key, status, known in (
-        ("g00-c00", "ok", {"operator": "i1", "answer": "a rule"}),
-        ("g01-c00", "error", {"operator": "m1", "parents": parents, "error": "HTTP 500"}),
-        ("g01-c00", "ok", {"operator": "m1", "parents": parents, "answer": "a rule"}),
-        ("g01-r00", "sent", {"operator": "short", "kind": "reflection", "generator": "its_class"}),
-    ):
-        call = calls.begin(journals.call(key, generation=int(key[1:3]), **known))
-        calls.finish(call.model_copy(update={"status": status}))
-    return folder
-
-
-def test_calls_that_no_event_reports_are_reported_before_the_stop(killed: Path) -> None:
-    store = Store(killed)
+def test_a_search_that_was_killed_is_stopped_by_another_process_once(tmp_path: Path) -> None:
+    killed, store = tmp_path / "killed", Store(tmp_path / "killed")
+    journals.add_sample(journals.opened("killed", killed, store=store), "g00-c00", f_lf=0.5)
     assert is_open(store, "killed")
     assert not close_left(store, killed, "Another's.", provenance={"made by": "another"})
     with store.claim(claim_on("killed")):
         assert not close_left(store, killed, "A process is at it.")
     assert close_left(store, killed, "Its process was killed.", by_person=True)
     assert not is_open(store, "killed")
-    *_, first, second, last = closed = entries_of(killed)
-    assert isinstance(first, Unanswered)
-    assert isinstance(second, Unanswered)
-    assert first.draft is not None
-    assert second.draft is not None
-    assert [one.draft and one.draft.generator for one in (first, second)] == ["of_a_plugin", "its_class"]
-    assert (first.request.id, first.request.operator, first.request.generation) == ("g01-c00", "m1", 1)
-    assert [parent.id for parent in first.request.parents] == ["g00-c00"]
-    assert [(one.status, one.answer) for one in first.draft.attempts] == [("error", None), ("ok", "a rule")]
-    assert second.request.kind == "reflection"
-    assert "whether it was billed is not known" in (second.draft.attempts[0].error or "")
+    *_, last = closed = entries_of(killed)
     assert isinstance(last, Stopped)
     assert (last.reason, last.by_person) == ("Its process was killed.", True)
     assert not close_left(store, killed, "Twice.")

@@ -51,7 +51,7 @@ def test_a_study_is_read_as_tables_and_plotted(extended: bife_core.Study) -> Non
     assert best.f_hf == extended.samples.f_hf.max()
     assert {"sample", "instance", "cpu_s", "nodes"} <= set(extended.solves.columns)
     assert set(extended.solves["sample"]) <= set(extended.samples["id"])
-    for figure in (extended.plot_progress(), extended.plot_fidelities(), extended.plot_lineage()):
+    for figure in (extended.plot_progress(), extended.plot_fidelities()):
         assert figure.axes
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import bife_core.fidelity.solving as measuring
 import bife_core.tuning.racing as racing
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
@@ -27,7 +28,7 @@ from bife_core.tuning.space import BRANCHING, Space
 INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") for number in range(9)]
 GENERAL = load_method("general")
 CHOICES = {"conflict/enable": "FALSE", "lp/pricing": "d", BRANCHING: "found", "propagating/maxrounds": "0"}
-WINNER = Space({"found": GENERAL}).configuration(CHOICES, "winner")
+WINNER = Space({"found": GENERAL}).configuration(CHOICES).model_copy(update={"name": "winner"})
 
 FACTORS = {"conflict/enable": 0.5, "lp/pricing": 0.8, "propagating/maxrounds": 1.1, BRANCHING: 0.4}
 """What each of the winner's settings does to the CPU time."""
@@ -69,7 +70,8 @@ def ablated(
             found.append(Solved(job, result))
         return found
 
-    monkeypatch.setattr(racing, "solve_each", solve_each)
+    for module in (racing, measuring):
+        monkeypatch.setattr(module, "solve_each", solve_each)
     choices = CHOICES if winner is WINNER else {}
     solving = Solving(
         HighFidelityConfig(time_limit_s=100.0), SolverConfig(), InProcess(), Store(tmp_path / "solves")

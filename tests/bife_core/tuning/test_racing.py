@@ -10,6 +10,7 @@ import pytest
 import bife_core.tuning.racing as racing
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
+from bife_core.fidelity import solving as fidelity_solving
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Solving
 from bife_core.methods.base import Method
@@ -58,7 +59,8 @@ def race(
         return found
 
     calls: list[tuple[str, str, float]] = []
-    monkeypatch.setattr(racing, "solve_each", solve_each)
+    for module in (racing, fidelity_solving):
+        monkeypatch.setattr(module, "solve_each", solve_each)
     config = HighFidelityConfig(time_limit_s=100.0)
     made = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
     made.calls = calls  # type: ignore[attr-defined]

@@ -111,7 +111,6 @@ def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
         "seconds."
     )
     assert worse.line(1, {}) == "   1   1   2.000   heuristics off"
-    assert worse.line(1, worse.choices).endswith("2.000   SCIP default settings")
 
 
 def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(

@@ -10,9 +10,8 @@ import psutil
 import pytest
 
 from bife_core.cli.running import GO_ON
-from tests.flows.cli.conftest import sentence
 from tests.support.processes import VARIABLE, left_over
-from tests.support.programs import PROGRAM, REPOSITORY, environment, python
+from tests.support.programs import PROGRAM, REPOSITORY, environment, python, sentence
 
 COLLECT = [*PROGRAM, "collect", "--preset", "smoke"]
 COLLECTING = [*COLLECT, "--set", "collection.decisions=9999", "--set", "collection.max_instances=40"]

@@ -20,7 +20,7 @@ from tests.support.tracked import parent, synced
 pytestmark = pytest.mark.usefixtures("prepared")
 
 HERE = socket.gethostname()
-NOBODY = max(psutil.pids()) + 100_000
+LEFT = {"bife_machine": HERE, "bife_pid": max(psutil.pids()) + 100_000}
 
 
 @flow(name="left")
@@ -45,19 +45,14 @@ def begun(api, state, **labels):
 @pytest.mark.parametrize(
     ("state", "labels", "worker_starts", "gone"),
     [
-        (Running(), {"bife_machine": HERE, "bife_pid": NOBODY}, False, True),
+        (Running(), LEFT, False, True),
         (Running(), {"bife_machine": HERE, "bife_pid": os.getpid()}, False, False),
-        (Running(), {"bife_machine": "another", "bife_pid": NOBODY}, False, False),
+        (Running(), LEFT | {"bife_machine": "another"}, False, False),
         (Running(), {}, True, False),
         (Pending(), {"prefect_worker_name": HERE}, False, False),
         (Pending(), {"prefect_worker_name": HERE}, True, True),
         # Tried again: its former process is still noted, and another machine's worker has it now.
-        (
-            Pending(),
-            {"prefect_worker_name": "another", "bife_machine": HERE, "bife_pid": NOBODY},
-            True,
-            False,
-        ),
+        (Pending(), LEFT | {"prefect_worker_name": "another"}, True, False),
     ],
 )
 def test_which_runs_are_closed(api, state, labels, worker_starts, gone):
@@ -77,19 +72,14 @@ def test_a_process_id_that_another_process_has_now_is_not_the_runs():
     ("state", "ended", "status", "reason"),
     [
         (Running(), StateType.CRASHED, "FAILED", GONE),
-        (
-            Cancelling(message="Not needed any more."),
-            StateType.CANCELLED,
-            "KILLED",
-            "Cancelled: Not needed any more.",
-        ),
+        (Cancelling(message="Enough."), StateType.CANCELLED, "KILLED", "Cancelled: Enough."),
     ],
 )
 def test_mlflow_and_prefect_say_why_a_search_stopped(
     api, tmp_path, monkeypatch, state, ended, status, reason
 ):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path))
-    run_id = begun(api, state, bife_machine=HERE, bife_pid=NOBODY)
+    run_id = begun(api, state, **LEFT)
     key = uuid.uuid4().hex[:16]
     search = synced(journals.opened(key, tmp_path / "runs" / key, {WHOLE_RUN: str(run_id)}).folder)
     close_abandoned(api)

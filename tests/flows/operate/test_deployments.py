@@ -98,10 +98,24 @@ def idle(served: SyncPrefectClient) -> Iterator[SyncPrefectClient]:
     served.update_work_pool(WORK_POOL, WorkPoolUpdate(is_paused=False))
 
 
-@flow(name="announcing")
-def announcing(payload: dict[str, Any]) -> None:
-    """Announce the end of an evolution."""
-    TrackedRuntime().announce(EVOLUTION_ENDED, "evolution.test", payload)
+@flow(name="telling")
+def telling(event: str, payload: dict[str, Any]) -> None:
+    """Emit an event as a flow does."""
+    TrackedRuntime().announce(event, "test", payload)
+
+
+def started(client: SyncPrefectClient, deployment: str, **parameters: Any) -> dict[str, Any]:
+    """Wait until a deployment has a run with these parameters, remove it, and return all its parameters."""
+    made = client.read_deployment_by_name(f"{deployment}/{deployment}")
+    wanted = {"flow_runs": {"deployment_id": {"any_": [str(made.id)]}}}
+
+    def runs() -> list[dict[str, Any]]:
+        found = client.request("POST", "/flow_runs/filter", json=wanted).json()
+        return [run for run in found if parameters.items() <= run["parameters"].items()]
+
+    (run,) = until(runs, f"a run of {deployment}", 90)
+    client.delete_flow_run(run["id"])
+    return dict(run["parameters"])
 
 
 @pytest.mark.slow
@@ -109,23 +123,8 @@ def announcing(payload: dict[str, Any]) -> None:
 def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
     config = settings_of(preset("smoke"))
     rule = f"runs:/{uuid.uuid4().hex}"
-    announcing({"rule": rule, "config": config})
-    deployment = idle.read_deployment_by_name("evaluation/evaluation")
-    wanted = {"flow_runs": {"deployment_id": {"any_": [str(deployment.id)]}}}
-
-    def started() -> list[dict[str, Any]]:
-        runs = idle.request("POST", "/flow_runs/filter", json=wanted).json()
-        return [run for run in runs if run["parameters"].get("rule") == rule]
-
-    (run,) = until(started, "an evaluation to be started", 90)
-    idle.delete_flow_run(run["id"])
-    assert run["parameters"] == {"config": config, "rule": rule, "as_challenger": True}
-
-
-@flow(name="alerting")
-def alerting(event: str, payload: dict[str, Any]) -> None:
-    """Emit an event as a flow does."""
-    TrackedRuntime().announce(event, "test", payload)
+    telling(EVOLUTION_ENDED, {"rule": rule, "config": config})
+    assert started(idle, "evaluation", rule=rule) == {"config": config, "rule": rule, "as_challenger": True}
 
 
 def test_alerts_are_switched_off_and_leave_the_notification_to_the_operator():
@@ -143,7 +142,7 @@ def test_an_alert_that_is_switched_on_fires_on_the_event_of_a_flow(operated, ser
     assert not made.enabled
     served.resume_automation(made.id)
     try:
-        alerting(event, {"reason": "A test."})
+        telling(event, {"reason": "A test."})
         until(lambda: operated.page.triggered(str(made.id)), "the alert", 90)
     finally:
         served.pause_automation(made.id)
@@ -153,9 +152,5 @@ def test_an_alert_that_is_switched_on_fires_on_the_event_of_a_flow(operated, ser
 @pytest.mark.timeout(900)
 def test_a_champion_that_became_slower_starts_a_rollback_that_asks(idle):
     payload = {"name": f"bife-test-{uuid.uuid4().hex[:8]}", "version": 3, "reason": "It is slower."}
-    alerting(CHAMPION_SLOWER, payload)
-    deployment = idle.read_deployment_by_name("rollback/rollback")
-    wanted = {"flow_runs": {"deployment_id": {"any_": [str(deployment.id)]}}}
-    (run,) = until(lambda: idle.request("POST", "/flow_runs/filter", json=wanted).json(), "a rollback", 90)
-    idle.delete_flow_run(run["id"])
-    assert run["parameters"] == payload
+    telling(CHAMPION_SLOWER, payload)
+    assert started(idle, "rollback", name=payload["name"]) == payload

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tasks.runtime import KEY_BLOCK
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.operating import smoke
@@ -22,13 +23,8 @@ def block(operated):
     kind = client.get("/block_types/slug/secret").raise_for_status().json()["id"]
     asked = {"block_schemas": {"block_type_id": {"any_": [kind]}}}
     schema = client.post("/block_schemas/filter", json=asked).raise_for_status().json()[0]["id"]
-    body = {
-        "name": "bife-llm-api-key",
-        "block_type_id": kind,
-        "block_schema_id": schema,
-        "data": {"value": KEY},
-    }
-    made = client.post("/block_documents/", json=body).raise_for_status().json()
+    about = {"name": KEY_BLOCK, "block_type_id": kind, "block_schema_id": schema}
+    made = client.post("/block_documents/", json=about | {"data": {"value": KEY}}).raise_for_status().json()
     yield made
     client.delete(f"/block_documents/{made['id']}").raise_for_status()
 

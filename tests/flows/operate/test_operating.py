@@ -89,23 +89,18 @@ def test_each_deployment_has_a_form_of_the_settings(operated):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"samples": 0}, "config.samples'. Failure reason: 0 is less than"),
-        ({"search": "sudoku"}, "config.search'. Failure reason: 'sudoku' is not one of"),
-        ({"wings": 2}, "config'. Failure reason: Additional properties are not allowed ('wings' was"),
+        ({"samples": 0}, "config.samples'"),
+        ({"search": "sudoku"}, "config.search'"),
+        ({"wings": 2}, "'wings' was"),
         ({"search__population": "e9"}, "config.advanced"),
         ({"search__wings": 2}, "config.advanced"),
+        ({}, "'rule' is a required property"),
     ],
 )
 def test_a_form_refuses_what_does_not_fit(operated, changed, sentence):
-    answer = operated.page.start("pipeline", config=smoke(**changed))
+    answer = operated.page.start("evaluation" if "rule" in sentence else "pipeline", config=smoke(**changed))
     assert answer.status_code == 409
     assert sentence in answer.json()["detail"]
-
-
-def test_a_rule_to_evaluate_must_be_named(operated):
-    answer = operated.page.start("evaluation", config=smoke())
-    assert answer.status_code == 409
-    assert "'rule' is a required property" in answer.json()["detail"]
 
 
 @pytest.fixture
@@ -190,50 +185,40 @@ def test_the_list_shows_what_was_started_and_what_it_led_to_and_nothing_else(ope
 
 def test_a_schedule_starts_runs_by_itself(operated):
     page, deployment = operated.page, operated.page.deployment("collection")
+    soon = (datetime.now(UTC) + timedelta(seconds=8)).isoformat()
     schedule = {
-        "schedule": {
-            "interval": 3600.0,
-            "anchor_date": (datetime.now(UTC) + timedelta(seconds=8)).isoformat(),
-        },
+        "schedule": {"interval": 3600.0, "anchor_date": soon},
         "active": True,
-        "parameters": {"config": smoke()},
         "max_scheduled_runs": 2,
     }
-    made = page.client.post(f"/deployments/{deployment['id']}/schedules", json=[schedule]).raise_for_status()
+    body = [schedule | {"parameters": {"config": smoke()}}]
+    made = page.client.post(f"/deployments/{deployment['id']}/schedules", json=body).raise_for_status()
+
+    def ended_well():
+        runs = page.runs_of("collection")
+        return [run for run in runs if run["auto_scheduled"] and run["state_type"] == "COMPLETED"]
+
     try:
-        until(
-            lambda: [
-                run
-                for run in page.runs_of("collection")
-                if run["auto_scheduled"] and run["state_type"] == "COMPLETED"
-            ],
-            "a scheduled run to end well",
-        )
+        until(ended_well, "a scheduled run to end well")
     finally:
         page.client.delete(f"/deployments/{deployment['id']}/schedules/{made.json()[0]['id']}")
 
 
 @pytest.mark.long
-def test_both_servers_ask_for_the_password_and_a_run_is_tracked(tmp_path):
+def test_both_servers_ask_other_machines_for_the_password_and_a_run_is_tracked(tmp_path):
     auth = ("operator", secrets.token_urlsafe(12))
     with (
         bife_up(Home(tmp_path), "--host", "0.0.0.0", auth=auth) as up,
         httpx.Client(trust_env=False, timeout=30) as browser,
     ):
-        assert up.healthy
-        for host in ("127.0.0.1", socket.gethostbyname(socket.gethostname())):
-            for address, path in ((up.prefect, "api/admin/version"), (up.mlflow, "")):
-                page = f"http://{host}:{address.rpartition(':')[2]}/{path}"
-                assert browser.get(page).status_code == 401
-                assert browser.get(page, auth=("operator", "guessed")).status_code == 401
-                assert browser.get(page, auth=auth).status_code == 200
+        host = socket.gethostbyname(socket.gethostname())
+        for address, path in ((up.prefect, "api/admin/version"), (up.mlflow, "")):
+            page = f"http://{host}:{address.rpartition(':')[2]}/{path}"
+            given = (None, ("operator", "guessed"), auth)
+            assert [browser.get(page, auth=one).status_code for one in given] == [401, 401, 200]
         evil = {"Host": "evil.example.org"}
         assert browser.get(up.mlflow, auth=auth, headers=evil).status_code == 403
-
-        for deployment in DEPLOYMENTS:
-            assert up.page.deployment(deployment["name"])["status"] == "READY"
-        ended = up.page.end_well("collection", config=smoke())
-        assert "decisions" in ended["state"]["message"]
+        up.page.end_well("collection", config=smoke())
         experiment = up.tracked("GET", "experiments/get-by-name", experiment_name="bife-collection")
         number = experiment["experiment"]["experiment_id"]
         found = up.tracked("POST", "runs/search", experiment_ids=[number])["runs"]

@@ -109,9 +109,7 @@ def test_what_ends_early_says_why_is_started_again_and_at_last_given_up(tmp_path
     with pytest.raises(ServerError, match=r"Toy ended with code 1; .* is: out of memory"):
         server.wait_ready(60)
     for _ in range(5):
-        assert until(server.tend, "the end to be noticed", 60).startswith(
-            "Started again: Toy ended with code 1"
-        )
+        assert "Started again: Toy ended with code 1" in until(server.tend, "the end to be noticed", 60)
     with pytest.raises(ServerError, match=r"It has ended 6 times within 10 minutes"):
         until(server.tend, "the last end", 60)
 
@@ -127,9 +125,7 @@ def test_a_server_that_never_answers_is_given_up(tmp_path):
 
 def test_a_taken_port_is_passed_over_unless_it_was_asked_for(tmp_path, monkeypatch):
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert free_port(port) != port
         with pytest.raises(ServerError, match=f"Port {port} of 127.0.0.1 cannot be used"):
@@ -141,13 +137,10 @@ def test_other_machines_need_a_password(monkeypatch):
     monkeypatch.delenv(AUTH_VARIABLE, raising=False)
     assert Access.at("127.0.0.1").auth is None
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
-        with pytest.raises(
-            ConfigError, match=rf"At {host} other machines .* set {AUTH_VARIABLE} to name:password"
-        ):
+        with pytest.raises(ConfigError, match=f"set {AUTH_VARIABLE} to name:password"):
             Access.at(host)
     monkeypatch.setenv(AUTH_VARIABLE, "operator:twelve-or-so")
-    assert Access.at("0.0.0.0").reach == "127.0.0.1"
-    assert Access.at("::1").reach == "[::1]"
+    assert [Access.at(host).reach for host in ("0.0.0.0", "::1")] == ["127.0.0.1", "[::1]"]
     assert {"localhost", "127.0.0.1"} < set(Access.at("0.0.0.0").names)
     assert Access.at("192.168.1.5").names[0] == "192.168.1.5"
 
@@ -155,12 +148,9 @@ def test_other_machines_need_a_password(monkeypatch):
 @pytest.mark.parametrize("malformed", ["operator", "operator:", ":secret-of-many", "operator:eleven-char"])
 def test_a_password_that_is_none_or_too_short_is_refused_and_not_shown(monkeypatch, malformed):
     monkeypatch.setenv(AUTH_VARIABLE, malformed)
-    with pytest.raises(
-        ConfigError, match=r"must have the form name:password|at least 12 characters"
-    ) as caught:
+    with pytest.raises(ConfigError, match=r"name:password|at least 12 characters") as caught:
         Access.at("127.0.0.1")
-    assert "secret" not in str(caught.value)
-    assert "eleven" not in str(caught.value)
+    assert not [word for word in ("secret", "eleven") if word in str(caught.value)]
 
 
 def test_links_name_an_address_that_others_reach(tmp_path, monkeypatch):
@@ -187,9 +177,7 @@ def test_a_home_has_one_start_and_a_state_of_the_dead_is_none(tmp_path):
     state = Up(pid=own.pid, created=own.create_time(), addresses={"Prefect": "http://127.0.0.1:4200"})
     state_file(home).write_text(state.model_dump_json())
     assert current(home) == state
-    with pytest.raises(
-        ServerError, match=r"already up in .*; `bife down` stops it\. Prefect is at http://127\.0"
-    ):
+    with pytest.raises(ServerError, match=r"already up in .* Prefect is at http://127\.0"):
         require_down(home)
     # The same number, given to another process since.
     state_file(home).write_text(state.model_copy(update={"created": state.created - 100}).model_dump_json())

@@ -11,6 +11,7 @@ from prefect.client.schemas.filters import ArtifactFilter
 
 from bife_core.errors import BifeError, RuleError
 from bife_core.stages.conclusions import links
+from bife_core.stages.records import TrackedRun
 from flows.reporting.artifacts import artifact_key
 from flows.reporting.conduct import stage
 from tasks.states import with_message
@@ -34,51 +35,44 @@ def flow_states(name: str) -> list[tuple[str, str | None]]:
     return [(run["state"]["name"], run["state"]["message"]) for run in flow_runs(name)]
 
 
-def best_of_the_evolution(smoke) -> str:
-    best = smoke.result.evolution.best
-    return f"{best.id} is the best of 8 rules: F_HF {best.f_hf:.4g}."
-
-
 @pytest.mark.parametrize("label", ["My models: 2", "Ätna", ""])
 def test_keys_are_what_prefect_takes(label):
     assert set(artifact_key("population", label)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
-def of_the_evolution(smoke, kind: str) -> list[Any]:
-    """What the run's evolution shows, newest last; the API holds the searches of other tests as well."""
-    ended = [run for run in flow_runs("evolution") if run["state"]["message"] == best_of_the_evolution(smoke)]
-    found = artifacts(f"{kind}-combinatorial-auction")
-    return [artifact for artifact in found if str(artifact.flow_run_id) == ended[0]["id"]]
+def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_sentence(smoke):
+    best = smoke.result.evolution.best
+    sentence = f"{best.id} is the best of 8 rules: F_HF {best.f_hf:.4g}."
+    # The API holds the searches of other tests as well.
+    (ended, *_) = [run for run in flow_runs("evolution") if run["state"]["message"] == sentence]
+    assert ended["state"]["name"] == "Completed"
 
+    def shown(kind: str) -> list[Any]:
+        found = artifacts(f"{kind}-combinatorial-auction")
+        return [artifact for artifact in found if str(artifact.flow_run_id) == ended["id"]]
 
-def test_the_population_is_a_table_per_generation_best_first(smoke):
-    tables = of_the_evolution(smoke, "population")
+    tables = shown("population")
     assert len(tables) == len(smoke.diary.states)
-    assert f'"id": "{smoke.result.evolution.best.id}"' in str(tables[-1].data).splitlines()[0][:40]
-
-
-def test_the_bar_is_full_and_the_curve_is_a_table_that_only_rises(smoke):
-    assert of_the_evolution(smoke, "progress")[-1].data == 100.0
-    curve = json.loads(of_the_evolution(smoke, "anytime")[-1].data)
-    assert curve[-1]["best F_HF"] == smoke.result.evolution.best.f_hf
+    assert f'"id": "{best.id}"' in str(tables[-1].data).splitlines()[0][:40]
+    assert shown("progress")[-1].data == 100.0
+    curve = json.loads(shown("anytime")[-1].data)
+    assert curve[-1]["best F_HF"] == best.f_hf
     assert curve == sorted(curve, key=lambda point: (point["CPU seconds"], point["best F_HF"]))
 
 
 def test_the_conclusion_holds_rule_ratio_and_links(smoke):
     texts = [artifact.data for artifact in artifacts("pipeline-combinatorial-auction")]
-    text = next((text for text in texts if smoke.result.evolution.ranking_url in text), "")
-    assert smoke.result.evolution.ranking_url in text
+    text = next((text for text in texts if smoke.result.evolution.run.ranking in text), "")
+    assert smoke.result.evolution.run.ranking in text
     assert smoke.result.final.source.rstrip() in text
     assert f"{smoke.result.evaluation.summary.lead.ratio:.3f}" in text
 
 
-def test_flows_end_with_a_sentence(smoke):
-    assert ("Completed", best_of_the_evolution(smoke)) in flow_states("evolution")
-
-
 def test_links_lead_somewhere_only_with_a_server():
-    assert "[all rules, best first](http://m/#/t)" in links("http://m/#/t", "http://m/#/r")
-    assert "`bife up`" in links("#/t", "#/r")
+    assert "[all rules, best first](http://m/#/t)" in links(
+        TrackedRun(url="http://m/#/r", ranking="http://m/#/t")
+    )
+    assert "`bife up`" in links(TrackedRun(url="#/r", ranking="#/t"))
 
 
 @task

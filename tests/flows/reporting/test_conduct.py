@@ -16,7 +16,8 @@ from tasks.tracking import store
 from tasks.tracking.provenance import provenance
 from tasks.tracking.subscriber import outage
 from tests.support import journals
-from tests.support.tracked import Ear, parent, synced, traces
+from tests.support.diary import Diary
+from tests.support.tracked import parent, synced, traces
 
 pytestmark = pytest.mark.usefixtures("prepared")
 
@@ -93,20 +94,17 @@ def test_what_a_failing_run_leaves_gets_to_mlflow(search, tmp_path, fault, error
     assert parent(search).data.tags["stopped"] == state.message
 
 
-def test_notes_are_in_the_log_of_the_run(caplog):
+def test_notes_are_in_the_log_of_the_run_unless_a_watcher_gets_them(caplog):
+    diary = Diary()
     with caplog.at_level(logging.INFO, "prefect.flow_runs"):
+        with observing(diary):
+            plain("a word")
+        assert diary.notes == ["a word", "from a thread"]
+        assert "prefect.flow_runs" not in {line.name for line in caplog.records if line.message == "a word"}
         assert plain("a word") == "a word"
     heard = {record.message: record for record in caplog.records}
     assert heard["a word"].flow_run_id == heard["from a thread"].flow_run_id
     assert heard["a word"].levelname == "WARNING"
-
-
-def test_a_watcher_gets_the_notes_instead_of_the_log(caplog):
-    ear = Ear()
-    with caplog.at_level(logging.INFO, "prefect.flow_runs"), observing(ear):
-        plain("a word")
-    assert ear.heard == ["a word", "from a thread"]
-    assert "a word" not in caplog.messages
 
 
 def test_nothing_begins_where_mlflow_cannot_be_reached(monkeypatch):

@@ -71,11 +71,11 @@ def test_a_rule_of_a_run_is_known_by_its_sample():
         return run.info.run_id
 
     evolution = made(kind="evolution", best_sample="g02-c03", lineage="g02-c03 by e2")
-    assert (
-        sample_name(f"runs:/{evolution}", TrackedRuntime())
-        == sample_name(f"runs:/{evolution}/best_rule.py", TrackedRuntime())
-        == "g02-c03"
-    )
-    assert sample_name(f"runs:/{evolution}/g01-c00.py", TrackedRuntime()) == "g01-c00"
-    assert sample_name(f"runs:/{made(kind='sample', sample_id='g01-c01')}", TrackedRuntime()) == "g01-c01"
-    assert sample_name("paper_ca", TrackedRuntime()) is None
+    for reference, name in (
+        (f"runs:/{evolution}", "g02-c03"),
+        (f"runs:/{evolution}/best_rule.py", "g02-c03"),
+        (f"runs:/{evolution}/g01-c00.py", "g01-c00"),
+        (f"runs:/{made(kind='sample', sample_id='g01-c01')}", "g01-c01"),
+        ("paper_ca", None),
+    ):
+        assert sample_name(reference, TrackedRuntime()) == name

@@ -31,15 +31,6 @@ def files(registered):
     return Path(mlflow.artifacts.download_artifacts(version.source))
 
 
-def test_the_source_comes_back_by_alias_and_by_version(name):
-    registered = made_champion(name, 0)
-    assert registered.aliases == ("challenger", "champion")
-    assert stored_text(f"models:/{name}@champion") == source(0)
-    assert stored_text(registered.reference) == source(0)
-    rule = bife_core.load_rule(registered.reference)
-    assert rule.score(np.ones((3, BRANCHING.n_features))) == pytest.approx([1.0, 1.0, 1.0])
-
-
 @pytest.mark.parametrize(
     ("reference", "sentence"),
     [
@@ -55,8 +46,13 @@ def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
         stored_text(reference)
 
 
-def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
+def test_the_source_comes_back_the_model_scores_candidates_and_there_is_no_pickle(name):
     registered = made_champion(name, 0)
+    assert registered.aliases == ("challenger", "champion")
+    for reference in (registered.reference, f"models:/{name}@champion"):
+        assert stored_text(reference) == source(0)
+    ones = np.ones((3, BRANCHING.n_features))
+    assert bife_core.load_rule(registered.reference).score(ones) == pytest.approx([1.0, 1.0, 1.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
@@ -104,10 +100,7 @@ def test_a_rule_of_any_length_has_a_card_that_the_database_takes(name):
     )
     registered = made_champion(name, 0, long, benchmark="b" * 5000, champion_obstacle="o\0" * 3000)
     assert len(registered.card) <= 4500
-    assert (
-        f"the beginning of {len(long.text.rstrip()):,} characters: `artifacts/rule.py` has all"
-        in registered.card
-    )
+    assert f"the beginning of {len(long.text.rstrip()):,} characters" in registered.card
     assert stored_text(registered.reference) == long.text
     assert registered.tags["champion_obstacle"] == "o\ufffd" * 3000
 
@@ -126,20 +119,14 @@ def test_a_registration_that_failed_is_made_by_the_next_attempt(name, monkeypatc
     assert source(0).rstrip() in registered.card
 
 
-def test_an_altered_rule_is_refused(name):
-    registered = made_champion(name, 0)
-    folder = files(registered)
-    (folder / "artifacts" / "rule.py").write_text(source(9))
-    with pytest.raises(RuleError, match="it has been altered"):
-        stored_text(registered.reference)
-    with pytest.raises(RuleError, match="it has been altered"):
-        mlflow.pyfunc.load_model(registered.reference)
-
-
-def test_a_hostile_text_is_refused_even_where_every_hash_was_changed_with_it(name):
+def test_an_altered_rule_is_refused_and_a_hostile_one_even_where_every_hash_was_changed_with_it(name):
     registered = made_champion(name, 0)
     folder = files(registered)
     hostile = "import os\n" + source(9)
+    (folder / "artifacts" / "rule.py").write_text(source(8))
+    for load in (stored_text, mlflow.pyfunc.load_model):
+        with pytest.raises(RuleError, match="it has been altered"):
+            load(registered.reference)
     (folder / "artifacts" / "rule.py").write_text(hostile)
     described = folder / "MLmodel"
     sha = hashlib.sha256(hostile.encode()).hexdigest()

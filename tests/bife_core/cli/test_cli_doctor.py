@@ -12,9 +12,9 @@ from bife_core.methods.loading import load_method
 from bife_core.stages.results import Precheck
 from bife_core.tuning.racing import Raced
 from bife_core.tuning.tuner import Trial, Tuning
-from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi, Said
+from tests.support.programs import FOREIGN, sentence
 
 
 @pytest.fixture
@@ -31,14 +31,6 @@ def api(monkeypatch):
         yield start
 
 
-def test_everything_a_run_needs_works_here(bife):
-    result = bife("doctor")
-    assert result.exit_code == 0, result.output
-    assert all(name in result.stdout for name in CHECKS)
-    assert "PySCIPOpt" in result.stdout
-    assert "fail" not in result.stdout
-
-
 def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monkeypatch):
     def broken():
         raise ConfigError("The home cannot be written to.")
@@ -46,16 +38,16 @@ def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monk
     def defect():
         raise TypeError("Body() got an\nunexpected argument")
 
-    monkeypatch.setattr(doctor, "CHECKS", {"home": broken, "Python": CHECKS["Python"]})
-    monkeypatch.setattr("flows.cli.checks.CHECKS", {"Prefect": defect})
+    monkeypatch.setattr(doctor, "CHECKS", {"home": broken, "worker": defect, "Python": CHECKS["Python"]})
     result = bife("doctor")
     assert result.exit_code == 1
-    assert sentence(result.stderr) == "These checks failed: home, Prefect."
+    assert sentence(result.stderr) == "These checks failed: home, worker."
     assert "The home cannot be written to." in result.stdout
     assert "TypeError: Body() got an unexpected argument" in result.stdout
     assert "Python" in result.stdout
 
 
+@pytest.mark.long  # up to a minute of solves
 def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "CHECKS", {})
     shutil.copy(FOREIGN / "lseu.mps", tmp_path)
@@ -65,12 +57,13 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
     assert result.exit_code == 0, result.output
     found = " ".join(result.stdout.split())
     assert found.startswith("note: A champion needs 22 instances or more"), "said before anything is solved"
-    assert "1 can be used. Left out: cut.mps is cut off" in found
-    assert "A champion needs 22 instances or more, for 11 of them to be held out: with fewer," in found
-    assert "SCIP's CPU time goes into presolving " in found
-    assert "(1 of 1 instance, RPB branches). A run takes about " in found
-    assert "0 1 1.000 * SCIP default settings 1 1 " in found
-    assert "separating/maxrounds = 0" in found
+    for text in (
+        "1 can be used. Left out: cut.mps is cut off",
+        "(1 of 1 instance, RPB branches). A run takes about ",
+        "0 1 1.000 * SCIP default settings 1 1 ",
+        "separating/maxrounds = 0",
+    ):
+        assert text in found
     written = [output.with_suffix(".json"), output]
     method = next((path for path in written if path.is_file()), None)
     assert ("None of them is better" in found) == (method is None)
@@ -104,42 +97,26 @@ def test_a_model_api_is_asked_with_the_key_which_is_never_shown(api, status, bod
     assert "secret" not in finding.text
 
 
-@pytest.mark.parametrize(
-    ("variables", "state", "text"),
-    [
-        ({}, "ok", "none configured"),
-        ({"BIFE_LLM_BASE_URL": "http://127.0.0.1:9/v1"}, "fail", "BIFE_LLM_MODEL"),
-        (
-            {"BIFE_LLM_BASE_URL": "http://127.0.0.1:9/v1", "BIFE_LLM_MODEL": "m"},
-            "fail",
-            "http://127.0.0.1:9/v1 cannot be reached",
-        ),
-    ],
-)
-def test_a_model_api_that_is_not_configured_or_not_there(monkeypatch, variables, state, text):
-    for name in (
-        "BIFE_LLM_BASE_URL",
-        "OPENAI_BASE_URL",
-        "BIFE_LLM_MODEL",
-        "BIFE_LLM_API_KEY",
-        "OPENAI_API_KEY",
-    ):
+def test_a_model_api_that_is_not_configured_or_not_there(monkeypatch):
+    for name in ("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL", "BIFE_LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
+    for name, value, state, text in (
+        ("BIFE_LLM_API_KEY", "very-secret-key", "ok", "none configured"),
+        ("BIFE_LLM_BASE_URL", "http://127.0.0.1:9/v1", "fail", "BIFE_LLM_MODEL"),
+        ("BIFE_LLM_MODEL", "m", "fail", "http://127.0.0.1:9/v1 cannot be reached"),
+    ):
         monkeypatch.setenv(name, value)
-    finding = examine(CHECKS["model API"])
-    assert finding.state == state
-    assert text in finding.text
-    assert "secret" not in finding.text
+        finding = examine(CHECKS["model API"])
+        assert finding.state == state
+        assert text in finding.text
+        assert "secret" not in finding.text
 
 
 def test_a_home_that_is_a_file_fails(monkeypatch, tmp_path):
-    file = tmp_path / "home"
-    file.touch()
+    (file := tmp_path / "home").touch()
     monkeypatch.setenv("BIFE_HOME", str(file))
     finding = examine(CHECKS["home"])
-    assert finding.state == "fail"
-    assert "BIFE_HOME" in finding.text
+    assert (finding.state, "BIFE_HOME" in finding.text) == ("fail", True)
 
 
 def usual_trial(**choices):
@@ -172,15 +149,9 @@ def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_pa
             assert doctor._instances(tmp_path).state == "warn"
     finding = doctor._instances(tmp_path)
     lines = finding.text.split("\n")
-    assert (finding.state, lines[2], lines[-1]) == (
-        "ok",
-        "Shares.",
-        "None of them is better than SCIP's defaults.",
-    )
-    assert lines[1] == "A champion needs 22 instances or more, for 11 of them to be held out."
+    assert (finding.state, lines[2]) == ("ok", "Shares.")
+    assert "None of them is better" in lines[-1]
     paired = doctor._instances(tmp_path, r"^m\d")
-    assert (paired.state, paired.text.startswith("22 can be used. 22 usable instances in 10 groups.")) == (
-        "warn",
-        True,
-    )
+    assert paired.state == "warn"
+    assert "22 usable instances in 10 groups." in paired.text
     assert "A champion needs 22 groups or more, for 11 of them to be held out: with fewer," in paired.text

@@ -1,4 +1,4 @@
-"""`bife prune` and `bife backup` as commands."""
+"""`bife up`, `status`, `down` without servers, `bife prune` and `bife backup`; the whole is in tests/flows/operate."""
 
 import shutil
 import sqlite3
@@ -13,9 +13,24 @@ from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Running
 
+from bife_core.home import Home
+from flows.operate.servers import state_file
 from tests.support.challenging import challenge_in, source
 from tests.support.operating import until
 from tests.support.programs import program
+
+
+def test_nothing_is_up_and_other_machines_need_a_password(bife, monkeypatch, tmp_path):
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    refused = bife("up", "--host", "0.0.0.0")
+    assert refused.exit_code == 1
+    assert "set BIFE_SERVER_AUTH to name:password" in refused.stderr
+    assert not state_file(Home(tmp_path)).exists()
+    status = bife("status")
+    assert status.exit_code == 1
+    assert "BiFE is not up in" in status.stderr
+    assert [line for line in status.stdout.splitlines() if line in ("Families", "Model API", "Disk")]
+    assert bife("down").stdout.startswith("BiFE is not up in")
 
 
 @flow(name="ended")

@@ -4,27 +4,24 @@ import math
 
 import pytest
 
-from bife_core.home import project_home
 from bife_core.methods.base import RPB
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import branching_of, load_method
-from bife_core.presets import with_overrides
+from bife_core.presets import preset, with_overrides
 from bife_core.report import Story
-from bife_core.stages import searching
-from bife_core.stages.records import TUNING
+from bife_core.stages import pipeline
+from bife_core.stages.evaluating import evaluate
+from bife_core.stages.records import read_record
+from bife_core.stages.tuning import tune
 from bife_core.study.files import read_samples
-from flows.operate.running import run
-from flows.reporting import conduct
-from flows.stages import evaluation, pipeline, tuning
-from tasks.registry.mlflow_registry import IN_MLFLOW
-from tasks.tracking import store
-from tests.flows.test_pipeline import artifacts, tracked
 from tests.support.stored import counts
 
+SMOKE = with_overrides(preset("smoke"), {"search.seed": 0})
 
-def test_settings_without_parameters_are_rpb_and_the_report_says_so(smoke, tmp_path):
+
+def test_settings_without_parameters_are_rpb_and_the_report_says_so(runtime, tmp_path):
     (none := tmp_path / "tuned_scip.set").write_text(Configuration().text)
-    result = run(None, evaluation, smoke.config, "pscost", False, (str(none),))
+    result = evaluate(SMOKE, runtime, "pscost", others=(str(none),))
     assert list(result.summary.methods) == ["pscost", "relpscost"]
     said = "tuned SCIP has no row of its own: it is RPB"
     assert any(said in note for note in result.notes)
@@ -32,11 +29,10 @@ def test_settings_without_parameters_are_rpb_and_the_report_says_so(smoke, tmp_p
 
 
 @pytest.fixture(scope="module")
-def turns(smoke):
-    config = with_overrides(
-        smoke.config, {"tune.seconds": 6.0, "high.cost": "time", "search.samples": 4, "search.initial": 4}
-    )
-    return config, run(None, pipeline, config)
+def turns(runtime):
+    few = {"tune.seconds": 6.0, "high.cost": "time", "search.samples": 4, "search.initial": 4}
+    config = with_overrides(SMOKE, few)
+    return config, pipeline.run(config, runtime)
 
 
 def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turns):
@@ -48,19 +44,16 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     assert lead.params
     (alone,) = [one for one in summary.methods.values() if one.kind == "rule"]
     assert {"tuned_scip", RPB} <= set(summary.methods)
-    without = summary.methods["tuned_scip"]
-    assert without.by_scip
+    assert summary.methods["tuned_scip"].by_scip
     assert alone.identity in {sample.sha for sample in read_samples(result.evolution.folder)}
     assert (result.evaluation.directory / "configuration.set").read_text() == lead.settings
     assert result.choice.chosen in result.choice.scores
     assert list(result.evolution.references) == ["RPB", "SCIP default settings"]
     assert (result.advice == "") == (summary.judged.finding == "better")
     assert not result.advice or result.advice in result.notes
-    searched = tracked(result.evolution.run.run_id).data.params
-    assert searched["solver.name"] == "tuned"
 
 
-def test_the_report_and_mlflow_say_what_brought_it(turns):
+def test_the_report_says_what_brought_it(turns):
     _, result = turns
     directory = result.evaluation.directory
     ablation = Story.model_validate_json((directory / "story.json").read_bytes()).ablation
@@ -69,56 +62,48 @@ def test_the_report_and_mlflow_say_what_brought_it(turns):
     assert ("branching" in {step.group for step in ablation.steps}) == (lead.branching.identity != RPB)
     assert ablation.sentence in result.notes
     assert "<h2>What brought it</h2>" in (directory / "report.html").read_text()
-    assert "ablation_table.json" in artifacts(result.evaluation.run.run_id)
 
 
-def test_what_was_tuned_is_a_run_and_a_file_that_branches(turns):
+def test_what_was_tuned_is_a_record_and_a_file_that_branches(turns, runtime):
     _, result = turns
-    number = result.tuned.run.run_id
-    found = load_method(result.tuned.path)
-    assert (
-        found.identity
-        == result.tuned.tuning.configuration.identity
-        == load_method(f"runs:/{number}").identity
-    )
-    assert artifacts(number) == {result.tuned.path.name, "trials_table.json"}
-    assert store.experiment_id(TUNING) == tracked(number).info.experiment_id
-    assert tracked(number).data.metrics["ratio"] == result.tuned.tuning.best.raced.ratio
+    found = result.tuned.tuning
+    assert load_method(result.tuned.path).identity == found.configuration.identity
+    record, _ = read_record(runtime.store, result.tuned.path.parent.name)
+    assert (record.metrics["ratio"], record.files) == (found.best.raced.ratio, (result.tuned.path.name,))
+    assert record.tables.keys() == {"trials_table.json"}
 
 
-def test_the_registered_version_is_the_configuration_with_its_rule(turns):
+def test_the_registered_version_is_the_configuration_with_its_rule(turns, runtime):
     _, result = turns
-    version = IN_MLFLOW.registered(result.registered.reference)
+    version = runtime.registry.registered(result.registered.reference)
     loaded = load_method(result.registered.reference)
-    assert loaded.identity == version.sha == result.evaluation.sha
+    assert loaded.identity == version.sha == result.evaluation.method.identity
     if result.final is not None:
         assert branching_of(loaded).identity == result.final.sha
         assert version.tags["lineage"].startswith(result.final.id)
 
 
-def test_settings_count_where_no_rule_is_found(turns, monkeypatch):
+def test_settings_count_where_no_rule_is_found(turns, runtime, monkeypatch):
     config, result = turns
     none = result.evolution.model_copy(update={"best": None, "samples": ()})
-    monkeypatch.setitem(conduct._flows, searching.search, lambda *_: none)
-    found = run(None, pipeline, config)
+    monkeypatch.setattr(pipeline, "search", lambda *_: none)
+    found = pipeline.run(config, runtime)
     assert found.final is None
     lead = found.evaluation.summary.methods[found.evaluation.summary.rule]
-    assert lead.identity == result.tuned.tuning.configuration.identity
-    assert found.registered.sha == lead.identity
+    assert lead.identity == result.tuned.tuning.configuration.identity == found.registered.sha
 
 
-def test_done_again_nothing_is_solved(turns):
+def test_done_again_nothing_is_solved(turns, runtime):
     config, result = turns
-    solves = counts(project_home().root)["solves"]
-    again = run(None, pipeline, config)
+    solves = counts(runtime.home.root)["solves"]
+    again = pipeline.run(config, runtime)
     assert again.tuned.tuning == result.tuned.tuning
     assert again.evaluation.directory == result.evaluation.directory
-    assert counts(project_home().root)["solves"] == solves
+    assert counts(runtime.home.root)["solves"] == solves
 
 
-def test_only_the_groups_asked_for_are_tuned(smoke):
-    config = with_overrides(smoke.config, {"tune.groups": ["LP"], "tune.fixed": ["lp/pricing"]})
-    found = run(None, tuning, config, 1.0).tuning
-    tried = {name for trial in found.trials for name in trial.choices}
+def test_only_the_groups_asked_for_are_tuned(runtime):
+    config = with_overrides(SMOKE, {"tune.groups": ["LP"], "tune.fixed": ["lp/pricing"]})
+    tried = {name for trial in tune(config, runtime, 1.0).tuning.trials for name in trial.choices}
     assert tried
     assert all(name.startswith("lp/") and name != "lp/pricing" for name in tried)

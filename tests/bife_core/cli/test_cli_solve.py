@@ -4,27 +4,37 @@ import re
 import signal
 import subprocess
 import time
-import uuid
 
 import pytest
 
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.solve import conclude
 from bife_core.errors import RuleError
+from bife_core.home import project_home
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import Scorer
+from bife_core.registry.local import LocalRegistry
 from bife_core.scip.solver import SolverConfig
 from bife_core.stages.runtime import Runtime
 from bife_core.stages.watching import ChampionWatch
-from tests.flows.cli.conftest import FOREIGN, sentence
-from tests.support.challenging import made_champion, under
 from tests.support.measured import result
-from tests.support.programs import PROGRAM, environment, program
+from tests.support.programs import FOREIGN, PROGRAM, environment, program, sentence
+from tests.support.registered import champion_in, under
 from tests.support.weighted import KIND, Weighted
 
 LSEU = FOREIGN / "lseu.mps"
 UNBOUNDED = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\nEnd\n"
+
+
+@pytest.fixture
+def solve(bife):
+    """Solve quietly, by default the small instance with the paper's rule."""
+
+    def call(*options, model=LSEU, rule="paper_ca"):
+        return bife("solve", model, "-q", *(("--rule", rule) if rule else ()), *options)
+
+    return call
 
 
 def row(output, label):
@@ -53,84 +63,69 @@ def test_quiet_prints_the_result_alone():
     assert int(row(done.stdout, "branchings")[0]) > 0
 
 
-def test_a_rule_measured_under_other_settings_is_said_to_be(bife):
-    name = f"bife-test-{uuid.uuid4().hex[:8]}"
-    made_champion(name, 0, **under(SolverConfig(name="paper")))
-    given = ("solve", LSEU, "--rule", f"models:/{name}@champion", "-q", "--set-param", "limits/nodes=1")
-    note = (
-        f"note: models:/{name}@champion was measured under paper settings, not under SCIP default settings."
-    )
-    assert note in " ".join(bife(*given).stdout.split())
-    assert "note:" not in bife(*given, "--solver", "paper").stdout
+def test_a_rule_measured_under_other_settings_is_said_to_be(solve):
+    champion_in(LocalRegistry(project_home().store), "bife-test", 0, **under(SolverConfig(name="paper")))
+    given = {"rule": "models:/bife-test@champion"}
+    note = "note: models:/bife-test@champion was measured under paper settings, not under SCIP default"
+    few = ("--set-param", "limits/nodes=1")
+    assert note in " ".join(solve(*few, **given).stdout.split())
+    assert "note:" not in solve(*few, "--solver", "paper", **given).stdout
 
 
-def test_a_scorer_is_read_from_a_file_of_weights(bife, tmp_path, monkeypatch):
+def test_a_scorer_is_read_from_a_file_of_weights(solve, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Weighted)
     weights, same = tmp_path / "weights.json", "pseudocost_product"
     weights.write_text(json.dumps({"kind": KIND, "weights": {same: 1.0}}))
-    result = bife("solve", LSEU, "--rule", weights, "--versus", same, "-q")
+    result = solve("--versus", same, rule=weights)
     assert result.exit_code == 0
     assert row(result.stdout, "objective") == ["1120", "1120"]
     assert int(row(result.stdout, "branchings")[0]) > 0
     weights.write_text(json.dumps({"kind": "oracle"}))
-    refused = bife("solve", LSEU, "--rule", weights)
     kinds = r"weights is no method: 'kind' must be one of scip, rule, configuration, (\w+, )*weighted\."
-    assert re.search(kinds, " ".join(refused.stderr.split()))
+    assert re.search(kinds, " ".join(solve(rule=weights).stderr.split()))
 
 
-def test_a_gzipped_model_and_a_rule_in_a_file(bife, tmp_path):
+def test_a_gzipped_model_and_a_rule_in_a_file(solve, tmp_path):
     model, rule = tmp_path / "lseu.mps.gz", tmp_path / "mine.py"
     model.write_bytes(gzip.compress(LSEU.read_bytes()))
     rule.write_text("def candidate_variable_score(f):\n    return f[18] * (f[20] + f[21])\n")
-    result = bife("solve", model, "--rule", rule, "--versus", "pseudocost_min", "-q")
+    result = solve("--versus", "pseudocost_min", model=model, rule=rule)
     assert result.exit_code == 0
     assert row(result.stdout, "objective") == ["1120", "1120"]
     assert "mine" in result.stdout
 
 
-def test_a_model_without_integer_variables_that_scip_branches_on_is_solved(bife):
-    result = bife("solve", FOREIGN / "semicon1.mps", "--rule", "paper_ca", "-q")
-    assert result.exit_code == 0
-    assert row(result.stdout, "branchings") == ["0"]
-    assert row(result.stdout, "objective") == ["1.1"]
-
-
-def test_a_rule_without_a_finite_score_is_guarded(bife, tmp_path):
+def test_a_rule_without_a_finite_score_is_guarded(solve, tmp_path):
     rule = tmp_path / "infinite.py"
     rule.write_text("import math\ndef candidate_variable_score(f):\n    return math.inf\n")
-    result = bife("solve", LSEU, "--rule", rule, "-q", "--versus", "relpscost")
+    result = solve("--versus", "relpscost", rule=rule)
     assert row(result.stdout, "nodes")[2] == "1.000"
     assert row(result.stdout, "fallbacks")[0] == row(result.stdout, "branchings")[0]
 
 
-def test_infeasible_and_unbounded_models_have_an_exit_code_of_their_own(bife, tmp_path):
-    result = bife("solve", FOREIGN / "stein27_inf.lp", "--rule", "paper_ca", "-q", "--versus", "relpscost")
-    assert result.exit_code == ExitCode.NO_OPTIMUM
-    assert sentence(result.stderr) == "stein27_inf.lp is infeasible: no point satisfies all its constraints."
-    model = tmp_path / "open.lp"
-    model.write_text(UNBOUNDED)
-    result = bife("solve", model, "--rule", "paper_ca", "-q")
-    assert result.exit_code == ExitCode.NO_OPTIMUM
-    assert "open.lp is unbounded" in sentence(result.stderr)
+def test_how_a_solve_ends_is_its_exit_code(solve, tmp_path):
+    (unbounded := tmp_path / "open.lp").write_text(UNBOUNDED)
+    # The last has no integer variables, and SCIP branches on it.
+    infeasible, unlike = FOREIGN / "stein27_inf.lp", FOREIGN / "semicon1.mps"
+    for model, options, code, text in (
+        (infeasible, ("--versus", "relpscost"), ExitCode.NO_OPTIMUM, "stein27_inf.lp is infeasible"),
+        (unbounded, (), ExitCode.NO_OPTIMUM, "open.lp is unbounded"),
+        (LSEU, ("--set-param", "limits/nodes=5"), ExitCode.LIMIT, "stopped at a limit (nodelimit)"),
+    ):
+        ended = solve(*options, model=model)
+        assert ended.exit_code == code
+        assert text in sentence(ended.stderr)
+    assert f"dual bound {row(ended.stdout, 'dual bound')[0]}." in ended.stderr
+    gap = solve("--set-param", "limits/gap=0.5")
+    assert (gap.exit_code, gap.stderr, row(gap.stdout, "status")) == (ExitCode.OK, "", ["gaplimit"])
+    spatial = solve(model=unlike)
+    assert spatial.exit_code == 0
+    assert (row(spatial.stdout, "branchings"), row(spatial.stdout, "objective")) == (["0"], ["1.1"])
 
 
-def test_a_limit_has_an_exit_code_of_its_own(bife):
-    result = bife("solve", LSEU, "--rule", "paper_ca", "-q", "--set-param", "limits/nodes=5")
-    assert result.exit_code == ExitCode.LIMIT
-    assert "stopped at a limit (nodelimit)" in sentence(result.stderr)
-    assert f"dual bound {row(result.stdout, 'dual bound')[0]}." in result.stderr
-
-
-def test_a_gap_that_was_asked_for_is_no_failure(bife):
-    result = bife("solve", LSEU, "--rule", "paper_ca", "-q", "--set-param", "limits/gap=0.5")
-    assert (result.exit_code, result.stderr) == (ExitCode.OK, "")
-    assert row(result.stdout, "status") == ["gaplimit"]
-
-
-def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
-    cut = tmp_path / "cut.mps"
+def test_models_that_cannot_be_solved_are_one_sentence(solve, tmp_path):
+    cut, broken = tmp_path / "cut.mps", tmp_path / "broken.mps.gz"
     cut.write_bytes(LSEU.read_bytes()[:3000])
-    broken = tmp_path / "broken.mps.gz"
     broken.write_bytes(gzip.compress(LSEU.read_bytes())[:500])
     for model, text in (
         (tmp_path / "absent.mps", "There is no file"),
@@ -138,39 +133,32 @@ def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
         (cut, "is cut off"),
         (broken, "is cut off"),
     ):
-        result = bife("solve", model, "--rule", "paper_ca")
+        result = solve(model=model)
         assert (result.exit_code, result.stdout) == (1, "")
         assert text in sentence(result.stderr)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "text"),
+    ("arguments", "text"),
     [
-        (("--rule", "papr_ca"), 1, "There is no rule 'papr_ca'"),
-        (("--rule", "paper_ca", "--versus", "relpcost"), 1, "There is no rule 'relpcost'"),
-        (
-            ("--rule", "models:/bife-nothing@champion"),
-            1,
-            "holds no models:/bife-nothing@champion",
-        ),
-        (("--rule", "paper_ca", "--time-limit", "0"), 1, "time_limit_s"),
-        (("--rule", "paper_ca", "--solver", "some"), 1, "A solver is 'default', 'paper'"),
-        (("--rule", "paper_ca", "--set-param", "limits/bodes=5"), 1, "limits/bodes"),
-        (("--rule", "paper_ca", "--set-param", "limits/nodes=few"), 1, "limits/nodes"),
+        (("--rule", "papr_ca"), "There is no rule 'papr_ca'"),
+        (("--versus", "relpcost"), "There is no rule 'relpcost'"),
+        (("--rule", "models:/bife-nothing@champion"), "holds no models:/bife-nothing@champion"),
+        (("--time-limit", "0"), "time_limit_s"),
+        (("--solver", "some"), "A solver is 'default', 'paper'"),
+        (("--set-param", "limits/bodes=5"), "limits/bodes"),
+        (("--set-param", "limits/nodes=few"), "limits/nodes"),
     ],
 )
-def test_options_that_cannot_be_used_are_one_sentence(bife, arguments, code, text):
-    result = bife("solve", LSEU, "-q", *arguments)
-    assert result.exit_code == code
+def test_options_that_cannot_be_used_are_one_sentence(solve, arguments, text):
+    result = solve(*arguments)
+    assert result.exit_code == 1
     assert text in sentence(result.stderr)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("--rule",), ("--rule", "paper_ca", "--set-param", "limits/nodes"), ("--rule", "paper_ca", "x")],
-)
-def test_incomplete_command_lines_are_usage_errors(bife, arguments):
-    assert bife("solve", LSEU, *arguments).exit_code == ExitCode.USAGE
+@pytest.mark.parametrize("arguments", [("--rule",), ("--set-param", "limits/nodes"), ("x",)])
+def test_incomplete_command_lines_are_usage_errors(solve, arguments):
+    assert solve(*arguments).exit_code == ExitCode.USAGE
 
 
 def solved(method, status, objective):
@@ -203,9 +191,8 @@ def test_the_exit_code_follows_from_what_was_proven(first, second, code):
 def test_ctrl_c_ends_a_solve_with_its_standing(golden_dir):
     # With this rule the model takes minutes.
     command = [*PROGRAM, "solve", str(golden_dir / "setcover_0.mps.gz"), "--rule", "largest_degree"]
-    process = subprocess.Popen(
-        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=environment(), **pipes)
     for line in process.stdout:
         if "|" in line:
             break
@@ -228,41 +215,37 @@ class Refused(Scorer):
         return X[:, 24]
 
 
-def test_a_second_solve_that_fails_leaves_the_result_of_the_first(bife, monkeypatch):
+def test_a_second_solve_that_fails_leaves_the_result_of_the_first(solve, monkeypatch):
     monkeypatch.setitem(METHODS, "refused", Refused)
-    result = bife("solve", LSEU, "--rule", "paper_ca", "--versus", "refused", "-q")
+    result = solve("--versus", "refused")
     assert result.exit_code == ExitCode.ERROR
     assert "It cannot be used." in sentence(result.stderr)
     assert row(result.stdout, "objective") == ["1120"]
 
 
-def test_without_a_rule_the_registry_is_asked_for_one(bife):
-    result = bife("solve", LSEU, "-q", "--versus", "relpscost")
+def test_without_a_rule_the_registry_is_asked_for_one(solve):
+    result = solve("--versus", "relpscost", rule=None)
     assert result.exit_code == 0
     assert " ".join(result.stdout.split()).startswith("relpscost branches. ")
     assert "RPB (relpscost) is what it would be compared with: it is solved once." in result.stdout
     assert len(row(result.stdout, "nodes")) == 1
 
 
-def test_a_budget_has_a_row_of_its_own(bife):
-    result = bife("solve", LSEU, "-q", "--rule", "general,budget=0.6,once", "--versus", "relpscost")
+def test_a_budget_has_a_row_of_its_own(solve):
+    result = solve("--versus", "relpscost", rule="general,budget=0.6,once")
     assert row(result.stdout, "objective") == ["1120", "1120"]
     within, other = row(result.stdout, "within budget")
     assert (int(within) > 0, other) == (True, "-")
+    assert "within budget" not in solve("--set-param", "limits/nodes=5", rule="general").stdout
 
 
-def test_a_rule_without_a_budget_has_no_row_for_it(bife):
-    result = bife("solve", LSEU, "-q", "--rule", "general", "--set-param", "limits/nodes=5")
-    assert "within budget" not in result.stdout
-
-
-def test_recorded_solves_are_kept_for_the_watch_over_the_rule(bife, monkeypatch, tmp_path):
+def test_recorded_solves_are_kept_for_the_watch_over_the_rule(solve, monkeypatch, tmp_path):
     monkeypatch.setenv("BIFE_STORE", str(tmp_path))
-    command = ("solve", LSEU, "--rule", "paper_ca", "--versus", "relpscost", "-q", "--record")
-    done = bife(*command)
+    done = solve("--versus", "relpscost", "--record")
     assert done.exit_code == 0
     kept = ChampionWatch(load_method("paper_ca"), SolverConfig(), Runtime()).comparison("nodes", 60.0)
     nodes = row(done.stdout, "nodes")
     assert (kept.instances, round(1 / kept.ratio, 3)) == (1, round(int(nodes[0]) / int(nodes[1]), 3))
-    assert "Nothing is recorded, for the instance has served before" in bife(*command).stdout
-    assert "for no rule branched" in bife("solve", LSEU, "-q", "--rule", "pscost", "--record").stdout
+    again = solve("--versus", "relpscost", "--record").stdout
+    assert "Nothing is recorded, for the instance has served before" in again
+    assert "for no rule branched" in solve("--record", rule="pscost").stdout

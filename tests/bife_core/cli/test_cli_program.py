@@ -9,12 +9,10 @@ from typer.testing import CliRunner
 from bife_core.cli.outcome import EXIT_CODES, CommandEnd, ExitCode, ReportingGroup
 from bife_core.cli.program import app
 from bife_core.errors import BifeError, ConfigError
-from tests.flows.cli.conftest import FOREIGN, sentence
-from tests.support.programs import REPOSITORY, python
+from tests.support.programs import FOREIGN, REPOSITORY, python, sentence
 
 PAGE = (REPOSITORY / "docs" / "cli.md").read_text(encoding="utf-8")
-SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib"}
-SOLVING = {"numba", "pyscipopt", "pydantic"}
+SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib", "numba", "pyscipopt", "pydantic"}
 COMMANDS = [
     *(name for name in typer.main.get_command(app).commands if name != "rules"),
     *(f"rules {name}" for name in ("list", "show", "rollback")),
@@ -50,23 +48,22 @@ def test_every_exit_code_is_explained(bife):
     assert re.findall(r"^\| (\d+) \|", section("Exit codes"), re.MULTILINE) == codes
 
 
-def loaded_after(*arguments):
-    """Return which slow packages a command loads, in a fresh interpreter."""
+def run_in_turn(home, commands):
+    """Run commands in a fresh interpreter, and return each one's exit code and the slow packages loaded by then."""
     code = (
         "import sys\n"
         "from bife_core.cli import main\n"
-        f"sys.argv = ['bife', *{list(map(str, arguments))!r}]\n"
-        "try: main()\n"
-        "except SystemExit as end: code = end.code\n"
-        f"print(sorted({SLOW | SOLVING!r} & set(sys.modules)), code, file=sys.stderr)\n"
+        f"for sys.argv in {[['bife', *words] for words in commands]!r}:\n"
+        "    try: main()\n"
+        f"    except SystemExit as end: print(end.code, *sorted({SLOW!r} & set(sys.modules)), file=sys.stderr)\n"
     )
-    return python("-c", code).stderr.strip().splitlines()[-1]
+    said = python("-c", code, home=home, BIFE_PLAIN="", MLFLOW_TRACKING_URI="").stderr.splitlines()
+    return [line for line in said if line[:1].isdigit()]
 
 
-def test_help_loads_nothing_slow_and_solving_neither_prefect_nor_mlflow():
-    assert loaded_after("--help") == "[] 0"
-    found = loaded_after("solve", FOREIGN / "lseu.mps", "--rule", "paper_ca", "--quiet")
-    assert found == "['numba', 'pydantic', 'pyscipopt'] 0"
+def test_help_loads_nothing_slow_and_solving_neither_prefect_nor_mlflow(tmp_path):
+    solve = ("solve", str(FOREIGN / "lseu.mps"), "--rule", "paper_ca", "--quiet")
+    assert run_in_turn(tmp_path, [("--help",), solve]) == ["0", "0 numba pydantic pyscipopt"]
 
 
 def test_what_is_empty_or_refused_loads_nothing_that_takes_seconds(tmp_path):
@@ -82,18 +79,9 @@ def test_what_is_empty_or_refused_loads_nothing_that_takes_seconds(tmp_path):
         ("evaluate", "--rule", "nope"): 1,
         ("solve", "nofile.mps", "--versus", "relpscost"): 1,
     }
-    code = (
-        "import sys\n"
-        "from bife_core.cli import main\n"
-        f"for sys.argv in {[['bife', *words] for words in commands]!r}:\n"
-        "    try: main()\n"
-        "    except SystemExit as end: print(end.code, file=sys.stderr)\n"
-        "print(sorted({'prefect', 'mlflow', 'matplotlib', 'numba'} & set(sys.modules)), file=sys.stderr)"
-    )
-    environment = {"MLFLOW_TRACKING_URI": ""}
-    *said, loaded = python("-c", code, home=tmp_path, **environment).stderr.strip().splitlines()
-    assert [int(line) for line in said if line.isdigit()] == list(commands.values()), said
-    assert loaded == "[]"
+    ended = run_in_turn(tmp_path, commands)
+    assert [int(line.split()[0]) for line in ended] == list(commands.values())
+    assert not {"prefect", "mlflow", "matplotlib", "numba"} & {*ended[-1].split()}
 
 
 def test_an_unknown_command_is_a_usage_error_and_the_version_is_one_line(bife):

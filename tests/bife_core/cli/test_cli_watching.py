@@ -56,24 +56,16 @@ def test_plain_output_is_one_line_a_generation_without_control_codes():
     ]
 
 
-def test_a_generation_of_an_earlier_run_is_marked_and_says_nothing_of_what_is_left():
-    console = Console(file=io.StringIO(), width=60)
-    Display(console).generation(state(3, replayed=True))
-    (line,) = console.file.getvalue().splitlines()
-    assert line.startswith("generation 3 (earlier run): samples 28/100")
-    assert line.endswith("time 0:01:15")
-
-
-def test_what_rules_are_to_beat_stands_beside_the_best():
+def test_a_generation_says_what_is_known_what_is_to_beat_and_whether_it_is_of_an_earlier_run():
     others = {"RPB": -2.5, "SCIP default settings": -9.81234}
     text = state(references=others).sentence
     assert "best F_HF -1.357, F_HF of RPB -2.5, F_HF of SCIP default settings -9.812, elites 4" in text
-
-
-def test_what_is_unknown_is_left_out():
     unknown = dict.fromkeys(("best_f_lf", "best_f_hf", "tau"))
     text = state(eliminated=0, spending=Spending(), remaining_s=0.0, **unknown).sentence
     assert text == "generation 0: samples 16/100, elites 4, failures 2, time 0:01:15"
+    earlier = state(3, replayed=True).sentence
+    assert earlier.startswith("generation 3 (earlier run): samples 28/100")
+    assert earlier.endswith("time 0:01:15"), "nothing of what is left"
 
 
 def test_plain_output_breaks_a_long_silence(monkeypatch):
@@ -123,10 +115,8 @@ def test_a_terminal_gets_a_bar_below_the_lines_and_its_cursor_back():
         display.progress(1, 3)
         display.generation(state(0))
     written = console.file.getvalue()
-    assert "solving 6 instances" in written
-    assert "33%" in written
-    assert "about 10 min left in all" in written
-    assert "generation 0: " in written
+    for text in ("solving 6 instances", "33%", "about 10 min left in all", "generation 0: "):
+        assert text in written
     assert written.endswith("\x1b[?25h")
 
 

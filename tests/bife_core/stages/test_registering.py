@@ -1,0 +1,69 @@
+"""What an evaluation says of a rule to the registry, and what a run says of a rule that a person refused."""
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks.base import Instance
+from bife_core.presets import preset, with_overrides
+from bife_core.registry.evidence import CHALLENGER, Origin, gate
+from bife_core.stages.records import TrackedRun
+from bife_core.stages.registering import evidence, register_rule
+from bife_core.stages.results import EvaluationResult
+from bife_core.stages.runtime import InstanceSet
+from tests.support.measured import summary
+
+CONFIG = with_overrides(preset("smoke"), {"approval": "person"})
+
+
+@pytest.fixture
+def evaluated(golden_dir):
+    held_out = InstanceSet(label="CA", instances=(Instance("a", golden_dir / "cauctions_0.mps.gz", "a"),))
+
+    def result(*measured, **known):
+        return EvaluationResult(
+            summary=summary(*measured, **known), held_out=held_out,
+            directory=Path("evaluation-a"), run=TrackedRun(), notes=(),
+        )  # fmt: skip
+
+    return result
+
+
+def test_a_run_says_why_its_rule_is_no_challenger(runtime, evaluated):
+    faster = evaluated([5.0, 6.0, 7.0], [9.0, 8.0, 9.5])
+    first, notes = register_rule(CONFIG, runtime, faster, Origin())
+    assert (first.aliases, notes) == ((CHALLENGER,), ())
+    runtime.registry.refuse(first.name, first.version, "Ada", "reads too many features")
+    again, (note,) = register_rule(CONFIG, runtime, faster, Origin())
+    assert (again.version, again.aliases) == (first.version, ())
+    assert note in runtime.observer.notes
+    assert "Ada refused it on" in note
+    assert "(reads too many features)" in note
+
+
+def test_half_the_nodes_in_twice_the_time_make_no_champion(runtime, evaluated):
+    """Work is reported, but never makes a champion: CPU time then decides."""
+    lean = evaluated([20.0 + 2 * k for k in range(8)], [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
+    assert lean.summary.lead.finding == "better"
+    known = evidence(CONFIG, runtime, lean, Origin())
+    assert (known.metric, known.ratio, known.time_ratio) == ("time", pytest.approx(2.0), pytest.approx(2.0))
+    assert not gate(known, None).promote
+
+
+@pytest.mark.parametrize(("lowest", "promote", "ratio"), [(50.0, True, 0.554), (120.0, False, 1.255)])
+def test_where_no_solve_ends_the_integral_decides(runtime, evaluated, lowest, promote, ratio):
+    limited: list[float | None] = [100.0] * 12
+    integrals = ([lowest + k for k in range(12)], 100.0)
+    found = evaluated(limited, limited, "primal_dual_integral", integrals=integrals)
+    known = evidence(CONFIG, runtime, found, Origin())
+    assert (known.metric, known.unfinished) == ("primal_dual_integral", 12)
+    assert (known.ratio, known.time_ratio) == (pytest.approx(ratio, abs=1e-3), pytest.approx(1))
+    assert gate(known, None).promote is promote
+    assert not promote or "less primal-dual integral" in found.summary.conclusion
+
+
+def test_a_rule_that_hangs_on_some_models_is_no_champion(runtime, evaluated):
+    hangs = evaluated([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0 + k for k in range(8)])
+    known = evidence(CONFIG, runtime, hangs, Origin())
+    assert (known.solves, known.missing, known.proofs, known.baseline_proofs) == (8, 3, 5, 8)
+    assert "3 of its 8 solves are missing" in gate(known, None).reason
