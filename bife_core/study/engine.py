@@ -92,6 +92,11 @@ class Evolution(Value):
         """File of the best rule, once the search has ended; it never changes, whatever a longer search finds."""
         return None if self.best is None else _file_of(self.best, self.folder)
 
+    @property
+    def sentence(self) -> str:
+        """How much came of it so far."""
+        return f"{len(self.samples)} rules sampled, {self.failures} of them of no use."
+
 
 def _file_of(best: Sample, folder: Path) -> Path:
     return files.rule_file(folder, method_of(best.source or "", best.id))
