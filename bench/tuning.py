@@ -6,7 +6,8 @@ instances of a family. What it found is compared with SCIP's default settings, a
 branch. One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led, notes}, where `design` is the
 ratio on the design instances and `led` trials that became the best, and then of every method {family, seed, method,
 ratio, ci_low, ci_high, worst, missing, wrong}; ratios are of CPU time over that of SCIP's default settings, and in the
-last lines of the first tuner over another (`over`).
+last lines of the first tuner over another (`over`). `--test-size transfer` judges on larger instances, which
+`--test-limit` seconds limit.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def main() -> None:
     options = parse(
         __doc__, tuners=["tpe"], methods=["pscost", "general"], seconds=300.0, design=6, test=12, draw=20261201,
         home="bench-tuning", workers=1,
-        alone=False, cost="time", time_limit=120.0,
+        alone=False, cost="time", time_limit=120.0, test_size="", test_limit=0.0,
     )  # fmt: skip
     with WorkerPool(options.workers) as pool:
         for family in options.families:
@@ -179,7 +180,12 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
             }
         )
     rules = [one for one in methods.values() if options.alone and not one.by_scip]
-    judged = EvaluationConfig(seeds=(0,), metric=options.cost, time_limit_s=options.time_limit)
+    judged = EvaluationConfig(
+        seeds=(0,), metric=options.cost, time_limit_s=options.test_limit or options.time_limit
+    )
+    if options.test_size:
+        larger = config.model_copy(update={"size": options.test_size})
+        benchmark = open_benchmark(larger, home / "instances")
     summary = evaluate([*found, *rules], benchmark.instances("test", options.test), judged, pool, store)
     fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
     for one in summary.comparisons:

@@ -274,7 +274,11 @@ def stored_text(reference: str) -> str:
     """
     if not is_stored(reference):
         raise RuleError(f"{reference!r} names no method; expected {_FORMS}.")
-    text, tags = read_stored(reference)
+    return unaltered(*read_stored(reference), reference)
+
+
+def unaltered(text: str, tags: Mapping[str, str], reference: str) -> str:
+    """Return the text of a method if it is the one that was registered with these tags, else raise `RuleError`."""
     if tags and (found := method_of(text).identity) != (expected := tags.get("sha", "")):
         raise RuleError(
             f"{reference} has the hash {found} but was registered with {expected}: it has been altered."

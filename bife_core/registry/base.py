@@ -13,7 +13,7 @@ from pyscipopt import Model
 from bife_core.config import InstancesConfig
 from bife_core.errors import BifeError, RegistryError, RuleError
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import method_of
+from bife_core.methods.loading import method_of, unaltered
 from bife_core.methods.stored import MODEL_REFERENCE
 from bife_core.registry.card import model_card
 from bife_core.registry.choosing import choose, registered_name
@@ -89,6 +89,10 @@ class Registry(ABC):
     def located(self, evidence: Evidence) -> Evidence:
         """Return evidence that names its evaluation and search, which it may name by their studies, as done here."""
         return evidence
+
+    @abstractmethod
+    def text(self, version: RegisteredRule) -> str:
+        """Return the text of the method that a version holds."""
 
     @abstractmethod
     def create(
@@ -204,6 +208,11 @@ class Registry(ABC):
         if version is None:
             raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
         return version
+
+    def method(self, reference: str) -> Method:
+        """Return the method that a reference names; a `RuleError` says if there is none, or it was altered."""
+        version = self.registered(reference)
+        return method_of(unaltered(self.text(version), version.tags, reference), reference)
 
     def rule_for(self, model: Model, solver: SolverConfig) -> tuple[str, str]:
         """Return the reference of a rule for an instance, given as it was read, under settings of SCIP, and why it is.

@@ -41,6 +41,10 @@ class LocalRegistry(Registry):
         found = stored_version(self._store, name, which)
         return None if found is None else _rule(found)
 
+    def text(self, version: RegisteredRule) -> str:
+        """Return the text of the method that a version holds."""
+        return stored_versions(self._store)[version.name][version.version - 1].text
+
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:

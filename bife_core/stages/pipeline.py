@@ -16,7 +16,7 @@ from bife_core.evaluation.advice import next_step
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.measuring import unique
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import budgeted, load_method, method_of
+from bife_core.methods.loading import budgeted, method_of
 from bife_core.registry.evidence import Origin
 from bife_core.search import Sample, open_search
 from bife_core.search.population import ranked
@@ -85,7 +85,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         without = runtime.stage(tune, config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip")
         others, notes = [str(without.path), *others], (*notes, *without.notes)
     # The registry, which may hold one of them, is asked before the solves.
-    files = {load_method(one).identity: one for one in others}
+    files = {runtime.method(one).identity: one for one in others}
     # Reports call a plain rule by the name of its file, which others say themselves.
     path = str(keep_rule(evolved.folder, method))
     evaluated = runtime.stage(

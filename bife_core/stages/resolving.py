@@ -11,7 +11,7 @@ from typing import Final
 from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
 from bife_core.files import write_whole
-from bife_core.methods.loading import branching_of, load_method
+from bife_core.methods.loading import branching_of
 from bife_core.methods.scorer import RuleMethod
 from bife_core.registry.evidence import CHAMPION
 from bife_core.stages.runtime import Runtime
@@ -61,7 +61,7 @@ def _champion(config: PipelineConfig, runtime: Runtime) -> str:
         champion = runtime.registry.champion_of(config.instances, config.solver)
         if champion is None:
             return ""
-        method = branching_of(load_method(champion.reference))
+        method = branching_of(runtime.method(champion.reference))
         if isinstance(method, RuleMethod):
             return method.source
         runtime.observer.note("The search does not begin with the champion, which is no rule.")

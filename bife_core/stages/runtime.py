@@ -16,6 +16,9 @@ from bife_core.errors import ConfigError
 from bife_core.fidelity.solving import Solving
 from bife_core.home import Home, project_home
 from bife_core.machine import this_machine
+from bife_core.methods.base import Method
+from bife_core.methods.loading import BUDGET, load_method, with_budget
+from bife_core.methods.stored import MODEL_REFERENCE
 from bife_core.observer import EvolutionState, Observer
 from bife_core.registry.base import Registry
 from bife_core.registry.local import LocalRegistry
@@ -87,6 +90,14 @@ class Runtime:
     def registry(self) -> Registry:
         """Rules that were registered, and which of them are champions."""
         return LocalRegistry(self.store)
+
+    def method(self, reference: str) -> Method:
+        """Return the method a reference names, as `load_method`, but a registered one from the registry here."""
+        plain, budgeted, budget = reference.partition(BUDGET)
+        if MODEL_REFERENCE.fullmatch(plain) is None:
+            return load_method(reference)
+        registered = self.registry.method(plain)
+        return with_budget(registered, budget) if budgeted else registered
 
     def workers(self, runner: RunnerConfig) -> Workers:
         """Return the processes that solve and score."""

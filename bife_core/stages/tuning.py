@@ -55,7 +55,7 @@ def tune(
     design, own = runtime.instances(config.instances, "design", config.tune.instances), config.tune
     given = {} if found is None else {"found": found}
     space = Space(
-        given | {reference: load_method(reference) for reference in methods},
+        given | {reference: runtime.method(reference) for reference in methods},
         own.groups,
         (*own.fixed, *config.solver.effective),
     )

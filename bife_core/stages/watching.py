@@ -16,7 +16,6 @@ from bife_core.evaluation.comparing import Comparison, compare_pair
 from bife_core.evaluation.metrics import METRICS, solve_frame
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import load_method
 from bife_core.registry.base import PromotionError
 from bife_core.registry.choosing import registered_name
 from bife_core.report import Story
@@ -60,7 +59,7 @@ def watch(config: PipelineConfig, runtime: Runtime) -> Watched:
         raise PromotionError(f"{name} has no champion to watch; `bife rules list` shows what is registered.")
     settings = config.evaluation.model_copy(update={"baseline": RPB, "metric": champion.metric})
     config = config.model_copy(update={"evaluation": settings})
-    method, page = load_method(champion.reference), ""
+    method, page = runtime.method(champion.reference), ""
     watched = ChampionWatch(method, config.solver, runtime)
     new = watched.take_instances(config)
     runtime.observer.stage("watch", f"{champion.reference} on {counted(len(new.instances), 'new instance')}")

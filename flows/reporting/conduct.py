@@ -51,14 +51,14 @@ _flows: dict[Callable[..., Any], Flow[..., Any]] = {}
 class FlowRuntime(TrackedRuntime):
     """Runs parts of a stage as flows, and shows on Prefect's pages what comes of them."""
 
+    _page: EvolutionPage | None = None
+
     def stage(
         self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
         *args: P.args, **kwargs: P.kwargs,
     ) -> R:  # fmt: skip
         """Run the flow of a stage as a part of the present one."""
         return cast(R, _flows[stage](config, *args, **kwargs))
-
-    _page: EvolutionPage | None = None
 
     def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
         """Bring the page of a search up to date."""

@@ -86,6 +86,12 @@ class MlflowRegistry(Registry):
         evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
         return evidence.model_copy(update={"evaluation_run": run, "evolution_run": evolution})
 
+    def text(self, version: RegisteredRule) -> str:
+        """Return the text of the method that a version holds."""
+        file = version.tags.get("file", "rule.py")
+        with _answering():
+            return str(mlflow.artifacts.load_text(f"{version.reference}/artifacts/{file}"))
+
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:

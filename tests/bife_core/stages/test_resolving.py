@@ -4,6 +4,7 @@ import pytest
 
 from bife_core.config import InstancesConfig, PipelineConfig, SearchConfig
 from bife_core.errors import BifeError
+from bife_core.home import Home
 from bife_core.methods.loading import load_method, with_budget
 from bife_core.methods.scorer import RuleMethod
 from bife_core.registry.choosing import registered_name
@@ -40,6 +41,16 @@ def test_the_present_champion_is_among_the_first_rules_under_its_own_settings(ru
     assert resolved(config, runtime).search == SearchConfig(first_rules=(source(1),))
     other = config.model_copy(update={"solver": SolverConfig(name="paper")})
     assert resolved(other, runtime).search.first_rules == ()
+
+
+def test_a_registered_rule_is_the_one_in_the_home_of_the_runtime(runtime, tmp_path):
+    elsewhere, config = Runtime(Home(tmp_path)), wish("elsewhere", first_rules=CHAMPION)
+    champion(runtime, config, 1)
+    reference = champion(elsewhere, config, 2).reference
+    assert elsewhere.method(reference).text == source(2)
+    assert elsewhere.method(f"{reference},budget=0.5") == with_budget(elsewhere.method(reference), 0.5)
+    assert runtime.method(reference).text == source(1)
+    assert resolved(config, elsewhere).search.first_rules == (source(2),)
 
 
 def test_a_champion_with_a_budget_is_a_first_rule_without_it(runtime):
