@@ -52,6 +52,7 @@ class Reference:
 
 def undisturbed(home: Path, command: Sequence[str], seed: int) -> Reference:
     """Run the pipeline once without a kill."""
+    remains.prepare(home)
     with PaidApi(seed) as api:
         program = Program(command, home, api.environment)
         code = program.wait(LIMIT_S)
@@ -72,6 +73,7 @@ def disturbed(
 
     `durations_s` has how long each stage takes undisturbed; `tally` gets all but what only a comparison shows.
     """
+    remains.prepare(home)
     with PaidApi(rng.randrange(2**31)) as api:
         kills: list[tuple[float, float]] = []
         paid: dict[Path, tuple[int, int]] = {}

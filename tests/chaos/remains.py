@@ -10,6 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bife_core.store import DATABASE, Store
+
+_COUNTING: Final = """
+    CREATE TABLE repeated (key TEXT);
+    CREATE TRIGGER repeating BEFORE INSERT ON solves WHEN EXISTS (SELECT 1 FROM solves WHERE key = new.key)
+    BEGIN INSERT INTO repeated VALUES (new.key); SELECT RAISE(IGNORE); END;
+"""
+"""Has a store count the solves that it is given again, which it drops."""
+
 _COMPARED: Final = ("id", "sha", "f_lf", "f_hf", "operator", "generation", "parents", "failure", "source")
 
 
@@ -31,6 +40,12 @@ class Remains:
     repeated_solves: int
 
 
+def prepare(home: Path) -> None:
+    """Make the store of a home, and have it count the solves that it is given again."""
+    with closing(Store(home)), closing(sqlite3.connect(home / DATABASE)) as database:
+        database.executescript(_COUNTING)
+
+
 def _database(path: Path) -> closing[sqlite3.Connection]:
     return closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
 
@@ -50,8 +65,6 @@ def read(home: Path, key: str = "*") -> Remains:
         (doubled,) = database.execute(
             "select count(*) from (select 1 from metrics group by run_uuid, key, step having count(*) > 1)"
         ).fetchone()
-    with _database(home / "bife.db") as database:
-        (repeated,) = database.execute("select coalesce(sum(repeats), 0) from solves").fetchone()
     return Remains(
         key=directory.name,
         population=[{name: row[name] for name in _COMPARED} for row in rows],
@@ -59,8 +72,15 @@ def read(home: Path, key: str = "*") -> Remains:
         runs=runs,
         versions=versions,
         doubled_points=doubled,
-        repeated_solves=repeated,
+        repeated_solves=repeated_solves(home),
     )
+
+
+def repeated_solves(home: Path) -> int:
+    """Return how many solves came to the store of a home that it had; `prepare` was called on it."""
+    with _database(home / DATABASE) as database:
+        (count,) = database.execute("select count(*) from repeated").fetchone()
+    return int(count)
 
 
 def tracked(home: Path, key: str) -> Counter[str]:
@@ -83,9 +103,9 @@ def recorded(home: Path) -> dict[Path, tuple[int, int]]:
 
 def answered_unix_s(home: Path) -> dict[str, float]:
     """Return when the answer of each call had come, by the call's request."""
-    if not (home / "bife.db").exists():
+    if not (home / DATABASE).exists():
         return {}
-    with _database(home / "bife.db") as database:
+    with _database(home / DATABASE) as database:
         rows = database.execute("select key, number, body from calls").fetchall()
     bodies = {f"{key}.{number}": json.loads(body) for key, number, body in rows}
     return {name: body["started_unix_s"] + body["seconds"] for name, body in bodies.items()}

@@ -2,6 +2,8 @@
 
 import pytest
 
+from bife_core.store import Store
+from tests.chaos import remains
 from tests.chaos.campaign import in_flight
 
 
@@ -17,3 +19,11 @@ from tests.chaos.campaign import in_flight
 )
 def test_a_call_is_in_flight_from_its_request_until_its_answer_is_on_disk(came, left, lost):
     assert in_flight((came, left), [(50.0, 50.1), (100.0, 100.4)], 0.25) is lost
+
+
+def test_a_solve_that_the_store_has_is_counted_and_the_first_stays(tmp_path):
+    remains.prepare(tmp_path)
+    for key, nodes in (("a", 1), ("b", 2), ("a", 3)):
+        Store(tmp_path).put_solve(key, {"nodes": nodes})
+    assert remains.repeated_solves(tmp_path) == 1
+    assert Store(tmp_path).get_solve(["a"]) == {"a": {"nodes": 1}}

@@ -21,6 +21,7 @@ def started_together(reference: Reference, command: Sequence[str], seed: int) ->
     other = (*command, "--instances", "set_covering")
     with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(seed) as api:
         home = Path(directory)
+        remains.prepare(home)
         programs = [Program(arguments, home, api.environment) for arguments in (command, command, other)]
         codes = [program.wait(LIMIT_S) for program in programs]
         outputs = ["\n".join(program.output) for program in programs]
