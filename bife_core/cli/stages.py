@@ -112,7 +112,6 @@ def tune(
     own = {name: value for name, value in config.solver.effective.items() if not name.startswith("limits/")}
     whole = found.model_copy(update={"params": own | found.params})
     output.write_text(whole.settings, encoding="utf-8")
-    say(result.tuning.sentence)
     facts = [("settings", str(output))]
     if not found.by_scip:
         facts.append(("with what branches", str(result.path)))

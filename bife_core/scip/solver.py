@@ -157,6 +157,12 @@ class SolverConfig(Value):
 
 _KNOWN: Final = {name: SolverConfig(name=name).digest for name in ("default", "paper")}
 
+_NUMBERS: Final = {
+    int: re.compile(r"[+-]?\d+"),
+    float: re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"),
+}
+"""How a settings file writes numbers of each type."""
+
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """What SCIP takes as the seed of its randomisation."""
 
@@ -176,12 +182,15 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
     model, before = Model(), usual_parameters()
     model.hideOutput()
     for number, line in enumerate(text.splitlines(), start=1):
-        parameter, equals, _ = line.partition("#")[0].partition("=")
-        parameter = parameter.strip()
+        parameter, equals, value = (part.strip() for part in line.partition("#")[0].partition("="))
         if equals and parameter not in before:  # of which SCIP would only warn
             near = difflib.get_close_matches(parameter, before, n=1)
             meant = f"; did you mean {near[0]}?" if near else "."
             raise ConfigError(f"{name}, line {number}: SCIP has no parameter {parameter}{meant}")
+        kind = type(before[parameter]) if equals else str
+        if kind in _NUMBERS and not _NUMBERS[kind].fullmatch(value):  # of which SCIP would take the beginning
+            what = "a whole number" if kind is int else "a number"
+            raise ConfigError(f"{name}, line {number}: {parameter} is {what}; found {value}.")
     problem = f"SCIP does not take the settings in {name}"
     with NamedTemporaryFile("w", suffix=".set", encoding="utf-8") as file:
         file.write(text)

@@ -16,7 +16,7 @@ from bife_core.presets import preset
 from bife_core.rules import compile_rule
 from bife_core.scip.libscip import library, scip_address
 from bife_core.scip.reading import read_model
-from bife_core.scip.solver import PAPER, SolverConfig
+from bife_core.scip.solver import PAPER, SolverConfig, settings_in
 from bife_core.scip.solving import SolveSettings, apply, disagree, parameters
 from tests.support.weighted import Weighted
 
@@ -133,17 +133,29 @@ def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
         ConfigError, match=r"line 3: SCIP has no parameter limits/gapp; did you mean limits/gap\?"
     ):
         SolverConfig.model_validate(str(bad))
-    for value in ("many", "-3"):
-        bad.write_text(f"limits/nodes = 5\nlimits/gap = {value}\n")
-        with pytest.raises(
-            ConfigError, match=rf"SCIP does not take the settings in .*bad\.set: .*<{value}>.*<limits/gap>"
-        ):
-            SolverConfig.model_validate(bad)
+    bad.write_text("limits/nodes = 5\nlimits/gap = -3\n")
+    with pytest.raises(
+        ConfigError, match=r"SCIP does not take the settings in .*bad\.set: .*<-3>.*<limits/gap>"
+    ):
+        SolverConfig.model_validate(bad)
     bad.write_text("numerics/feastol = 1e-12\n")
     with pytest.raises(
         ConfigError, match=r"bad\.set sets numerics/feastol = 1e-12, but the LP solver takes 1e-10"
     ):
         SolverConfig.model_validate(bad)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("limits/nodes = 3abc", "limits/nodes is a whole number; found 3abc"),
+        ("separating/maxrounds = 1e3", "separating/maxrounds is a whole number; found 1e3"),
+        ("limits/gap = many", "limits/gap is a number; found many"),
+    ],
+)
+def test_a_number_of_which_scip_would_read_the_beginning_is_refused(line, expected) -> None:
+    with pytest.raises(ConfigError, match=f"own.set, line 2: {expected}"):
+        settings_in(f"# own\n{line}\n", "own.set")
 
 
 def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir: Path) -> None:
