@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from bife_core.errors import ConfigError
+from bife_core.files import make_private
 from bife_core.home import Home
 from bife_core.store import DATABASE
 
@@ -78,6 +79,7 @@ def restore(home: Home, file: Path) -> None:
             home.root.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=home.root.parent) as folder:
                 whole = Path(folder) / "home"
+                make_private(whole)
                 archive.extractall(whole, filter="data")
                 shutil.rmtree(home.root, ignore_errors=True)  # it may have empty folders
                 whole.replace(home.root)

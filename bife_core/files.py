@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whatever happens while they are written, and names that none can have."""
+"""Files that are whole or absent, whatever happens while they are written, private folders, and impossible names."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ def write_whole(path: Path, content: bytes | str) -> None:
         if error.filename is None:  # a full disk names no file
             error.filename = str(path)
         raise
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for this user alone; one that is there stays as it is."""
+    for each in (*reversed(folder.parents), folder):
+        if not each.is_dir():
+            each.mkdir(mode=0o700, exist_ok=True)
 
 
 def can_be_path(path: str | Path) -> bool:

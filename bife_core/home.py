@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bife_core.errors import ConfigError
+from bife_core.files import make_private
 from bife_core.places import home
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Home:
     def _directory(self, name: str) -> Path:
         path = self.root / name
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            make_private(path)
         except OSError as error:
             raise ConfigError(
                 f"BiFE's home {self.root} cannot be written to ({error.strerror or error}); "

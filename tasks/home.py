@@ -6,6 +6,7 @@ import os
 import warnings
 from pathlib import Path
 
+from bife_core.files import make_private
 from bife_core.home import Home, project_home
 from bife_core.places import adopt, mlflow_uri, read_settings_files, sqlite_file, sqlite_url
 
@@ -31,7 +32,7 @@ def prepare_environment() -> Home:
     # Prefect makes its own directory below, but not the one above it. A home that cannot be made is reported
     # by the first use of one of its directories, not by an import, and not by Prefect in its own words.
     try:
-        own.prefect.mkdir(parents=True, exist_ok=True)
+        make_private(own.prefect)
     except OSError:
         warnings.filterwarnings("ignore", message="Failed to create the Prefect home directory")
     return own

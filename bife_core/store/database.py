@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQL
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from bife_core.errors import BifeError
+from bife_core.files import make_private
 from bife_core.places import sqlite_file
 from bife_core.wording import storable
 
@@ -106,7 +108,8 @@ class Database:
                 url = make_url(str(where))
             else:
                 self.file = self.file.absolute()
-                self.file.parent.mkdir(parents=True, exist_ok=True)
+                make_private(self.file.parent)
+                os.close(os.open(self.file, os.O_CREAT, 0o600))  # which SQLite keeps for the files beside it
                 url = URL.create("sqlite", database=str(self.file))
             self.engine = create_engine(url, pool_pre_ping=self.file is None)
         except OSError as error:

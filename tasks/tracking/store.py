@@ -20,6 +20,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_
 from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import RegistryError
+from bife_core.files import make_private
 from bife_core.home import project_home
 from bife_core.places import sqlite_file, sqlite_url
 from bife_core.stages.records import EVOLUTION, EXPERIMENTS
@@ -80,7 +81,7 @@ def _make_database(uri: str) -> None:
     path = sqlite_file(uri)
     if path is None or path.exists():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     for left_behind in path.parent.glob(f".{path.name}.*"):
         left_behind.unlink()
     partial = path.with_name(f".{path.name}.{os.getpid()}")

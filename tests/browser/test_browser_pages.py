@@ -26,6 +26,8 @@ def answer(page, run_page, decision, reason):
     page.goto(run_page)
     resume(page)
     form = page.get_by_role("dialog")
+    # A list that is opened while its form still moves lies where the form was, at times outside the window.
+    form.evaluate("form => Promise.all(form.getAnimations().map(each => each.finished))")
     choose(page, form.get_by_role("button", name="Select Decision"), decision)
     fill_in(page, "Kept in the registry beside the rule.", reason)
     fill_in(page, "Your name, kept beside the reason.", "Ada")

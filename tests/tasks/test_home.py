@@ -8,6 +8,7 @@ from bife_core import home as home_module
 from bife_core.errors import ConfigError
 from bife_core.home import Home
 from bife_core.places import mlflow_uri, sqlite_file
+from bife_core.store import Store
 from tasks.home import prepare_environment
 from tests.support.programs import python
 
@@ -28,6 +29,19 @@ def restored(monkeypatch, *names):
     """Have monkeypatch put variables back that the code under test sets itself."""
     for name in names:
         monkeypatch.setenv(name, "")
+
+
+def test_a_home_and_its_databases_are_for_their_user_alone(environment, monkeypatch):
+    restored(monkeypatch, "MLFLOW_TRACKING_URI", "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
+    home = prepare_environment()
+    shared = environment / "shared"
+    shared.mkdir(mode=0o755)
+    Store(shared).close()
+    home.store.serve(["a"], "test")
+    private = [home.root, home.prefect, *home.root.glob("bife.db*"), *shared.iterdir()]
+    assert len(private) > 3
+    assert [path for path in private if path.stat().st_mode & 0o077] == []
+    assert shared.stat().st_mode & 0o777 == 0o755
 
 
 def test_defaults_lie_in_the_home(environment, monkeypatch):
