@@ -132,6 +132,11 @@ class Claims:
                 "machine sleeps, and another process took it over. Nothing more is written; run the command again."
             )
 
+    def held(self, name: str) -> bool:
+        """Whether a living process may hold a claim."""
+        rows = select(claims, (claims.c.until_unix_s > _NOW).label("current")).where(claims.c.name == name)
+        return any(map(self._alive, self._database.rows(rows)))
+
     def holder(self, name: str) -> str:
         """Return who holds a claim, in words."""
         row = next(iter(self._database.rows(select(claims).where(claims.c.name == name))), None)

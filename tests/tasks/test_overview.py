@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from bife_core.home import project_home
+from bife_core.study.journal import claim_on
 from tasks.overview import sections
 from tasks.stores import home_store
 from tasks.tracking.store import TrackingError, client
@@ -52,7 +53,9 @@ def test_a_family_shows_its_champion_and_the_search_that_began_last(own_home):
     assert f"models/bife-{label}/versions/{champion.version}" in opened.url
     assert ratio.startswith("0.800 (")
     assert (age, began.text) == ("less than a minute", "less than a minute ago")
-    assert found == "under way, 7 rules sampled"
+    assert found == "interrupted, 7 rules sampled"
+    with home_store().claim(claim_on(under_way.key)):
+        assert families()[label][6] == "under way, 7 rules sampled"
     journals.add_end(under_way, ended_by="budget.calls is used up.")
     assert families()[label][6] == "g01-c00, F_HF -2; budget.calls is used up."
 

@@ -282,8 +282,10 @@ def test_the_claim_of_a_killed_process_is_taken_over_at_once(store, where):
     program = python(HOLDS, where, 60)
     with pytest.raises(ClaimTimeoutError):
         store.claim("work", timeout_s=0).__enter__()
+    assert store.claims.held("work")
     os.kill(program.pid, signal.SIGKILL)
     program.wait()
+    assert not store.claims.held("work")
     began = time.monotonic()
     with store.claim("work"):
         assert time.monotonic() - began < 2.0
