@@ -142,7 +142,8 @@ class OpenAIGenerator:
         """
         known = [name for model, name in list(self._refused) if model == call.model]
         refused = dict.fromkeys(known, "")
-        headers = {"X-Client-Request-Id": f"bife-{quote(call.key, safe='')}.{call.number}"}
+        request = f"bife-{quote(self.account.study, safe='')}.{quote(call.key, safe='')}.{call.number}"
+        headers = {"X-Client-Request-Id": request}
         asked = {"model": call.model, "messages": [message.model_dump() for message in call.messages]}
         while True:
             parameters = self._parameters(refused)

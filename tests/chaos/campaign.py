@@ -121,7 +121,7 @@ def _recorded_after_s(api: PaidApi, home: Path) -> Iterator[float]:
     """Give how long each answer that was given once took from leaving the server to its process."""
     ended = remains.answered_unix_s(home)
     for request, times in api.answered.items():
-        name = request.removeprefix("bife-")
+        _, _, name = request.partition(".")
         if name in ended and len(times) == 1:
             yield ended[name] - times[0][1]
 

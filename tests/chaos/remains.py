@@ -102,10 +102,10 @@ def recorded(home: Path) -> dict[Path, tuple[int, int]]:
 
 
 def answered_unix_s(home: Path) -> dict[str, float]:
-    """Return when the answer of each call had come, by the call's request."""
+    """Return when the last answer to each request had come, by what a study calls it."""
     if not (home / DATABASE).exists():
         return {}
     with _database(home / DATABASE) as database:
-        rows = database.execute("select key, number, body from calls").fetchall()
-    bodies = {f"{key}.{number}": json.loads(body) for key, number, body in rows}
+        rows = database.execute("select key, body from calls order by number").fetchall()
+    bodies = {str(key): json.loads(body) for key, body in rows}
     return {name: body["started_unix_s"] + body["seconds"] for name, body in bodies.items()}

@@ -36,8 +36,7 @@ def started_together(reference: Reference, command: Sequence[str], seed: int) ->
             "said_that_it_waits": sum(WAITS in output for output in outputs),
             "evolutions": len(keys),
             "population_identical": same is not None and same.population == wanted.population,
-            # Two evolutions ask for samples of the same name: each may be answered twice, and none three times.
-            "calls_paid_twice": sum(len(times) > max(len(keys), 1) for times in api.answered.values()),
+            "calls_paid_twice": len(api.again()),
             "runs_doubled": sum(count - 1 for count in runs.values()),
             "reasons": [output[-600:] for code, output in zip(codes, outputs, strict=True) if code != 0],
         }

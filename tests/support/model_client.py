@@ -15,6 +15,7 @@ from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import SampleRequest
 from bife_core.store import Store
+from tests.support.stored import STUDY
 
 THREADS = 16
 
@@ -22,7 +23,7 @@ THREADS = 16
 def main() -> None:
     """Ask for as many rules as the command line says."""
     directory, count = Path(sys.argv[1]), int(sys.argv[2])
-    generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(Store(directory), "a study"))
+    generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(Store(directory), STUDY))
     requests = [
         SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number)
         for number in range(count)

@@ -14,7 +14,7 @@ from bife_core.store import Store
 from bife_core.store.database import calls, events, solves
 from bife_core.study.journal import Entry, left_open, read_journal
 
-STUDY = "a study"
+STUDY = "a-study"
 
 
 def account_at(folder: Path, *arguments: Any, **named: Any) -> Account:

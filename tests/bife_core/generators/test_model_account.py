@@ -230,7 +230,8 @@ def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
 
 def assert_balanced(api: ModelApi, directory: Path) -> None:
     """Compare the calls on disk with what the server knows it sent in full."""
-    calls = {f"bife-{found.key}.{found.number}": found for found in account_at(directory).calls()}
+    account = account_at(directory)
+    calls = {f"bife-{account.study}.{found.key}.{found.number}": found for found in account.calls()}
     settled = {name for name, found in calls.items() if found.status == "ok"}
     deadline = time.monotonic() + 30.0
     # The client may have written an answer down before the server's thread has said that it sent it.

@@ -24,7 +24,7 @@ from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, completion, good_answer, rule_source
 from tests.support.model_api import ModelApi, Said
 from tests.support.model_scenes import SCENES
-from tests.support.stored import account_at
+from tests.support.stored import STUDY, account_at
 
 ABOUT = PromptContext(benchmark="set_covering")
 KEY = "sk-very-secret-0123456789"
@@ -462,7 +462,7 @@ def test_the_request_carries_prompt_temperature_and_the_name_of_the_call(make: M
     assert received.path == "/v1/chat/completions"
     assert (received.body["model"], received.body["temperature"]) == (MODEL, 0.5)
     assert received.body["messages"] == [message.model_dump() for message in call.messages]
-    assert received.headers["x-client-request-id"] == "bife-a%2Fb.1"
+    assert received.headers["x-client-request-id"] == f"bife-{STUDY}.a%2Fb.1"
     assert "temperature" not in other.requests[0].body
     assert "authorization" not in other.requests[0].headers
 
