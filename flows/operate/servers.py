@@ -128,7 +128,7 @@ class Server:
         if code is not None:
             lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
             last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
-            raise ServerError(f"{self.name} ended with code {code}; the last line in {self.log} is: {last}.")
+            raise ServerError(f"{self.name} {_ending(code)}; the last line in {self.log} is: {last}.")
 
     def stop(self) -> None:
         """End the server and all that it started."""
@@ -207,3 +207,10 @@ def require_down(home: Home) -> None:
         raise ServerError(f"BiFE is already up in {home.root}; `bife down` stops it.{pages}")
     while state is not None and any(state.answering().values()) and time.monotonic() < deadline:
         time.sleep(POLL_S)
+
+
+def _ending(code: int) -> str:
+    """Say how a server ended; under a guard, one that a signal ended has 256 less its number as exit code."""
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-code if code < 0 else 256 - code).name}"
+    return f"ended with code {code}"

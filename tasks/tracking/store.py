@@ -226,5 +226,9 @@ def page(path: str, address: str | None = None, **asked: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return an error's first line, for a sentence of our own."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """Return an error's first line, for a sentence of our own; of a server that is away only what the system says."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if "ConnectionPool(" not in line:
+        return line
+    said = re.search(r"\[Errno -?\d+\] ([\w ]+)", line)
+    return said[1].lower() if said else "no answer"

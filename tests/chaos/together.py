@@ -13,7 +13,7 @@ from tests.chaos.api import PaidApi
 from tests.chaos.campaign import LIMIT_S, Reference
 from tests.chaos.program import Program
 
-WAITS = "this one waits for it"
+WAITS = "its results are then used"
 
 
 def started_together(reference: Reference, command: Sequence[str], seed: int) -> dict[str, Any]:

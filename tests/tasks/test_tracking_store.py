@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
 from prefect import flow, runtime
 
 from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, RecordError
@@ -196,3 +197,15 @@ def test_a_database_of_an_older_mlflow_is_refused_with_what_brings_it_up_to_date
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
     done = python("-c", "from tasks.tracking.store import client; client()", home=tmp_path)
     assert "mlflow db upgrade" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("caused_by", "said"),
+    [("NewConnectionError: [Errno 111] Connection refused'))", "connection refused"), ("?", "no answer")],
+)
+def test_a_server_that_is_away_is_a_few_words(caused_by, said):
+    message = (
+        f"API request failed with HTTPConnectionPool(host='a', port=1): Max retries exceeded ({caused_by}"
+    )
+    assert store.first_line(MlflowException(message)) == said
+    assert store.first_line(MlflowException("Two\nlines")) == "Two"

@@ -66,7 +66,7 @@ def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monke
     assert (given, taken) == ("given", "None")
     assert gone(int(own))
     assert gone(int(child))
-    with pytest.raises(ServerError, match="ended with code"):
+    with pytest.raises(ServerError, match=r"Toy (ended with code|was ended by)"):
         server.check()
     server.stop()  # once more does no harm
 
@@ -96,12 +96,19 @@ def test_what_a_killed_guard_leaves_makes_room_for_the_next(tmp_path):
         own, child = map(int, server.log.read_text().split()[1:3])
         os.kill(server.pid, signal.SIGKILL)
         said = until(server.tend, "the end to be noticed", 60)
-        assert said.startswith("Started again: Toy ended with code -9")
+        assert said.startswith("Started again: Toy was ended by SIGKILL")
         until(lambda: gone(own), "the former program to end", 60)
         server.wait_ready(60)
     finally:
         server.stop()
         os.kill(child, signal.SIGKILL)  # it has a session of its own, and `bife up` alone adopts orphans
+
+
+def test_a_program_that_was_killed_is_said_to_be(tmp_path):
+    server = failing(tmp_path, "import os; print('so far', flush=True); os.kill(os.getpid(), 9)")
+    with pytest.raises(ServerError, match=r"Toy was ended by SIGKILL; .* is: so far"):
+        server.wait_ready(60)
+    server.stop()
 
 
 def test_what_ends_early_says_why_is_started_again_and_at_last_given_up(tmp_path):
