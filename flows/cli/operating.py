@@ -188,10 +188,11 @@ def status() -> None:
 
 def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
     """Return the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
+    from flows.operate.servers import link_to_pages
     from tasks.overview import sections
 
     addresses = {} if state is None else state.addresses
-    os.environ.setdefault("BIFE_MLFLOW_UI", addresses.get("MLflow", ""))
+    link_to_pages(state)
     own = state.health["Prefect"] if state is not None and answering.get("Prefect") else ""
     if not (own or os.environ.get("PREFECT_API_URL")):
         return sections()

@@ -31,7 +31,7 @@ from bife_core.observer import Observer
 from bife_core.store import StoreError
 from bife_core.study.journal import stop_journals
 from flows.operate import guard
-from flows.operate.servers import LOOPBACK, Server, free_port
+from flows.operate.servers import LOOPBACK, Server, current, free_port, link_to_pages
 from flows.reporting.conduct import own_process, report_end, require_room
 from tasks.stores import home_store, observing
 from tasks.tracking.subscriber import track_evolution
@@ -46,6 +46,7 @@ _OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING
 
 def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a flow such as `flows.pipeline.pipeline` with the other arguments; `watcher` is called as it goes."""
+    link_to_pages(current(project_home()))
     require_room()  # the flow does so too, but then an API has been started for nothing, or could not be
     reach_prefect()
     with observing(watcher or Observer()):

@@ -199,6 +199,12 @@ def current(home: Home) -> Up | None:
     return state if state is not None and state.alive else None
 
 
+def link_to_pages(state: Up | None) -> None:
+    """Have links lead to the pages of a `bife up`, unless the environment names others."""
+    if state is not None:
+        os.environ.setdefault("BIFE_MLFLOW_UI", state.addresses.get("MLflow", ""))
+
+
 def require_down(home: Home) -> None:
     """Raise `ServerError` if BiFE is up in a home; wait for the end of what a killed one started."""
     state, deadline = last_up(home), time.monotonic() + 20.0

@@ -14,7 +14,17 @@ from bife_core.errors import ConfigError
 from bife_core.home import Home
 from flows.operate import guard
 from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, prefect_server, worker
-from flows.operate.servers import Server, ServerError, Up, current, free_port, require_down, state_file
+from flows.operate.servers import (
+    Server,
+    ServerError,
+    Up,
+    current,
+    free_port,
+    link_to_pages,
+    require_down,
+    state_file,
+)
+from tasks.tracking.store import page
 from tests.support.operating import until
 
 # Serves, and starts a child in a session of its own that ignores the polite signal, as the server itself may do.
@@ -192,3 +202,18 @@ def test_a_home_has_one_start_and_a_state_of_the_dead_is_none(tmp_path):
     began = time.monotonic()
     require_down(home)
     assert time.monotonic() - began < 5.0
+
+
+def test_links_of_a_run_in_a_terminal_lead_to_the_pages_that_are_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_MLFLOW_UI", "")
+    monkeypatch.delenv("BIFE_MLFLOW_UI")
+    link_to_pages(current(Home(tmp_path)))
+    assert "BIFE_MLFLOW_UI" not in os.environ
+    own = psutil.Process()
+    state = Up(pid=own.pid, created=own.create_time(), addresses={"MLflow": "http://127.0.0.1:5123"})
+    state_file(Home(tmp_path)).write_text(state.model_dump_json())
+    link_to_pages(current(Home(tmp_path)))
+    assert page("experiments/1").startswith("http://127.0.0.1:5123/#/experiments/1")
+    monkeypatch.setenv("BIFE_MLFLOW_UI", "http://models.example")
+    link_to_pages(current(Home(tmp_path)))
+    assert page("experiments/1").startswith("http://models.example/#/")
