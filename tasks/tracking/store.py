@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 import mlflow
 import pandas as pd
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
-from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
+from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
 from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import RegistryError
@@ -34,6 +34,15 @@ _RANKING_COLUMNS: Final = (
     "metrics.`f_hf` metrics.`f_lf` params.`operator` params.`generation` tags.`parents` tags.`outcome` "
     "metrics.`ast_nodes` metrics.`solve_cpu_s` params.`llm_model`"
 )
+_DATASETS: Final = {
+    "decisions": ("decisions", "training"),
+    "decisions_digest": ("decisions", "recording"),
+    "design": ("design instances", "training"),
+    "design_instances": ("design instances", "training"),
+    "training": ("training instances", "training"),
+    "test_instances": ("test instances", "evaluation"),
+}
+"""Params that are the hash of data, what MLflow calls these, and what a run uses them for."""
 _BATCH: Final = 100
 """Params or metric points that one request takes."""
 _NAME, _PARAM, _TAG = 250, 6000, 8000
@@ -158,6 +167,21 @@ def log(
     for start in range(0, max(len(pairs), len(metrics), 1), _BATCH):
         part = slice(start, start + _BATCH)
         client().log_batch(run_id, metrics[part], pairs[part], labels if start == 0 else ())
+
+
+def log_datasets(run_id: str, benchmark: str, params: Mapping[str, Any]) -> None:
+    """Name the data of a run, whose hashes are among its params, as its datasets: by these, MLflow filters runs."""
+    source = json.dumps({"uri": str(params.get("instances.folder") or project_home().root)})
+    inputs = [
+        DatasetInput(
+            Dataset(f"{benchmark} {what}", params[name], "local", source),
+            [InputTag(MLFLOW_DATASET_CONTEXT, use)],
+        )
+        for name, (what, use) in _DATASETS.items()
+        if params.get(name)
+    ]
+    if inputs:
+        client().log_inputs(run_id, inputs)
 
 
 def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> None:

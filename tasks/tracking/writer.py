@@ -77,7 +77,9 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
     run = store.open_run(EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
     run_id = str(run.info.run_id)
-    store.log(run_id, params=opened.params)
+    if run_id != seen_run:
+        store.log(run_id, params=opened.params)
+        store.log_datasets(run_id, opened.tags.get("benchmark", ""), opened.params)
     store.save_view(run_id, opened.name, _ms(opened))
     search = _Search(Account(home_store(), opened.key).calls())
     for entry, seq in events:
@@ -272,6 +274,7 @@ def write_record(folder: Path, record: Record) -> str:
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
         store.log(run_id, metrics=store.points(record.metrics, time_ms), params=record.params, tags=tags)
+        store.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
         for artifact, rows in record.tables.items():
             store.log_table(run_id, rows, artifact)
         store.log_files(run_id, [folder / name for name in record.files])

@@ -8,10 +8,11 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
-from bife_core.stages.records import EVOLUTION
+from bife_core.stages.records import COLLECTION, EVOLUTION, Record
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
 from tasks.tracking import store
+from tasks.tracking.subscriber import track_record
 from tasks.tracking.writer import outcome
 from tests.support import journals
 from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generation, add_sample
@@ -31,6 +32,20 @@ def test_a_search_that_has_begun_is_found_with_what_defines_it(journal, folder):
     assert run.info.start_time == int(journal.entries[0].at_unix_s * 1000)
     assert run.data.params == {"search.seed": "0"}
     assert (run.data.tags["kind"], run.data.tags["benchmark"]) == ("evolution", "toys")
+
+
+def test_runs_are_found_by_the_data_they_share(key, folder, home):
+    about = {"name": "a stage", "tags": {"benchmark": "toys"}, "metrics": {}}
+    made = Record(experiment=COLLECTION, key=f"c{key}", params={"decisions_digest": key}, **about)
+    collection = track_record(home / "runs" / f"collection-c{key}", made)
+    journals.opened(key, folder, params={"decisions": key, "design": "d", "search.seed": 0})
+    run = parent(synced(folder))
+    assert parent(synced(folder)).inputs == run.inputs
+    named = {(one.dataset.name, one.dataset.digest, one.tags[0].value) for one in run.inputs.dataset_inputs}
+    assert named == {("toys decisions", key, "training"), ("toys design instances", "d", "training")}
+    both = [store.experiment_id(name) for name in (COLLECTION, EVOLUTION)]
+    found = store.client().search_runs(both, f"dataset.digest = '{key}'")
+    assert {one.info.run_id for one in found} == {collection, run.info.run_id}
 
 
 def test_every_run_names_the_process_it_comes_from(key, journal, folder):
