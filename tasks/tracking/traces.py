@@ -22,6 +22,8 @@ _TAG: Final = "mlflow.traceTag."
 MLflow writes a trace in two requests, and tags given otherwise come with the second, which an outage may take.
 """
 _TRIES: Final = 2
+_AT_ONCE: Final = 100
+"""Traces that one request deletes."""
 _INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
 
 
@@ -39,6 +41,20 @@ def store_traces(calls: Sequence[Call], run_id: str) -> list[str]:
         for name, call in left.items() if tried < _TRIES else ():
             _store(name, call, run_id)
     return sorted(left)
+
+
+def delete_traces(run_id: str) -> None:
+    """Delete the traces of a run."""
+    evolutions = experiment_id(EVOLUTION)
+    found = mlflow.search_traces(
+        locations=[evolutions],
+        filter_string=f"tags.`bife.run` = '{run_id}'",
+        include_spans=False,
+        return_type="list",
+    )
+    ids = [trace.info.trace_id for trace in found]
+    for start in range(0, len(ids), _AT_ONCE):
+        client().delete_traces(evolutions, trace_ids=ids[start : start + _AT_ONCE])
 
 
 def _stored(run_id: str, generation: int) -> list[str]:

@@ -30,7 +30,7 @@ from bife_core.study.archive import descent
 from bife_core.wording import counted
 from tasks.stores import home_store, observer
 from tasks.tracking import store
-from tasks.tracking.traces import store_traces
+from tasks.tracking.traces import delete_traces, store_traces
 
 _ENDED: Final = ("FINISHED", "FAILED")
 _FILES: Final = (reports.BEST_RULE, f"{reports.RULES}/*", "*.png", reports.COST)
@@ -79,6 +79,7 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     run_id = str(run.info.run_id)
     if run_id != seen_run:
         store.log(run_id, params=opened.params)
+        _delete_orphans(opened.key, run_id)
         store.log_datasets(run_id, opened.tags.get("benchmark", ""), opened.params)
     store.save_view(run_id, opened.name, _ms(opened))
     search = _Search(Account(home_store(), opened.key).calls())
@@ -100,6 +101,17 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
         calls = f"{counted(len(refused), 'call')} of {opened.key} ({', '.join(refused[:10])})"
         observer().note(f"MLflow did not take the traces of {calls}; {home_store().name} has them.")
     return run_id
+
+
+def _delete_orphans(key: str, run_id: str) -> None:
+    """Delete samples and traces of an evolution whose former run was deleted, since the present one has them anew."""
+    orphans = store.find_runs(
+        EVOLUTION, f"tags.evolution_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
+    )
+    for orphan in orphans:
+        store.client().delete_run(orphan.info.run_id)
+    for former in {orphan.data.tags[MLFLOW_PARENT_RUN_ID] for orphan in orphans}:
+        delete_traces(former)
 
 
 def _write_child(child: _Child, known: dict[str, str], run: Run | None) -> None:

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
@@ -11,6 +12,7 @@ from bife_core.search import Sample, SampleRequest
 from bife_core.stages.records import COLLECTION, EVOLUTION, Record
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
+from tasks.stores import home_store, subscriber
 from tasks.tracking import store
 from tasks.tracking.subscriber import track_record
 from tasks.tracking.writer import outcome
@@ -46,6 +48,25 @@ def test_runs_are_found_by_the_data_they_share(key, folder, home):
     both = [store.experiment_id(name) for name in (COLLECTION, EVOLUTION)]
     found = store.client().search_runs(both, f"dataset.digest = '{key}'")
     assert {one.info.run_id for one in found} == {collection, run.info.run_id}
+
+
+def test_an_evolution_whose_run_was_deleted_is_there_once_when_it_is_written_anew(journal, folder):
+    add_sample(journal, **GOOD)
+    add_end(journal)
+    first = synced(folder)
+    former = parent(first).info.run_id
+    assert (len(traces(first)), len(children(first))) == (2, 1)
+    store.client().delete_run(former)
+    home_store().set_cursor(subscriber(), folder.name, 0)
+    again = synced(folder)
+    assert again.run_id != former
+    key = parent(again).data.tags["evolution_key"]
+    live = store.find_runs(EVOLUTION, f"tags.evolution_key = '{key}' and tags.kind = 'sample'")
+    assert [run.data.tags[MLFLOW_PARENT_RUN_ID] for run in live] == [again.run_id]
+    everywhere = store.client().search_traces(
+        locations=[store.experiment_id(EVOLUTION)], filter_string=f"tags.`bife.run` = '{former}'"
+    )
+    assert (len(traces(again)), list(everywhere)) == (2, [])
 
 
 def test_every_run_names_the_process_it_comes_from(key, journal, folder):
