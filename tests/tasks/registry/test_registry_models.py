@@ -87,6 +87,8 @@ def test_a_configuration_is_registered_and_loaded_but_scores_nothing(name):
     registered = made_champion(name, 0, tuned)
     loaded = load_method(registered.reference)
     assert (loaded.identity, registered.tags["file"]) == (tuned.identity, "configuration.set")
+    assert "```ini\n" in registered.card
+    assert "\nbranching/scorefunc = q\n" in registered.card
     model = mlflow.pyfunc.load_model(registered.reference)
     assert model.unwrap_python_model().rule.params == tuned.params
     with pytest.raises(RuleError, match="scores no candidates"):
