@@ -13,7 +13,6 @@ from bife_core.errors import BifeError
 from bife_core.home import project_home
 from bife_core.registry.evidence import CHAMPION, RegisteredRule
 from bife_core.stages.records import EVOLUTION
-from bife_core.study.journal import claim_on
 from bife_core.wording import as_markdown, counted, interval_text
 from tasks.registry import registry
 from tasks.stores import home_store, lacking, mlflow_run
@@ -129,6 +128,8 @@ def _search(study: str, age: timedelta) -> Row:
         outcome = f"{best['id']}{score}" + (f"; {why}" if why else "")
     else:
         sampled = completed.get("summary", {}).get("samples_total", 0)
+        from bife_core.study.journal import claim_on  # which takes longer than all else here
+
         goes_on = home_store().claims.held(claim_on(study))
         outcome = f"{'under way' if goes_on else 'interrupted'}, {counted(sampled, 'rule')} sampled"
     return Link(f"{age_text(age)} ago", url), outcome, used or "no limit"
