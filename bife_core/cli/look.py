@@ -78,12 +78,13 @@ def config(
 
 
 def plugins() -> None:
-    """List families, searches, generators and kinds of methods, and the package each comes from."""
+    """List families, searches, generators, components and kinds of methods, and the package each comes from."""
     from bife_core.benchmarks.config import FAMILIES
+    from bife_core.components import COMPONENTS
     from bife_core.generators.config import GENERATORS
     from bife_core.methods.base import METHODS
     from bife_core.search import SEARCHES
 
-    kinds = (FAMILIES, SEARCHES, GENERATORS, METHODS)
+    kinds = (FAMILIES, SEARCHES, GENERATORS, COMPONENTS, METHODS)
     rows = [(kind.kind, name, package) for kind in kinds for name, package in kind.listed()]
     show_table(("kind", "name", "package"), rows, numbers=False)

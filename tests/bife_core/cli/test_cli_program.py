@@ -94,6 +94,7 @@ def test_plugins_are_listed_with_kind_name_and_package(bife):
     lines = [line.strip().split(maxsplit=2) for line in bife("plugins").stdout.splitlines()]
     assert ["search", "bife", "BiFE"] in lines
     assert ["search", "eoh", "bife-rivals 0.1.0"] in lines
+    assert ["component", "branching", "BiFE"] in lines
 
 
 def raising(error):
