@@ -66,7 +66,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "FILE.set").touch()
     (tmp_path / "FILE").write_text(json.dumps(yaml.safe_load(blocks("cli.md", "yaml")[0])))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(SEARCHES, "first", BifeSearch)
+    monkeypatch.setitem(SEARCHES, "best_of", BifeSearch)
     monkeypatch.setitem(COMPONENTS, "node_order", BRANCHING)
 
 
