@@ -36,7 +36,7 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard rivals/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "BiFE needs Python 3.11 to 3.13, found $$($(PYTHON) --version); set PYTHON=python3.12, say."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' $(RIVALS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]' $(RIVALS)
 	@# flows/ and tasks/ are no part of the wheel: this environment finds them in the checkout.
 	@echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/bife-checkout.pth"
 	@echo "Compiling the feature extractor for this machine ..."
@@ -63,7 +63,7 @@ long: $(STAMP)
 	$(BIN)/python -m pytest -m long
 
 $(BROWSER): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[browser]'
 	@touch $(BROWSER)
 
 browser: $(BROWSER)
@@ -101,7 +101,7 @@ results: $(STAMP)
 
 # On a server of their own, unless BIFE_TEST_POSTGRES is the address of one.
 postgres-tests: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[postgres]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[postgres]'
 	$(if $(BIFE_TEST_POSTGRES),,$(BIN)/python -m bench.postgres_cluster) \
 	  $(BIN)/python -m pytest -n 2 tests/bife_core/store tests/bife_core/registry tests/tasks/registry
 
