@@ -116,5 +116,5 @@ FAMILY = Family(
         "transfer": {"items": 200, "bids": 1000},
     },
     # What tuning finds here it finds in seconds: the demonstration ends within minutes.
-    settings={"quick": {"tune.seconds": 32.0}},
+    settings={"quick": {"tune.seconds": 28.0}},
 )
