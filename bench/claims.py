@@ -15,10 +15,10 @@ validation chooses one, as in `bife run`.
 All final rules are evaluated in one interleaved run with RPB, SCIP tuned without a rule (`tuned_scip`), the family's
 published rule, `--others` (by default pscost and `general` without and with its budget), and `--rules` (names or files,
 `{family}` is the family), on `--instances` held-out instances drawn by `--instances-seed` with each of the SCIP seeds
-`--seeds`, by the preset's limit and metric, at its size or at `--size`, under each of `--solvers`. A search that found
-no rule counts with RPB's costs, ratio 1, and its line says so. With `--oracle` SCIP's full strong branching solves too:
-a method's `share` is the fraction of the gap between RPB and strong branching without its own time that it closes, in
-logarithms, over the solves that strong branching finished.
+`--seeds`, by the preset's limit and metric, at its size or at `--size`, under each of `--solvers`, as ratios to
+`--baseline`. A search that found no rule counts with RPB's costs, ratio 1, and its line says so. With `--oracle` SCIP's
+full strong branching solves too: a method's `share` is the fraction of the gap between RPB and strong branching without
+its own time that it closes, in logarithms, over the solves that strong branching finished.
 
 One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
@@ -100,6 +100,7 @@ def main() -> None:
         search_seeds=10,
         rules=[],
         others=OTHERS,
+        baseline=RPB,
         solvers=["default"],
         size="",
         instances_seed=0,
@@ -162,6 +163,7 @@ def configured(family: str, options: Any) -> PipelineConfig:
         "instances.seed": options.instances_seed,
         "solver": options.solvers[0],
         "evaluation.instances": options.instances,
+        "evaluation.baseline": options.baseline,
         "evaluation.seeds": tuple(options.seeds),
         "runner.workers": options.workers,
     }

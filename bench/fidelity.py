@@ -177,7 +177,7 @@ def different_rules(decisions: Decisions, count: int, answers: Sequence[str]) ->
     """Return rules that choose differently, with their scores on the decisions; `general` is always among them."""
     sources = [("reference", name, rule.source) for name, rule in REFERENCE_RULES.items()]
     for directory in map(Path, answers):
-        name = directory.parent.name
+        name = "-".join(directory.parts[-2:])
         sources += [("model", f"{name}-{at}", source) for at, source in enumerate(recorded(directory))]
     drawn = offline(max(count - len(sources), count // 4), seed=0)
     sources += [("grammar", f"grammar-{at}", source) for at, source in enumerate(drawn)]

@@ -25,7 +25,7 @@ from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import evaluate
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Solving
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
@@ -186,7 +186,13 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
     if options.test_size:
         larger = config.model_copy(update={"size": options.test_size})
         benchmark = open_benchmark(larger, home / "instances")
-    summary = evaluate([*found, *rules], benchmark.instances("test", options.test), judged, pool, store)
+    better = [one for one in [*found, *rules] if one.identity != RPB]
+    for one in found:
+        if one.identity == RPB:  # nothing is better than SCIP's default settings
+            emit({"family": family, "seed": seed, "method": one.name, "ratio": 1.0})
+    if not better:
+        return
+    summary = evaluate(better, benchmark.instances("test", options.test), judged, pool, store)
     fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
     for one in summary.comparisons:
         emit({"family": family, "seed": seed, **one.model_dump(include=fields), "wrong": summary.mismatches})
