@@ -1,28 +1,35 @@
-"""How much F_HF of one unchanged rule moves with the load of the machine, raw and controlled.
+"""How much F_HF of one unchanged rule moves with the load of the machine, by what it is corrected with.
 
-RPB's solves of the design instances are the reference. Then the family's reference rule is measured by turns alone and
-beside busy loops, each time anew. Loops that count leave a solver's caches alone; with `--memory-mb 64` each copies
-that much to and fro, as other solvers do. One JSON object a line: {family, rule, loops, memory_mb, round, raw,
-controlled}, where raw is the CPU seconds beside the loops over those without, and controlled the same of the seconds
-that F_HF counts.
+The family's reference rule is measured by turns alone and beside busy loops, each time anew: instance by instance,
+between two runs of a fixed kernel (random reads through 16 MB), and RPB after it. Loops that count leave a solver's
+caches alone; with `--memory-mb 64` each copies that much to and fro, as other solvers do. One JSON object a line:
+{family, rule, loops, memory_mb, round, raw, root, kernel, rpb}: CPU seconds beside the loops over those without, as
+they are, over the time RPB once took at the root, which is what F_HF counts, over the kernel's and over RPB's. A
+configuration has no root in common with RPB, so it has the last two alone.
 """
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import numpy.typing as npt
 
 from bench import benchmark_of, emit, parse
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, score_high
 from bife_core.fidelity.solving import Reference, Solving, measure_reference
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
@@ -53,16 +60,36 @@ def busy(loops: int, memory_mb: int) -> Iterator[None]:
             process.wait()
 
 
-def score(
-    rule: Method,
-    instances: Sequence[Instance],
-    solving: Solving,
-    reference: Reference | None,
-) -> HighScore:
-    """Measure F_HF anew."""
+def kernel_s(order: npt.NDArray[np.int64]) -> float:
+    """Return the CPU seconds of a fixed number of random reads."""
+    started = time.process_time()
+    place = order
+    for _ in range(4):
+        place = order[place]
+    return time.process_time() - started
+
+
+def costs(
+    rule: Method, instances: Sequence[Instance], solving: Solving, reference: Reference
+) -> dict[str, float]:
+    """Measure F_HF anew, and return minus its value by what it is corrected with."""
+    order = np.random.default_rng(0).permutation(1 << 21)
+    by_kernel, by_rpb = [], []
     with tempfile.TemporaryDirectory() as fresh:
         anew = replace(solving, solves=Store(Path(fresh)))
-        return score_high(rule, instances, anew, reference=reference)
+        for instance in instances:
+            before = kernel_s(order)
+            seconds = raw_s(score_high(rule, [instance], anew))
+            by_kernel.append(2.0 * seconds / (before + kernel_s(order)))
+            by_rpb.append(seconds / raw_s(score_high(load_method(RPB), [instance], anew)))
+        whole = score_high(rule, instances, anew, reference=reference)  # of the same solves
+    root = math.inf if whole.f_hf is None else -whole.f_hf
+    return {"raw": raw_s(whole), "root": root, "kernel": fmean(by_kernel), "rpb": fmean(by_rpb)}
+
+
+def raw_s(score: HighScore) -> float:
+    """Return the mean CPU seconds of a score, as they are."""
+    return math.inf if score.raw_f_hf is None else -score.raw_f_hf
 
 
 def main() -> None:
@@ -75,17 +102,15 @@ def main() -> None:
         for family in options.families:
             rule = load_method(options.rule or BENCHMARK_RULES[family])
             instances = list(benchmark_of(family, options).instances("design", options.instances))
-
-            score(rule, instances, solving, None)  # warms the worker up
             reference = measure_reference(instances, solving)
+            costs(rule, instances, solving, reference)  # warms the worker up
             for number in range(options.rounds):
-                quiet = score(rule, instances, solving, reference)
+                quiet = costs(rule, instances, solving, reference)
                 with busy(options.loops, options.memory_mb):
-                    loaded = score(rule, instances, solving, reference)
+                    loaded = costs(rule, instances, solving, reference)
                 line = {"family": family, "rule": rule.name, "loops": options.loops}
                 line |= {"memory_mb": options.memory_mb, "round": number}
-                found = {"raw": (loaded.raw_f_hf, quiet.raw_f_hf), "controlled": (loaded.f_hf, quiet.f_hf)}
-                emit(line | {name: round((a or 0.0) / (b or 1.0), 4) for name, (a, b) in found.items()})
+                emit(line | {name: round(loaded[name] / of, 4) for name, of in quiet.items()})
 
 
 if __name__ == "__main__":

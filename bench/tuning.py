@@ -186,10 +186,10 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
     if options.test_size:
         larger = config.model_copy(update={"size": options.test_size})
         benchmark = open_benchmark(larger, home / "instances")
-    better = [one for one in [*found, *rules] if one.identity != RPB]
-    for one in found:
-        if one.identity == RPB:  # nothing is better than SCIP's default settings
-            emit({"family": family, "seed": seed, "method": one.name, "ratio": 1.0})
+    better = [method for method in [*found, *rules] if method.identity != RPB]
+    for method in found:
+        if method.identity == RPB:  # nothing is better than SCIP's default settings
+            emit({"family": family, "seed": seed, "method": method.name, "ratio": 1.0})
     if not better:
         return
     summary = evaluate(better, benchmark.instances("test", options.test), judged, pool, store)
