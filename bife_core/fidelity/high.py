@@ -20,6 +20,7 @@ from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Reference, Solves, Solving, cost_of, load_factors, misbehaviour
 from bife_core.methods.base import Method
+from bife_core.methods.configuration import Configuration
 from bife_core.scip.solving import SolveResult
 from bife_core.stats import geometric_mean, p_costlier
 from bife_core.values import Value
@@ -103,6 +104,8 @@ class _Measurement(Solves):
         """Return how much slower the machine was by position; empty where seconds are not corrected."""
         config = self.solving.config
         if self.reference is None or not config.load_correction or config.cost != "time":
+            return {}
+        if isinstance(self.method, Configuration):  # has other work to do before the first branching
             return {}
         return load_factors(self.results, self.reference.results)
 

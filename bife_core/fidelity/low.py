@@ -16,7 +16,8 @@ from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.numbers import tuned
-from bife_core.methods.base import Method
+from bife_core.methods.base import Method, ScipMethod
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import AnyReference, as_scoring, method_of, rule_of
 from bife_core.methods.scorer import NodeMethod, Written
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
@@ -174,7 +175,7 @@ def _scored(
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
     sha = method.identity
-    if recorded is None:
+    if recorded is None or isinstance(method, Configuration | ScipMethod):  # SCIP's rules score no candidates
         return LowScore(sha=sha)
     decisions, yardstick = recorded
     nodes = _nodes(str(path)) if isinstance(rule, NodeMethod) else None

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
-from bife_core.generators import Account, open_generator
+from bife_core.generators import Account, Generator, open_generator
 from bife_core.search import open_search
 from bife_core.settings import settings_of
 from bife_core.stages.collecting import collect
@@ -59,32 +59,12 @@ def search(
     """
     config = resolved(config, runtime)
     require_generator(config, runtime)
-    opened = open_search(config.search)
-    if not opened.low_fidelity:
-        decisions = None
-    elif decisions is None:
-        decisions = runtime.stage(collect, config).summary
+    study, decisions, notes = opened(config, runtime, decisions)
     about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
     runtime.observer.stage("evolution", about)
-    design = runtime.instances(config.instances, "design", config.high.instances)
-    training, notes = _training(config, runtime, design, opened.training_instances)
-    study = create_study(
-        config,
-        design.instances,
-        decisions,
-        store=runtime.store,
-        benchmark=config.instances.kind,
-        training=training,
-        workers=runtime.workers(config.runner),
-        observer=runtime.observer,
-        runs=runtime.home.runs,
-        label=config.instances.label,
-        params=flat({"instances": config.instances.model_dump(mode="json")}),
-        provenance=runtime.provenance(),
-    )
     study.beside = beside or {}
     with _holding(runtime.model_key(config.generator)), study.claim():
-        result = _run(study, runtime, decisions, (*design.notes, *notes))
+        result = _run(study, runtime, decisions, notes)
     runtime.conclude(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     if result.new or runtime.present.tried_again:
@@ -95,6 +75,38 @@ def search(
             payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
             runtime.announce(EVOLUTION_ENDED, subject, payload)
     return result
+
+
+def opened(
+    config: PipelineConfig,
+    runtime: Runtime,
+    decisions: CollectionSummary | None = None,
+    generator: Generator | None = None,
+) -> tuple[Study, CollectionSummary | None, tuple[str, ...]]:
+    """Return the study of a resolved configuration, the decisions of its F_LF if it has one, and notes on instances."""
+    search = open_search(config.search)
+    if not search.low_fidelity:
+        decisions = None
+    elif decisions is None:
+        decisions = runtime.stage(collect, config).summary
+    design = runtime.instances(config.instances, "design", config.high.instances)
+    training, notes = _training(config, runtime, design, search.training_instances)
+    study = create_study(
+        config,
+        design.instances,
+        decisions,
+        store=runtime.store,
+        benchmark=config.instances.kind,
+        training=training,
+        generator=generator,
+        workers=runtime.workers(config.runner),
+        observer=runtime.observer,
+        runs=runtime.home.runs,
+        label=config.instances.label,
+        params=flat({"instances": config.instances.model_dump(mode="json")}),
+        provenance=runtime.provenance(),
+    )
+    return study, decisions, (*design.notes, *notes)
 
 
 def _holding(key: SecretStr | None) -> AbstractContextManager[None]:

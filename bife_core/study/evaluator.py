@@ -30,6 +30,7 @@ from bife_core.generators import (
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import method_of
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.search.given import GIVEN
 from bife_core.study.archive import origin
 from bife_core.study.prompt_context import ContextBuilder, Past
 
@@ -100,9 +101,10 @@ class Evaluator:
         low, found = self.config.low, request.training is not None
         if found:  # the numbers of a rule that was fitted are likeliest as they are
             low = low.model_copy(update={"tune": 0})
-        decisions = self.decisions if request.scored else None
-        # What a search gives or found by training need not be a rule; what was written for it must be one.
-        method, component = request.source is not None or found, request.component
+        given = draft.generator == GIVEN
+        decisions = self.decisions if request.scored or given else None
+        # What a person gives, or a search gives or found by training, need not be a rule; what was written must be one.
+        method, component = given or request.source is not None or found, request.component
         return score_low(draft.source, decisions, low, self.solving.pool, method=method, component=component)
 
     def try_out(self, request: TrialRequest) -> HighScore:

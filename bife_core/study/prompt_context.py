@@ -116,7 +116,7 @@ class ContextBuilder:
                 "earlier": tuple(_without_names(sample, past) for sample in past.samples),
                 "fitted": tuple(name for name, score in scores.items() if score.source is not None),
                 "regrets": {name: score.regret for name, score in scores.items() if score.regret is not None},
-                **self._choices(request.parents, pool),
+                **self.choices_of(request.parents, pool),
             }
         )
 
@@ -132,7 +132,7 @@ class ContextBuilder:
             if name in past.solved
         }
 
-    def _choices(self, parents: Sequence[Sample], pool: Workers) -> dict[str, Any]:
+    def choices_of(self, parents: Sequence[Sample], pool: Workers) -> dict[str, Any]:
         """Return where rules choose otherwise than strong branching, and how often two of them choose alike."""
         scored = [parent for parent in parents if parent.f_lf is not None and parent.source is not None]
         if self._decisions is None or not scored:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from bife_core.home import project_home
@@ -76,3 +78,14 @@ def test_a_rule_is_written_as_a_c_file_but_not_over_itself_or_into_no_folder(bif
     done = bife("export", rule, "--output", tmp_path / "rule.c")
     assert done.exit_code == 0, done.output
     assert "SCIPincludeBranchruleBife(" in (tmp_path / "rule.c").read_text()
+
+
+def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path):
+    (file := tmp_path / "ours.py").write_text(REFERENCE_RULES["paper_ca"].source)
+    options = (file, "--instances", "combinatorial_auction", "--preset", "smoke")
+    found = json.loads(bife("score", *options, "--json").stdout)
+    assert (found["name"], found["failure"], found["rules"]) == ("ours.py", None, 1)
+    assert found["f_hf"] < 0
+    shown = bife("score", *options).stdout
+    assert "ours.py (g00-c00, scored before)" in shown
+    assert "cost over RPB's" in shown

@@ -1,0 +1,63 @@
+"""`bife score`: what a search would learn of a rule, for a person or a coding agent that writes one."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bife_core.cli.consoles import number, say, show_facts, show_heading
+from bife_core.cli.options import with_configuration
+from bife_core.cli.orchestration import prepare, tracked_runtime
+from bife_core.cli.running import GO_ON, ending_at_once
+
+if TYPE_CHECKING:
+    from bife_core.config import PipelineConfig
+    from bife_core.stages.scoring import RuleScore
+
+
+@with_configuration
+def score(
+    *,
+    config: PipelineConfig,
+    file: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            exists=True,
+            dir_okay=False,
+            help="Python files of rules, or JSON files of other methods, such as configurations.",
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+) -> None:
+    """Score rules that you wrote as a search would: check, F_LF, and F_HF in a race; all of it stays in one study."""
+    prepare()
+    from bife_core.stages.scoring import score as scored
+    from bife_core.study.journal import stop_journals
+
+    rules = [(path.name, path.read_text(encoding="utf-8")) for path in file]
+    with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
+        for one in scored(config, tracked_runtime(), rules):
+            if as_json:
+                typer.echo(one.model_dump_json())
+            else:
+                _show(one)
+
+
+def _show(one: RuleScore) -> None:
+    out = one.failure or one.eliminated
+    show_heading(f"{one.name} ({one.sample}{', scored before' * one.again})")
+    facts = [("out", out)] if out else []
+    facts += [("chooses like", one.duplicate_of)] if one.duplicate_of else []
+    values = {"F_LF": one.f_lf, "F_HF": one.f_hf, "cost over RPB's": one.ratio}
+    facts += [(name, number(value)) for name, value in values.items() if value is not None]
+    if one.best is not None and one.best_f_hf is not None:
+        facts.append(("best so far", f"{one.best}, F_HF {number(one.best_f_hf)}"))
+    facts.append(("study", f"{one.rules} rules, {number(one.solver_s)} CPU s of solves"))
+    show_facts(facts)
+    for text in filter(None, (one.table, *one.choices)):
+        say()
+        say(text)

@@ -1,0 +1,180 @@
+"""Rules that somebody else writes, scored one after the other in a study of their own: what `bife score` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bife_core.config import PipelineConfig
+from bife_core.errors import GeneratorError
+from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.solving import Reference, cost_of
+from bife_core.generators import Draft, PromptContext
+from bife_core.presets import with_overrides
+from bife_core.sandbox import Workers
+from bife_core.search.given import GIVEN
+from bife_core.search.population import by_high_fidelity
+from bife_core.search.types import WrittenRequest
+from bife_core.stages.resolving import resolved
+from bife_core.stages.runtime import Runtime
+from bife_core.stages.searching import opened
+from bife_core.stats import geometric_mean
+from bife_core.study import Study
+from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored
+from bife_core.study.prompt_context import ContextBuilder, execution
+from bife_core.values import Value
+
+_OWN: Final = {"search.method": GIVEN, "search.initial": 1, "search.samples": 1, "search.first_rules": ()}
+
+
+class RuleScore(Value):
+    """What a search learns of a rule.
+
+    Attributes
+    ----------
+    name, sample : str
+        What the caller calls the rule, and its id in the study.
+    again : bool
+        Whether it was scored before; nothing was solved anew then.
+    failure, eliminated : str or None
+        Why it is no valid rule or failed in the solver, and why its race ended early: both have no F_HF.
+    duplicate_of : str or None
+        The sample that chooses alike in all recorded decisions, whose F_HF is this one's too.
+    f_lf, f_hf : float or None
+        Its fidelities; higher is better.
+    ratio : float or None
+        Cost over RPB's, the geometric mean over the design instances that were solved.
+    best, best_f_hf : str and float or None
+        The best rule of the study so far.
+    instances : tuple of dict
+        Of each design instance that was solved: name, cost, RPB's and the best rule's, nodes, RPB's nodes, status.
+    table : str
+        The same to read, with the time a node takes.
+    choices : tuple of str
+        Where the rule chooses otherwise than strong branching, and which features it needs.
+    source : str or None
+        The rule with its numbers fitted to the decisions, where that raised F_LF.
+    rules, solver_s : int and float
+        Rules scored in the study so far, and CPU seconds of their solves.
+    """
+
+    name: str
+    sample: str
+    again: bool = False
+    failure: str | None = None
+    eliminated: str | None = None
+    duplicate_of: str | None = None
+    f_lf: float | None = None
+    f_hf: float | None = None
+    ratio: float | None = None
+    best: str | None = None
+    best_f_hf: float | None = None
+    instances: tuple[dict[str, Any], ...] = ()
+    table: str = ""
+    choices: tuple[str, ...] = ()
+    source: str | None = None
+    rules: int = 0
+    solver_s: float = 0.0
+
+
+@dataclass
+class _Given:
+    """Passes on the texts that somebody wrote, each once."""
+
+    name: str = GIVEN
+    texts: list[str] = field(default_factory=list)
+
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+        if not self.texts:
+            raise GeneratorError(
+                "The study asks for a rule that nobody gave: score one with `bife score FILE`."
+            )
+        return Draft(key=request.id, generator=self.name, model="", source=self.texts.pop())
+
+
+def score(config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, str]]) -> Iterator[RuleScore]:
+    """Score rules, and yield what is learned of each; one that was scored before is found again.
+
+    All rules of the same settings are in one study, with one budget, whatever process they come from. Each is checked,
+    scored on recorded decisions, and raced on the design instances against the best ones before it.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        All but its `search`, `generator` and `evaluation` is read.
+    rules : iterable of (name, text)
+        Python text of a function that scores a candidate, or the JSON of another method such as a configuration.
+
+    Raises
+    ------
+    GeneratorError
+        If the budget is used up.
+    """
+    config, given = resolved(with_overrides(config, _OWN), runtime), _Given()
+    study, _, notes = opened(config, runtime, generator=given)
+    pool = runtime.workers(config.runner)
+    runtime.noted(notes)
+    for name, text in rules:
+        with study.claim():
+            journal = study.journal
+            drafted = {entry.draft.source: entry.request.id for entry in journal.of(Drafted)}
+            again = text in drafted and journal.find(Finalised, drafted[text]) is not None
+            if text not in drafted:
+                given.texts = [text]
+                found = study.run(samples=1)
+                if given.texts:
+                    raise GeneratorError(f"{name} was not scored. {found.ended_by}")
+                drafted[text] = journal.of(Drafted)[-1].request.id
+            elif not again:
+                # A process ended on the way: what the rule lacks is solved now.
+                study.config = with_overrides(study.config, {"search.samples": len(drafted)})
+                study.run()
+        runtime.follow(journal.key)
+        yield _learned(study, pool, name, drafted[text], again)
+
+
+def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool) -> RuleScore:
+    journal = study.journal
+    samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
+    solved = {entry.id: entry.score for entry in journal.of(HighScored)}
+    sample, low = samples[sample_id], journal.find(Scored, sample_id)
+    best = next(iter(by_high_fidelity(samples.values())), None)
+    referred, own = journal.find(Referred), solved.get(sample_id)
+    about: dict[str, Any] = {}
+    if own is not None and referred is not None:
+        rival = solved[best.id] if best is not None and best.id != sample_id else None
+        about = _solves(study, own, referred.reference, rival)
+    context = ContextBuilder(study.benchmark, study.instances, study.decisions, study.config)
+    about["choices"] = context.choices_of([sample], pool).get("failings", {}).get(sample_id, ())
+    known = sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf"})
+    return RuleScore(
+        name=name,
+        sample=sample_id,
+        again=again,
+        best=best and best.id,
+        best_f_hf=best and best.f_hf,
+        source=low and low.score.source,
+        rules=len(samples),
+        solver_s=sum(score.cpu_s for score in solved.values()),
+        **known,
+        **about,
+    )
+
+
+def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore | None) -> dict[str, Any]:
+    config, results, rows = study.config.high, iter(own.results), list[dict[str, Any]]()
+    for place, cost in enumerate(own.costs):
+        rpb = reference.results[place]
+        if cost is None or rpb is None:
+            continue
+        result = next(results)
+        row = {"instance": result.instance, "status": result.status, "cost": cost}
+        row |= {"rpb_cost": cost_of(rpb, config), "best_cost": rival.costs[place] if rival else None}
+        rows.append(row | {"nodes": result.nodes, "rpb_nodes": rpb.nodes})
+    ratios = [row["cost"] / row["rpb_cost"] for row in rows]
+    return {
+        "instances": tuple(rows),
+        "ratio": geometric_mean(ratios) if ratios else None,
+        "table": execution(own, reference, rival, config),
+    }

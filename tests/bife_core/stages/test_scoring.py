@@ -1,0 +1,76 @@
+"""Rules that somebody else writes: what is learned of each is that of a search, kept, and found again."""
+
+from __future__ import annotations
+
+import pytest
+
+from bife_core.errors import GeneratorError
+from bife_core.presets import preset, with_overrides
+from bife_core.rules import REFERENCE_RULES
+from bife_core.stages.scoring import score
+from bife_core.study import evaluator
+from bife_core.study.engine import Engine
+
+GOOD = REFERENCE_RULES["pseudocost_product"].source
+OTHER = REFERENCE_RULES["most_fractional"].source
+
+
+@pytest.fixture
+def scored(runtime, collected):
+    """Return a function that scores texts in a study of their own, told apart by its seed."""
+
+    def go(seed, *texts, **settings):
+        overrides = {"search.seed": seed, "low.tune": 0} | {
+            name.replace("__", "."): value for name, value in settings.items()
+        }
+        rules = [(f"rule {at}", text) for at, text in enumerate(texts)]
+        return list(score(with_overrides(preset("smoke"), overrides), runtime, rules))
+
+    return go
+
+
+def test_a_rule_is_scored_once_whatever_process_asks(scored, monkeypatch):
+    first, invalid, alike, other = scored(1, GOOD, "x = open('f')", f"{GOOD}\n# the same\n", OTHER)
+    assert first.ratio > 0
+    assert first.f_hf < 0 < first.f_lf
+    assert {row["rpb_cost"] > 0 for row in first.instances} == {True}
+    assert "mean of 2" in first.table
+    assert any("strong branching" in text for text in first.choices)
+    assert (first.best, first.again) == (first.sample, False)
+    assert invalid.failure
+    assert (invalid.f_lf, invalid.instances) == (None, ())
+    assert alike.failure == f"duplicate of {first.sample}"
+    assert other.rules == 4
+    assert other.eliminated or other.f_hf
+    assert other.solver_s > first.solver_s
+
+    monkeypatch.setattr(Engine, "run", None)  # nothing is run
+    again, *_ = scored(1, GOOD)
+    assert again.again
+    assert (again.sample, again.f_hf, again.table) == (first.sample, first.f_hf, first.table)
+
+
+def test_a_configuration_has_f_hf_alone(scored):
+    lean = "separating/maxrounds = 0\nbranching/pscost/priority = 10000000\n"
+    (found,) = scored(2, lean)
+    assert (found.f_lf, found.failure, found.choices) == (None, None, ())
+    assert found.f_hf < 0
+    assert len(found.instances) == 2
+
+
+def test_what_a_process_left_undone_is_done_by_the_next(scored, monkeypatch):
+    def broken(*_args, **_named):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluator, "score_high", broken)
+        with pytest.raises(OSError, match="No space"):
+            scored(3, GOOD)
+    (found,) = scored(3, GOOD)
+    assert (found.sample, found.rules, found.again) == ("g00-c00", 1, False)
+    assert found.f_hf < 0
+
+
+def test_the_budget_is_that_of_the_study(scored):
+    with pytest.raises(GeneratorError, match=r"rule 0 was not scored.*solver_s is used up"):
+        scored(4, GOOD, budget__solver_s=1e-9)
