@@ -23,24 +23,32 @@ def score(
     *,
     config: PipelineConfig,
     file: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="FILE...",
             exists=True,
             dir_okay=False,
-            help="Python files of rules, or JSON files of other methods, such as configurations.",
+            help="Python files of rules; settings files of SCIP or JSON files of other methods.",
         ),
-    ],
+    ] = None,
+    brief: Annotated[
+        bool,
+        typer.Option("--brief", help="Print what a model is told that writes rules for these instances."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Score rules that you wrote as a search would: check, F_LF, and F_HF in a race; all of it stays in one study."""
+    if bool(file) == brief:
+        raise typer.BadParameter("give files to score, or --brief.")
     prepare()
-    from bife_core.stages.scoring import score as scored
+    from bife_core.stages import scoring
     from bife_core.study.journal import stop_journals
 
-    rules = [(path.name, path.read_text(encoding="utf-8")) for path in file]
+    rules = [(path.name, path.read_text(encoding="utf-8")) for path in file or ()]
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
-        for one in scored(config, tracked_runtime(), rules):
+        if brief:
+            typer.echo(scoring.brief(config, tracked_runtime()))
+        for one in scoring.score(config, tracked_runtime(), rules) if rules else ():
             if as_json:
                 typer.echo(one.model_dump_json())
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any, Final
 
 from bife_core.config import PipelineConfig
@@ -11,18 +12,19 @@ from bife_core.errors import GeneratorError
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference, cost_of
 from bife_core.generators import Draft, PromptContext
+from bife_core.generators.prompting import assemble
 from bife_core.presets import with_overrides
 from bife_core.sandbox import Workers
 from bife_core.search.given import GIVEN
 from bife_core.search.population import by_high_fidelity
-from bife_core.search.types import WrittenRequest
+from bife_core.search.types import SampleRequest, WrittenRequest
 from bife_core.stages.resolving import resolved
 from bife_core.stages.runtime import Runtime
 from bife_core.stages.searching import opened
 from bife_core.stats import geometric_mean
 from bife_core.study import Study
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored
-from bife_core.study.prompt_context import ContextBuilder, execution
+from bife_core.study.prompt_context import ContextBuilder, Past, execution
 from bife_core.values import Value
 
 _OWN: Final = {"search.method": GIVEN, "search.initial": 1, "search.samples": 1, "search.first_rules": ()}
@@ -134,6 +136,20 @@ def score(config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, s
         yield _learned(study, pool, name, drafted[text], again)
 
 
+def brief(config: PipelineConfig, runtime: Runtime) -> str:
+    """Return how a coding agent works with `score`, and what a language model is told before its first rule."""
+    config = resolved(with_overrides(config, _OWN), runtime)
+    study, _, _ = opened(config, runtime, generator=_Given())
+    request = SampleRequest(id="brief", generation=0, operator="i1", seed=0)
+    context = _context(study).build(request, Past(), runtime.workers(config.runner))
+    guide = (resources.files("bife_core") / "AGENTS.md").read_text(encoding="utf-8")
+    return "\n".join((guide, *(message.content for message in assemble(request, context))))
+
+
+def _context(study: Study) -> ContextBuilder:
+    return ContextBuilder(study.benchmark, study.instances, study.decisions, study.config)
+
+
 def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool) -> RuleScore:
     journal = study.journal
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
@@ -145,8 +161,7 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     if own is not None and referred is not None:
         rival = solved[best.id] if best is not None and best.id != sample_id else None
         about = _solves(study, own, referred.reference, rival)
-    context = ContextBuilder(study.benchmark, study.instances, study.decisions, study.config)
-    about["choices"] = context.choices_of([sample], pool).get("failings", {}).get(sample_id, ())
+    about["choices"] = _context(study).choices_of([sample], pool).get("failings", {}).get(sample_id, ())
     known = sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf"})
     return RuleScore(
         name=name,

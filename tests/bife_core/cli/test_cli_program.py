@@ -17,7 +17,7 @@ COMMANDS = [
     *(name for name in typer.main.get_command(app).commands if name != "rules"),
     *(f"rules {name}" for name in ("list", "show", "rollback")),
 ]
-WITH_CONFIGURATION = {"demo", "run", "collect", "evolve", "evaluate", "tune", "config"}
+WITH_CONFIGURATION = {"demo", "run", "collect", "evolve", "evaluate", "tune", "score", "config"}
 
 
 def options(text):

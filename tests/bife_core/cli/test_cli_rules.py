@@ -89,3 +89,9 @@ def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path):
     shown = bife("score", *options).stdout
     assert "ours.py (g00-c00, scored before)" in shown
     assert "cost over RPB's" in shown
+
+
+def test_an_agent_is_told_how_to_work_and_what_of(bife):
+    told = bife("score", "--brief", "--instances", "combinatorial_auction", "--preset", "smoke").stdout
+    assert all(text in told for text in ("--json", "What the code may use", "recorded decisions", "[24]"))
+    assert bife("score").exit_code == 2
