@@ -44,7 +44,7 @@ def score(
     from bife_core.stages import scoring
     from bife_core.study.journal import stop_journals
 
-    rules = [(path.name, path.read_text(encoding="utf-8")) for path in file or ()]
+    rules = [(path.name, path.read_text(encoding="utf-8", errors="replace")) for path in file or ()]
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
         if brief:
             typer.echo(scoring.brief(config, tracked_runtime()))
