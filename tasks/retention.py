@@ -56,7 +56,7 @@ class Retention:
     """
 
     def __init__(self, before_unix_s: float) -> None:
-        tags = [rule.tags for rule in registry().versions()]
+        tags = [registry().registered(rule.reference).tags for rule in registry().versions()]
         runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
         named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
         self._named = (named | runs) - {""}

@@ -5,6 +5,7 @@ MLflow's registry is asked where MLflow is installed and has a database; elsewhe
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -31,6 +32,9 @@ RUN_FILES: Final = (
     *(FILE_NAME, "tuned.set", "tuned_again.set", "tuned_scip.set"),
 )
 """Artifacts of a run that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
+
+EVIDENCE: Final = "evidence"
+"""Tag of a version in MLflow: the artifact of its run with what is known of it beside its tags."""
 
 _LISTED: Final = "`bife rules list` shows the registered rules"
 
@@ -63,14 +67,21 @@ def read_stored(reference: str) -> tuple[str, dict[str, str]]:
                 if model["alias"]
                 else client.get_model_version(name, model["version"])
             )
-            file = version.tags.get("file", "rule.py")
+            tags = whole_tags(version, mlflow)
+            file = tags.get("file", "rule.py")
             text = mlflow.artifacts.load_text(f"models:/{name}/{version.version}/artifacts/{file}")
-            return str(text), dict(version.tags)
+            return str(text), tags
         held = {entry.path for entry in client.list_artifacts(run["run"])}
         wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
         if not wanted:
             raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
         return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}")), {}
+
+
+def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:
+    """Return the tags of a version of MLflow's, with what the file has that `EVIDENCE` names."""
+    file = version.tags.get(EVIDENCE)  # one that was registered by other means has none
+    return dict(version.tags) | (json.loads(mlflow.artifacts.load_text(file)) if file else {})
 
 
 def registered_tags(reference: object) -> dict[str, str]:

@@ -15,7 +15,7 @@ MOST_IN_CARD: Final = 4500
 
 _LANGUAGES: Final = {"rule": "python", "configuration": "ini"}
 _SENTENCE: Final = 600
-"""Characters of a sentence of it; the tags have all."""
+"""Characters of a sentence of it; the evidence has all."""
 
 
 def model_card(name: str, method: Method, evidence: Evidence) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -19,6 +20,7 @@ from bife_core.components import BRANCHING
 from bife_core.home import RUN_ID
 from bife_core.methods.base import Method
 from bife_core.methods.scorer import Scorer
+from bife_core.methods.stored import EVIDENCE, whole_tags
 from bife_core.registry.base import Registry
 from bife_core.registry.card import MOST_IN_CARD
 from bife_core.registry.choosing import PREFIX
@@ -26,10 +28,16 @@ from bife_core.registry.evidence import Evidence, RegisteredRule
 from bife_core.registry.local import LocalRegistry
 from bife_core.scip.solving import versions
 from bife_core.store.registered import REGISTRY
+from bife_core.values import digest_of
 from bife_core.wording import fits
 from tasks.stores import home_store, mlflow_run, subscriber
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
+
+_IN_FILE: Final = {"file", *Evidence.model_fields}.difference(
+    ("benchmark", "metric", "ratio", "ci_low", "ci_high", "baseline", "solver", "sha", "evolution_key")
+)
+"""What is known of a rule that its page does not show as tags."""
 
 
 class MlflowRegistry(Registry):
@@ -43,7 +51,10 @@ class MlflowRegistry(Registry):
         return home_store().claim(REGISTRY)
 
     def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
-        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
+        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash.
+
+        Without a hash, one that holds no alias comes without the evidence that is no tag: that is a request for each.
+        """
         wanted = f"name LIKE '{PREFIX}%'" if name is None else f"name = '{name}'"
         with _answering() as client:
             if sha is not None:  # few, and MLflow leaves the aliases out
@@ -53,12 +64,10 @@ class MlflowRegistry(Registry):
                 aliases = {
                     one.name: one.aliases for one in mlflow.search_registered_models(filter_string=wanted)
                 }
-                rules = [
-                    _rule(
-                        one, [alias for alias, of in aliases[one.name].items() if str(of) == str(one.version)]
-                    )
-                    for one in mlflow.search_model_versions(filter_string=wanted)
-                ]
+                rules = []
+                for one in mlflow.search_model_versions(filter_string=wanted):
+                    own = [alias for alias, of in aliases[one.name].items() if str(of) == str(one.version)]
+                    rules.append(_rule(one, own, whole=bool(own)))
         return sorted(rules, key=lambda rule: (rule.name, -rule.version))
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
@@ -124,7 +133,7 @@ class MlflowRegistry(Registry):
                     ],
                 )
             made = client.create_model_version(
-                name, info.model_uri, run_id, dict(tags), description=card, model_id=info.model_id
+                name, info.model_uri, run_id, _split(tags), description=card, model_id=info.model_id
             )
             return int(made.version)
 
@@ -135,7 +144,7 @@ class MlflowRegistry(Registry):
         with _answering() as client:
             for key in without:
                 client.delete_model_version_tag(name, str(number), key)
-            for key, value in tags.items():
+            for key, value in _split(tags).items():
                 client.set_model_version_tag(name, str(number), key, value)
             if card:
                 client.update_model_version(name, str(number), card)
@@ -178,7 +187,19 @@ def _answering() -> Iterator[MlflowClient]:
         ) from error
 
 
-def _rule(version: ModelVersion, aliases: Iterable[str]) -> RegisteredRule:
+def _split(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return what is shown as tags, after the rest was written to a file of the evaluation's run, which they name."""
+    rest = {key: value for key, value in tags.items() if key in _IN_FILE}
+    shown = {key: value for key, value in tags.items() if key not in _IN_FILE}
+    if run := rest.get("evaluation_run"):
+        # Its name says what is in it, so that whoever reads it meanwhile has the former one whole.
+        file = f"evidence-{digest_of(rest)[:8]}.json"
+        store.client().log_text(run, json.dumps(rest, indent=1, sort_keys=True), file)
+        shown[EVIDENCE] = f"runs:/{run}/{file}"
+    return shown
+
+
+def _rule(version: ModelVersion, aliases: Iterable[str], *, whole: bool = True) -> RegisteredRule:
     # Some of MLflow's stores give the number as text.
-    number, tags = int(version.version), dict(version.tags)
+    number, tags = int(version.version), whole_tags(version, mlflow) if whole else dict(version.tags)
     return RegisteredRule.of(version.name, number, aliases, tags, version.description or "")

@@ -1,8 +1,10 @@
 """The registry in MLflow: it keeps what every registry keeps, and takes over what was registered without it."""
 
+import mlflow
 import pytest
 
 from bife_core.methods.loading import stored_text
+from bife_core.methods.stored import registered_tags
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
 from bife_core.stages.evaluation_files import sample_name
@@ -29,9 +31,27 @@ class TestMlflowRegistry(Keeping):
 def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):
     made_champion(name, 0)
     made_champion(name, 1, ratio=0.9)
-    monkeypatch.setattr("mlflow.MlflowClient.get_model_version", None)  # not one request for each
+    made_champion(name, 2, ratio=0.9)
+    read = []
+    monkeypatch.setattr(
+        "tasks.registry.mlflow_registry.whole_tags", lambda one, _: read.append(one) or one.tags
+    )
     found = [(rule.version, rule.aliases) for rule in IN_MLFLOW.versions() if rule.name == name]
-    assert found == [(2, (CHALLENGER,)), (1, (CHAMPION,))]
+    assert found == [(3, (CHALLENGER,)), (2, ()), (1, (CHAMPION,))]
+    assert {int(one.version) for one in read if one.name == name} == {1, 3}, "not one request for each"
+
+
+def test_a_version_has_ten_tags_and_the_rest_of_its_evidence_in_a_file(name):
+    made = made_champion(name, 0)
+    version = store.client().get_model_version(name, str(made.version))
+    decided = {"approved_by", "approved_reason", "approved_at", "replaced_version"}
+    assert len(version.tags.keys() - decided) == 10
+    assert (version.tags["ratio"], made.evidence.bound, made.evidence.solves) == ("0.8", 0.95, 20)
+    rest = mlflow.artifacts.load_dict(version.tags["evidence"])
+    assert rest["proofs"] == "20"
+    again = made_champion(name, 0, bound=0.9)
+    assert (again.version, again.evidence.bound) == (made.version, 0.9)
+    assert registered_tags(again.reference) == again.tags
 
 
 def test_a_home_that_began_without_mlflow_carries_over(name, tmp_path, monkeypatch):
