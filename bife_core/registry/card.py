@@ -18,16 +18,16 @@ _SENTENCE: Final = 600
 """Characters of a sentence of it; the evidence has all."""
 
 
-def model_card(name: str, method: Method, evidence: Evidence) -> str:
+def model_card(name: str, method: Method, evidence: Evidence, links: str = "") -> str:
     """Return the description of a version: how good it is, what it is, how it is used, and where it holds.
 
-    Of a text that is too long the card shows the beginning.
+    It ends with `links`. Of a text that is too long the card shows the beginning.
     """
     language = _LANGUAGES.get(method.kind, "json")
     head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n```{language}\n"
     where = "\n".join(f"- {fits(fact, _SENTENCE)}" for fact in _where(evidence) if fact)
     text, end = storable(method.shown.rstrip()), "\n```\n"
-    foot = f"{_use(name)}\n\n### Where it holds\n\n{where}"
+    foot = f"{_use(name)}\n\n### Where it holds\n\n{where}\n\n{links}".rstrip()
     if len(head) + len(text) + len(end) + len(foot) > MOST_IN_CARD:
         end += f"This is the beginning of {len(text):,} characters: `artifacts/{method.file_name}` has all.\n"
     return f"{head}{text[: MOST_IN_CARD - len(head) - len(end) - len(foot)]}{end}{foot}"

@@ -97,7 +97,8 @@ def evaluate(
     beat = [rule_of.sha for _, rule_of in known if CHAMPION in rule_of.aliases] if promoting else None
     summary = measure(config, runtime, methods, held_out, beat)
     story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere), ablation=ablation)
-    run = record_evaluation(config, runtime, methods, held_out, summary, story, choice)
+    search = behind[0][0].evolution_key
+    run = record_evaluation(config, runtime, methods, held_out, summary, story, choice, search)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
     notes = runtime.noted((*story.notes, *summary.failures, *differing, *further))
@@ -180,12 +181,13 @@ def record_evaluation(
     summary: EvaluationSummary,
     story: Story,
     choice: Choice | None = None,
+    search: str = "",
 ) -> TrackedRun:
     """Write an evaluation with its report to disk, once, record it, and return its run.
 
-    The `story` is what the report holds beside the solves: the command, and the search that led to the rule. `choice`
-    says how the rule was chosen on validation instances. A report that fails takes nothing else away: a note says so,
-    and the next run of the same command tries again.
+    The `story` is what the report holds beside the solves: the command, and the search that led to the rule, whose key
+    is `search`. `choice` says how the rule was chosen on validation instances. A report that fails takes nothing else
+    away: a note says so, and the next run of the same command tries again.
     """
     lead, compared, label = methods[0], summary.lead, config.instances.label
     folder = folder_of(runtime, methods, instances, summary)
@@ -232,7 +234,8 @@ def record_evaluation(
             "metric": compared.metric,
             "conclusion": compared.finding,
             "mlflow.note.content": f"{about}\nThe whole report: {evaluation_files.PAGE}",
-        },
+        }
+        | ({"evolution_key": search} if search else {}),
         tables=tables,
         files=tuple(sorted(path.name for path in folder.iterdir())),
     )

@@ -86,7 +86,8 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
     elif run := RUN_REFERENCE.fullmatch(reference):
         facts = runtime.run_facts(run["run"])
         if found := facts.get("evolution_key"):
-            origin = Origin(evolution_key=found, evolution_run=facts.get("mlflow.parentRunId", run["run"]))
+            runs = (facts.get("evolution_run"), facts.get("mlflow.parentRunId"), run["run"])
+            origin = Origin(evolution_key=found, evolution_run=next(filter(None, runs)))
     path = Path(reference.partition(BUDGET)[0]).resolve()
     key = origin.evolution_key
     folder = runtime.home.runs / key if key else search_files.folder_of(path)

@@ -65,7 +65,8 @@ def watch(config: PipelineConfig, runtime: Runtime) -> Watched:
     runtime.observer.stage("watch", f"{champion.reference} on {counted(len(new.instances), 'new instance')}")
     if new.instances:
         summary = measure(config, runtime, [method], new)
-        run = record_evaluation(config, runtime, [method], new, summary, Story(notes=new.notes))
+        story, search = Story(notes=new.notes), champion.tags.get("evolution_key", "")
+        run = record_evaluation(config, runtime, [method], new, summary, story, search=search)
         watched.add_evaluation(summary)
         page = link("the comparison in MLflow", run.url)
     found = watched.comparison(champion.metric, settings.time_limit_s)

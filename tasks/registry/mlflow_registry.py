@@ -27,6 +27,8 @@ from bife_core.registry.choosing import PREFIX
 from bife_core.registry.evidence import Evidence, RegisteredRule
 from bife_core.registry.local import LocalRegistry
 from bife_core.scip.solving import versions
+from bife_core.stages.evaluation_files import PAGE
+from bife_core.stages.records import EVALUATION, EVOLUTION
 from bife_core.store.registered import REGISTRY
 from bife_core.values import digest_of
 from bife_core.wording import fits
@@ -94,6 +96,17 @@ class MlflowRegistry(Registry):
             )
         evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
         return evidence.model_copy(update={"evaluation_run": run, "evolution_run": evolution})
+
+    def links(self, evidence: Evidence) -> str:
+        """Return links to the runs of the evaluation and the search, the report, and the runs on the same instances."""
+        run = evidence.evaluation_run
+        pages = {
+            "evaluation": store.run_url(run, EVALUATION),
+            "report": store.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
+            "data": store.runs_url(EVALUATION, f"dataset.digest = '{evidence.test_digest}'"),
+            "search": store.run_url(evidence.evolution_run, EVOLUTION),
+        }
+        return "In MLflow: " + ", ".join(f"[{name}]({url})" for name, url in pages.items() if url) + "."
 
     def text(self, version: RegisteredRule) -> str:
         """Return the text of the method that a version holds."""

@@ -24,11 +24,11 @@ from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import complexity
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
-from bife_core.stages.records import EVOLUTION, Record
+from bife_core.stages.records import EVALUATION, EVOLUTION, Record
 from bife_core.study import files as reports, journal
 from bife_core.study.archive import descent
 from bife_core.wording import counted
-from tasks.stores import home_store, observer
+from tasks.stores import home_store, mlflow_run, observer
 from tasks.tracking import store
 from tasks.tracking.traces import delete_traces, store_traces
 
@@ -153,6 +153,7 @@ class _Search:
     """What the events of an evolution say, with what is new of it, and its `calls` to a model API."""
 
     calls: list[Call]
+    key: str = ""
     drafted: set[str] = field(default_factory=set)
     provenance: dict[str, str] = field(default_factory=dict)
     children: dict[str, _Child] = field(default_factory=dict)
@@ -176,6 +177,8 @@ class _Search:
         """Add what an event says to what is written next."""
         news = self.news
         match entry:
+            case journal.Opened():
+                self.key = entry.key
             case journal.Started():
                 news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
                 news.tags |= entry.provenance
@@ -273,6 +276,8 @@ class _Search:
             }
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
+        found_by = store.runs_url(EVALUATION, f"tags.evolution_key = '{self.key}'")
+        about += f"\n\n[Evaluations of its rules]({found_by})"
         news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
         # A search that is extended ends again: each end is a step of its own.
         news.metrics += store.points(values, _ms(entry), seq)
@@ -282,6 +287,9 @@ class _Search:
 def write_record(folder: Path, record: Record) -> str:
     """Write a record, whose files lie in a folder, to MLflow; return the id of its run."""
     time_ms, tags = int(record.at_unix_s * 1000), {**record.provenance, **record.tags}
+    if search := mlflow_run(tags.get("evolution_key", "")):
+        tags["evolution_run"] = search
+        tags["mlflow.note.content"] += f"\n\n[The search it is from]({store.run_url(search, EVOLUTION)})"
     run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=time_ms)
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":

@@ -104,6 +104,7 @@ def test_the_parent_run_tells_the_whole_story(smoke):
     assert parent.info.status == "FINISHED"
     assert parent.data.tags["evolution_key"] == evolved.key
     assert parent.data.params["search.samples"] == "8"
+    assert tracked(smoke.result.evaluation.run.run_id).data.tags["evolution_run"] == evolved.run.run_id
     assert artifacts(evolved.run.run_id) == {
         "samples.json",
         "search_cost.json",

@@ -19,7 +19,8 @@ from tests.support.registered import beside as beside, champion_in, evidence, so
 
 def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
     """Register a rule as an evaluation would."""
-    return IN_MLFLOW.register(name, source(number), evidence(number, evaluation_run=new_run(), **known))
+    known = {"evaluation_run": new_run(), **known}
+    return IN_MLFLOW.register(name, source(number), evidence(number, **known))
 
 
 def challenge_in(home: Path, name: str, number: int, **known: Any) -> int:

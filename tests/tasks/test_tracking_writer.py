@@ -1,6 +1,8 @@
 """What the events of a search become in MLflow."""
 
+import re
 import time
+from urllib.parse import parse_qs
 
 import pytest
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
@@ -9,7 +11,7 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
-from bife_core.stages.records import COLLECTION, EVOLUTION, Record
+from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, Record
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
 from tasks.stores import home_store, subscriber
@@ -48,6 +50,18 @@ def test_runs_are_found_by_the_data_they_share(key, folder, home):
     both = [store.experiment_id(name) for name in (COLLECTION, EVOLUTION)]
     found = store.client().search_runs(both, f"dataset.digest = '{key}'")
     assert {one.info.run_id for one in found} == {collection, run.info.run_id}
+
+
+def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, folder, home):
+    add_end(journal)
+    search = parent(synced(folder))
+    about = {"evolution_key": journal.key, "mlflow.note.content": "It is faster."}
+    made = Record(experiment=EVALUATION, key=journal.key, name="e", params={}, metrics={}, tags=about)
+    run = store.client().get_run(track_record(home / "runs" / f"evaluation-{journal.key}", made))
+    assert run.data.tags["evolution_run"] == search.info.run_id
+    assert f"/runs/{search.info.run_id}" in run.data.tags["mlflow.note.content"]
+    wanted = parse_qs(re.search(r"\?(\S+)\)", search.data.tags["mlflow.note.content"])[1])["searchFilter"][0]
+    assert [one.info.run_id for one in store.find_runs(EVALUATION, wanted)] == [run.info.run_id]
 
 
 def test_an_evolution_whose_run_was_deleted_is_there_once_when_it_is_written_anew(journal, folder):

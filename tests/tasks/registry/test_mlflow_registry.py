@@ -15,7 +15,7 @@ from tasks.runtime import TrackedRuntime
 from tasks.stores import home_store, subscriber
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
-from tests.support.challenging import made_champion, new_run
+from tests.support.challenging import challenge, made_champion, new_run
 from tests.support.registered import beside, evidence, source
 from tests.support.registry_contract import Keeping
 
@@ -52,6 +52,18 @@ def test_a_version_has_ten_tags_and_the_rest_of_its_evidence_in_a_file(name):
     again = made_champion(name, 0, bound=0.9)
     assert (again.version, again.evidence.bound) == (made.version, 0.9)
     assert registered_tags(again.reference) == again.tags
+
+
+def test_the_card_of_a_version_leads_to_what_its_evidence_names(name):
+    search, run = new_run(), new_run()
+    card = challenge(name, 0, evolution_run=search, evaluation_run=run).card
+    for page in (
+        f"/runs/{run}?",
+        f"/runs/{run}/artifacts/report.html?",
+        f"/runs/{search}?",
+        "dataset.digest+%3D",
+    ):
+        assert page in card
 
 
 def test_a_home_that_began_without_mlflow_carries_over(name, tmp_path, monkeypatch):
