@@ -105,8 +105,7 @@ def _samples_of(row: StudyRow) -> str | None:
 def _removable(row: StudyRow) -> Removable:
     run = _run(mlflow_run(row.key))
     runs = () if run is None or run.info.lifecycle_stage != LifecycleStage.ACTIVE else (run.info.run_id,)
-    if row.kind == "evolution":
-        runs += tuple(child.info.run_id for run in runs for child in store.children(run))
+    runs += tuple(child.info.run_id for run in runs for child in store.children(run, f"bife-{row.kind}"))
     artifacts = project_home().mlflow / "artifacts"
     folders = (project_home().runs / row.key, *(artifacts / run for run in runs))
     return Removable(tuple(folder for folder in folders if folder.exists()), runs, row.key)

@@ -24,6 +24,16 @@ class RecordError(BifeError):
     """A record was written by another version."""
 
 
+class Child(Value):
+    """A part of a record that has a run of its own below it; `metrics` are values by step."""
+
+    name: str
+    params: dict[str, str]
+    metrics: dict[str, tuple[float | None, ...]]
+    tags: dict[str, str]
+    failed: bool = False
+
+
 class Record(Value):
     """All that a list shows of a collection, a tuning or an evaluation; equal inputs have an equal key, and one run.
 
@@ -39,6 +49,7 @@ class Record(Value):
     tags: dict[str, str]
     tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
     files: tuple[str, ...] = ()
+    children: tuple[Child, ...] = ()
     at_unix_s: float = 0.0
     provenance: dict[str, str] = Field(default_factory=dict)
 

@@ -10,11 +10,11 @@ from bife_core.files import write_whole
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
 from bife_core.stages.collecting import PRECHECKED
-from bife_core.stages.records import TUNING, Record
+from bife_core.stages.records import TUNING, Child, Record
 from bife_core.stages.results import TuningResult
 from bife_core.stages.runtime import InstanceSet, Runtime
 from bife_core.tuning.ablation import Ablation, ablate
-from bife_core.tuning.space import Choices, Space
+from bife_core.tuning.space import Choices, Space, said
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.values import digest_of, flat
 
@@ -127,9 +127,29 @@ def _recorded(
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
         tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity}
         | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},
-        tables={"trials_table.json": tuple(trial.row for trial in tuning.trials)},
         files=(file,),
+        children=_trials(tuning),
     )
     run = runtime.record(f"tuning-{key}", record)
     notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))
     return TuningResult(tuning=tuning, path=path, run=run, notes=notes)
+
+
+def _trials(tuning: Tuning) -> tuple[Child, ...]:
+    """Return each trial with all that any of them changed, since a chart leaves out what lacks one of its axes."""
+    changed = sorted({name for trial in tuning.trials for name in trial.choices})
+    children = []
+    for number, trial in enumerate(tuning.trials):
+        raced = trial.raced
+        outcome = "failed" if raced.failed else "given_up" if raced.given_up else "not_better"
+        about = "\n\n".join(filter(None, (said(trial.choices), raced.given_up, raced.failed)))
+        child = Child(
+            name=f"t{number:03}{' *' if raced.won else ''}",
+            params={name: trial.choices.get(name, "SCIP default") for name in changed},
+            metrics={"ratio": (raced.ratio,), "seen": (raced.seen,), "cpu_s": (raced.cpu_s,)}
+            | {"ratio_by_instance": tuning.ratios(trial)},
+            tags={"outcome": "best" if raced.won else outcome, "mlflow.note.content": about},
+            failed=raced.failed is not None,
+        )
+        children.append(child)
+    return tuple(children)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.metrics import METRICS
@@ -16,6 +16,7 @@ from bife_core.fidelity.solving import Solving
 from bife_core.methods.base import RPB
 from bife_core.methods.configuration import Configuration
 from bife_core.scip.cost import Cost
+from bife_core.stats import geometric_mean
 from bife_core.tuning.proposing import Proposer, Tpe
 from bife_core.tuning.racing import Race, Raced
 from bife_core.tuning.space import BRANCHING, Choices, Space, said, settings_of
@@ -44,12 +45,6 @@ class Trial(Value):
     choices: Choices
     raced: Raced
 
-    @property
-    def row(self) -> dict[str, Any]:
-        """The trial as a row of a table."""
-        fields = self.raced.model_dump(mode="json", exclude={"costs"})
-        return {"settings": said(self.choices)} | fields
-
     def line(self, number: int, before: Choices) -> str:
         """One line: number, instances seen, ratio to SCIP's default settings, ``*`` for a lead, what is new."""
         gone = {name: "SCIP default" for name in before if name not in self.choices}
@@ -72,6 +67,13 @@ class Tuning(Value):
     def best(self) -> Trial:
         """The last trial that became the best."""
         return next(trial for trial in reversed(self.trials) if trial.raced.won)
+
+    def ratios(self, trial: Trial) -> tuple[float, ...]:
+        """Return a trial's ratio to SCIP default settings after one instance, two and so on, the cheapest first."""
+        pairs = zip(self.trials[0].raced.costs, trial.raced.costs, strict=True)
+        known = sorted((usual, own) for usual, own in pairs if usual and own)
+        each = [own / usual for usual, own in known]
+        return tuple(geometric_mean(each[: count + 1]) for count in range(len(each)))
 
     @property
     def cpu_s(self) -> float:

@@ -135,9 +135,9 @@ def run_facts(run_id: str) -> dict[str, str]:
     return {**data.params, **data.tags}
 
 
-def children(parent: str) -> list[Run]:
-    """Return all child runs of an evolution's run."""
-    return find_runs(EVOLUTION, f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'")
+def children(parent: str, experiment: str = EVOLUTION) -> list[Run]:
+    """Return all child runs of a run."""
+    return find_runs(experiment, f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'")
 
 
 def create_run(experiment: str, name: str, tags: Mapping[str, str], start_ms: int | None = None) -> Run:

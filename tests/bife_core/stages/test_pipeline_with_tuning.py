@@ -70,7 +70,10 @@ def test_what_was_tuned_is_a_record_and_a_file_that_branches(turns, runtime):
     assert load_method(result.tuned.path).identity == found.configuration.identity
     record, _ = read_record(runtime.store, result.tuned.path.parent.name)
     assert (record.metrics["ratio"], record.files) == (found.best.raced.ratio, (result.tuned.path.name,))
-    assert record.tables.keys() == {"trials_table.json"}
+    assert record.children[0].name == "t000 *"
+    for child, trial in zip(record.children, found.trials, strict=True):
+        changed = {name: value for name, value in child.params.items() if value != "SCIP default"}
+        assert (changed, child.metrics["ratio"]) == (trial.choices, (trial.raced.ratio,))
 
 
 def test_the_registered_version_is_the_configuration_with_its_rule(turns, runtime):

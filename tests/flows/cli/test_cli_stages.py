@@ -69,7 +69,7 @@ def test_settings_are_tuned_alone_and_their_file_solves(prepared, bife, tmp_path
     tuned = store.client().get_run(number)
     assert (tuned.info.experiment_id, "ratio" in tuned.data.metrics) == (store.experiment_id(TUNING), True)
     artifacts = {entry.path for entry in store.client().list_artifacts(number)}
-    assert artifacts == {"tuned.set", "trials_table.json"}
+    assert artifacts == {"tuned.set"}
     solved = bife("solve", golden_dir / "cauctions_0.mps.gz", "--rule", output, "--quiet")
     assert solved.exit_code == 0, solved.output
     assert bife("tune", *options, "--output", tmp_path / "ours.txt").exit_code == 2
