@@ -33,9 +33,6 @@ RUN_FILES: Final = (
 )
 """Artifacts of a run that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
 
-EVIDENCE: Final = "evidence"
-"""Tag of a version in MLflow: the artifact of its run with what is known of it beside its tags."""
-
 _LISTED: Final = "`bife rules list` shows the registered rules"
 
 
@@ -79,8 +76,8 @@ def read_stored(reference: str) -> tuple[str, dict[str, str]]:
 
 
 def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:
-    """Return the tags of a version of MLflow's, with what the file has that `EVIDENCE` names."""
-    file = version.tags.get(EVIDENCE)  # one that was registered by other means has none
+    """Return the tags of a version of MLflow's, with what the artifact has that its tag ``evidence`` names."""
+    file = version.tags.get("evidence")  # one that was registered by other means has none
     return dict(version.tags) | (json.loads(mlflow.artifacts.load_text(file)) if file else {})
 
 

@@ -90,10 +90,6 @@ class Registry(ABC):
         """Return evidence that names its evaluation and search, which it may name by their studies, as done here."""
         return evidence
 
-    def links(self, evidence: Evidence) -> str:
-        """Return where a reader finds what the evidence names, in Markdown."""
-        return ""
-
     @abstractmethod
     def text(self, version: RegisteredRule) -> str:
         """Return the text of the method that a version holds."""
@@ -125,7 +121,7 @@ class Registry(ABC):
         method, evidence = method_of(source), self.located(evidence)
         known = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
         tags = {key: storable(str(value)) for key, value in known.items()}
-        card = model_card(name, method, evidence, self.links(evidence))
+        card = model_card(name, method, evidence)
         with self.held(name):
             same_rule = self.versions(name, evidence.sha)
             champion, challenger = self.find(name, CHAMPION), self.find(name, CHALLENGER)

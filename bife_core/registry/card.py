@@ -10,24 +10,24 @@ from bife_core.methods.base import RPB, Method
 from bife_core.registry.evidence import CHAMPION, Evidence
 from bife_core.wording import counted, fits, interval_text, storable
 
-MOST_IN_CARD: Final = 4500
-"""Characters of a card: MLflow's database takes 5,000."""
+MOST_IN_CARD: Final = 3900
+"""Characters of a card: MLflow's database takes 5,000, with the links that follow."""
 
 _LANGUAGES: Final = {"rule": "python", "configuration": "ini"}
 _SENTENCE: Final = 600
 """Characters of a sentence of it; the evidence has all."""
 
 
-def model_card(name: str, method: Method, evidence: Evidence, links: str = "") -> str:
+def model_card(name: str, method: Method, evidence: Evidence) -> str:
     """Return the description of a version: how good it is, what it is, how it is used, and where it holds.
 
-    It ends with `links`. Of a text that is too long the card shows the beginning.
+    Of a text that is too long the card shows the beginning.
     """
     language = _LANGUAGES.get(method.kind, "json")
     head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n```{language}\n"
     where = "\n".join(f"- {fits(fact, _SENTENCE)}" for fact in _where(evidence) if fact)
     text, end = storable(method.shown.rstrip()), "\n```\n"
-    foot = f"{_use(name)}\n\n### Where it holds\n\n{where}\n\n{links}".rstrip()
+    foot = f"{_use(name)}\n\n### Where it holds\n\n{where}"
     if len(head) + len(text) + len(end) + len(foot) > MOST_IN_CARD:
         end += f"This is the beginning of {len(text):,} characters: `artifacts/{method.file_name}` has all.\n"
     return f"{head}{text[: MOST_IN_CARD - len(head) - len(end) - len(foot)]}{end}{foot}"

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from bife_core.methods.base import Method
 from bife_core.methods.loading import method_of
 from bife_core.registry.base import Registry
-from bife_core.registry.card import model_card
 from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule, refusal
 from bife_core.store import Store
 from bife_core.store.registered import REGISTRY, StoredVersion, stored_version, stored_versions
@@ -82,9 +81,7 @@ class LocalRegistry(Registry):
                         known = other.located(own.evidence)
                         tags = own.tags | known.model_dump(include={"evaluation_run", "evolution_run"})
                         tags.pop(REPLACED, None)
-                        method = method_of(one.text)
-                        card = model_card(name, method, known, other.links(known))
-                        number = other.create(name, method, known, tags, card)
+                        number = other.create(name, method_of(one.text), known, tags, own.card)
                         numbers[str(own.version)], copied = number, copied + 1
                 for own in map(_rule, stored):
                     copy = other.find(name, numbers.get(str(own.version), 0))

@@ -231,11 +231,11 @@ def record_evaluation(
             "kind": "evaluation",
             "benchmark": label,
             "rule_sha": lead.identity,
+            "evolution_key": search,
             "metric": compared.metric,
             "conclusion": compared.finding,
             "mlflow.note.content": f"{about}\nThe whole report: {evaluation_files.PAGE}",
-        }
-        | ({"evolution_key": search} if search else {}),
+        },
         tables=tables,
         files=tuple(sorted(path.name for path in folder.iterdir())),
     )

@@ -24,21 +24,11 @@ class RecordError(BifeError):
     """A record was written by another version."""
 
 
-class Child(Value):
-    """A part of a record that has a run of its own below it; `metrics` are values by step."""
-
-    name: str
-    params: dict[str, str]
-    metrics: dict[str, tuple[float | None, ...]]
-    tags: dict[str, str]
-    failed: bool = False
-
-
 class Record(Value):
     """All that a list shows of a collection, a tuning or an evaluation; equal inputs have an equal key, and one run.
 
-    `tables` are rows by the artifact's file name, `files` names of artifacts in its folder; `at_unix_s` is when it was
-    finished, and `provenance` tags of the process that did.
+    `tables` are rows by the artifact's file name, `files` names of artifacts in its folder, `curves` metrics by step;
+    `children` have runs below its own. `at_unix_s` is when it was finished, and `provenance` tags of the process.
     """
 
     experiment: str
@@ -49,7 +39,8 @@ class Record(Value):
     tags: dict[str, str]
     tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
     files: tuple[str, ...] = ()
-    children: tuple[Child, ...] = ()
+    curves: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    children: tuple[Record, ...] = ()
     at_unix_s: float = 0.0
     provenance: dict[str, str] = Field(default_factory=dict)
 

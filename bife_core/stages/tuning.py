@@ -10,7 +10,7 @@ from bife_core.files import write_whole
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
 from bife_core.stages.collecting import PRECHECKED
-from bife_core.stages.records import TUNING, Child, Record
+from bife_core.stages.records import TUNING, Record
 from bife_core.stages.results import TuningResult
 from bife_core.stages.runtime import InstanceSet, Runtime
 from bife_core.tuning.ablation import Ablation, ablate
@@ -128,28 +128,26 @@ def _recorded(
         tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity}
         | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},
         files=(file,),
-        children=_trials(tuning),
+        children=_trials(tuning, key),
     )
     run = runtime.record(f"tuning-{key}", record)
     notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))
     return TuningResult(tuning=tuning, path=path, run=run, notes=notes)
 
 
-def _trials(tuning: Tuning) -> tuple[Child, ...]:
+def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
     """Return each trial with all that any of them changed, since a chart leaves out what lacks one of its axes."""
     changed = sorted({name for trial in tuning.trials for name in trial.choices})
-    children = []
-    for number, trial in enumerate(tuning.trials):
-        raced = trial.raced
-        outcome = "failed" if raced.failed else "given_up" if raced.given_up else "not_better"
-        about = "\n\n".join(filter(None, (said(trial.choices), raced.given_up, raced.failed)))
-        child = Child(
+    return tuple(
+        Record(
+            experiment=TUNING,
+            key=f"{key}-{number:03}",
             name=f"t{number:03}{' *' if raced.won else ''}",
             params={name: trial.choices.get(name, "SCIP default") for name in changed},
-            metrics={"ratio": (raced.ratio,), "seen": (raced.seen,), "cpu_s": (raced.cpu_s,)}
-            | {"ratio_by_instance": tuning.ratios(trial)},
-            tags={"outcome": "best" if raced.won else outcome, "mlflow.note.content": about},
-            failed=raced.failed is not None,
+            metrics=raced.model_dump(include={"ratio", "seen", "cpu_s"}),
+            curves={"ratio_by_instance": tuning.ratios(trial)},
+            tags={"kind": "trial", "mlflow.note.content": said(trial.choices)}
+            | {"outcome": "best" if raced.won else raced.failed or raced.given_up or "not better"},
         )
-        children.append(child)
-    return tuple(children)
+        for number, (trial, raced) in enumerate((one, one.raced) for one in tuning.trials)
+    )

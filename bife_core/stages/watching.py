@@ -65,8 +65,7 @@ def watch(config: PipelineConfig, runtime: Runtime) -> Watched:
     runtime.observer.stage("watch", f"{champion.reference} on {counted(len(new.instances), 'new instance')}")
     if new.instances:
         summary = measure(config, runtime, [method], new)
-        story, search = Story(notes=new.notes), champion.tags.get("evolution_key", "")
-        run = record_evaluation(config, runtime, [method], new, summary, story, search=search)
+        run = record_evaluation(config, runtime, [method], new, summary, Story(notes=new.notes))
         watched.add_evaluation(summary)
         page = link("the comparison in MLflow", run.url)
     found = watched.comparison(champion.metric, settings.time_limit_s)

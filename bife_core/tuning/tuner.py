@@ -71,8 +71,7 @@ class Tuning(Value):
     def ratios(self, trial: Trial) -> tuple[float, ...]:
         """Return a trial's ratio to SCIP default settings after one instance, two and so on, the cheapest first."""
         pairs = zip(self.trials[0].raced.costs, trial.raced.costs, strict=True)
-        known = sorted((usual, own) for usual, own in pairs if usual and own)
-        each = [own / usual for usual, own in known]
+        each = [own / usual for usual, own in sorted((u, o) for u, o in pairs if u and o)]
         return tuple(geometric_mean(each[: count + 1]) for count in range(len(each)))
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -20,7 +19,7 @@ from bife_core.components import BRANCHING
 from bife_core.home import RUN_ID
 from bife_core.methods.base import Method
 from bife_core.methods.scorer import Scorer
-from bife_core.methods.stored import EVIDENCE, whole_tags
+from bife_core.methods.stored import whole_tags
 from bife_core.registry.base import Registry
 from bife_core.registry.card import MOST_IN_CARD
 from bife_core.registry.choosing import PREFIX
@@ -53,10 +52,7 @@ class MlflowRegistry(Registry):
         return home_store().claim(REGISTRY)
 
     def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
-        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash.
-
-        Without a hash, one that holds no alias comes without the evidence that is no tag: that is a request for each.
-        """
+        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
         wanted = f"name LIKE '{PREFIX}%'" if name is None else f"name = '{name}'"
         with _answering() as client:
             if sha is not None:  # few, and MLflow leaves the aliases out
@@ -69,7 +65,7 @@ class MlflowRegistry(Registry):
                 rules = []
                 for one in mlflow.search_model_versions(filter_string=wanted):
                     own = [alias for alias, of in aliases[one.name].items() if str(of) == str(one.version)]
-                    rules.append(_rule(one, own, whole=bool(own)))
+                    rules.append(_rule(one, own, whole=bool(own)))  # else a request for each version
         return sorted(rules, key=lambda rule: (rule.name, -rule.version))
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
@@ -96,17 +92,6 @@ class MlflowRegistry(Registry):
             )
         evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
         return evidence.model_copy(update={"evaluation_run": run, "evolution_run": evolution})
-
-    def links(self, evidence: Evidence) -> str:
-        """Return links to the runs of the evaluation and the search, the report, and the runs on the same instances."""
-        run = evidence.evaluation_run
-        pages = {
-            "evaluation": store.run_url(run, EVALUATION),
-            "report": store.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
-            "data": store.runs_url(EVALUATION, f"dataset.digest = '{evidence.test_digest}'"),
-            "search": store.run_url(evidence.evolution_run, EVOLUTION),
-        }
-        return "In MLflow: " + ", ".join(f"[{name}]({url})" for name, url in pages.items() if url) + "."
 
     def text(self, version: RegisteredRule) -> str:
         """Return the text of the method that a version holds."""
@@ -145,6 +130,7 @@ class MlflowRegistry(Registry):
                         f"mlflow=={mlflow.__version__}",
                     ],
                 )
+            card += _links(tags)
             made = client.create_model_version(
                 name, info.model_uri, run_id, _split(tags), description=card, model_id=info.model_id
             )
@@ -160,7 +146,7 @@ class MlflowRegistry(Registry):
             for key, value in _split(tags).items():
                 client.set_model_version_tag(name, str(number), key, value)
             if card:
-                client.update_model_version(name, str(number), card)
+                client.update_model_version(name, str(number), card + _links(tags))
 
     def set_alias(self, name: str, alias: str, number: int | None) -> None:
         """Give an alias to one version of a name, or to none."""
@@ -203,16 +189,30 @@ def _answering() -> Iterator[MlflowClient]:
 def _split(tags: Mapping[str, str]) -> dict[str, str]:
     """Return what is shown as tags, after the rest was written to a file of the evaluation's run, which they name."""
     rest = {key: value for key, value in tags.items() if key in _IN_FILE}
-    shown = {key: value for key, value in tags.items() if key not in _IN_FILE}
-    if run := rest.get("evaluation_run"):
-        # Its name says what is in it, so that whoever reads it meanwhile has the former one whole.
-        file = f"evidence-{digest_of(rest)[:8]}.json"
-        store.client().log_text(run, json.dumps(rest, indent=1, sort_keys=True), file)
-        shown[EVIDENCE] = f"runs:/{run}/{file}"
-    return shown
+    if not (run := rest.get("evaluation_run")):
+        return dict(tags)
+    file = f"evidence-{digest_of(rest)[:8]}.json"  # whoever reads it meanwhile has the former one whole
+    store.client().log_dict(run, rest, file)
+    return {key: value for key, value in tags.items() if key not in rest} | {
+        "evidence": f"runs:/{run}/{file}"
+    }
+
+
+def _links(tags: Mapping[str, str]) -> str:
+    """Return links to what a version names: its evaluation and report, others on the same instances, its search."""
+    if not (run := tags.get("evaluation_run", "")):
+        return ""
+    others = f"experiments/{store.experiment_id(EVALUATION)}/runs"
+    pages = {
+        "evaluation": store.run_url(run, EVALUATION),
+        "report": store.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
+        "data": store.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
+        "search": store.run_url(tags["evolution_run"], EVOLUTION),
+    }
+    return fits("\n\nIn MLflow: " + ", ".join(f"[{name}]({url})" for name, url in pages.items() if url), 600)
 
 
 def _rule(version: ModelVersion, aliases: Iterable[str], *, whole: bool = True) -> RegisteredRule:
     # Some of MLflow's stores give the number as text.
-    number, tags = int(version.version), whole_tags(version, mlflow) if whole else dict(version.tags)
+    number, tags = int(version.version), whole_tags(version, mlflow) if whole else version.tags
     return RegisteredRule.of(version.name, number, aliases, tags, version.description or "")

@@ -217,11 +217,6 @@ def run_url(run_id: str, experiment: str) -> str:
     return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}") if run_id else ""
 
 
-def runs_url(experiment: str, wanted: str) -> str:
-    """Return the page of the runs of an experiment that pass a filter."""
-    return page(f"experiments/{experiment_id(experiment)}/runs", searchFilter=wanted)
-
-
 def save_view(parent: str, name: str, time_ms: int) -> None:
     """Save the view that `ranking_url` opens: the samples of the run `parent`, named `name`, that began then."""
     state = {

@@ -24,7 +24,7 @@ from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import complexity
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
-from bife_core.stages.records import EVALUATION, EVOLUTION, TUNING, Record
+from bife_core.stages.records import EVALUATION, EVOLUTION, Record
 from bife_core.study import files as reports, journal
 from bife_core.study.archive import descent
 from bife_core.wording import counted
@@ -79,10 +79,10 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     run_id = str(run.info.run_id)
     if run_id != seen_run:
         store.log(run_id, params=opened.params)
-        _delete_orphans(EVOLUTION, "evolution_key", opened.key, run_id)
+        _delete_orphans(opened.key, run_id)
         store.log_datasets(run_id, opened.tags.get("benchmark", ""), opened.params)
     store.save_view(run_id, opened.name, _ms(opened))
-    search = _Search(Account(home_store(), opened.key).calls())
+    search = _Search(opened.key, Account(home_store(), opened.key).calls())
     for entry, seq in events:
         search.read(entry, seq)
         if seq <= seen and run_id == seen_run:
@@ -95,7 +95,7 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     there = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
     for name in sorted(search.news.children):
         known = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
-        _write_child(EVOLUTION, name, search.children[name], known, there.get(name))
+        _write_child(search.children[name], known, there.get(name))
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
     if refused := store_traces(traced, run_id):
         calls = f"{counted(len(refused), 'call')} of {opened.key} ({', '.join(refused[:10])})"
@@ -103,10 +103,10 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     return run_id
 
 
-def _delete_orphans(experiment: str, tag: str, key: str, run_id: str) -> None:
-    """Delete children and traces of a run that was deleted, since the present one has them anew."""
+def _delete_orphans(key: str, run_id: str) -> None:
+    """Delete samples and traces of an evolution whose former run was deleted, since the present one has them anew."""
     orphans = store.find_runs(
-        experiment, f"tags.{tag} = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
+        EVOLUTION, f"tags.evolution_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
     )
     for orphan in orphans:
         store.client().delete_run(orphan.info.run_id)
@@ -114,12 +114,12 @@ def _delete_orphans(experiment: str, tag: str, key: str, run_id: str) -> None:
         delete_traces(former)
 
 
-def _write_child(experiment: str, name: str, child: _Child, known: dict[str, str], run: Run | None) -> None:
+def _write_child(child: _Child, known: dict[str, str], run: Run | None) -> None:
     if run is not None and run.info.status in _ENDED:
         return
     if run is None:
         began_ms = child.start_ms or child.end_ms or None
-        run = store.create_run(experiment, name, known | child.tags, began_ms)
+        run = store.create_run(EVOLUTION, known["sample_id"], known | child.tags, began_ms)
     run_id = str(run.info.run_id)
     store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
     store.log_texts(run_id, child.texts)
@@ -152,8 +152,8 @@ def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> N
 class _Search:
     """What the events of an evolution say, with what is new of it, and its `calls` to a model API."""
 
+    key: str
     calls: list[Call]
-    key: str = ""
     drafted: set[str] = field(default_factory=set)
     provenance: dict[str, str] = field(default_factory=dict)
     children: dict[str, _Child] = field(default_factory=dict)
@@ -177,8 +177,6 @@ class _Search:
         """Add what an event says to what is written next."""
         news = self.news
         match entry:
-            case journal.Opened():
-                self.key = entry.key
             case journal.Started():
                 news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
                 news.tags |= entry.provenance
@@ -276,7 +274,8 @@ class _Search:
             }
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
-        found_by = store.runs_url(EVALUATION, f"tags.evolution_key = '{self.key}'")
+        evaluations = f"experiments/{store.experiment_id(EVALUATION)}/runs"
+        found_by = store.page(evaluations, searchFilter=f"tags.evolution_key = '{self.key}'")
         about += f"\n\n[Evaluations of its rules]({found_by})"
         news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
         # A search that is extended ends again: each end is a step of its own.
@@ -293,29 +292,20 @@ def write_record(folder: Path, record: Record) -> str:
     run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=time_ms)
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
-        store.log(run_id, metrics=store.points(record.metrics, time_ms), params=record.params, tags=tags)
+        points = store.points(record.metrics, time_ms)
+        for name, values in record.curves.items():
+            points += [Metric(name, value, time_ms, step) for step, value in enumerate(values, 1)]
+        store.log(run_id, metrics=points, params=record.params, tags=tags)
         store.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
-        if record.children:
-            _write_children(record, run_id, time_ms)
+        own = {"at_unix_s": record.at_unix_s, "provenance": record.provenance}
+        for child in record.children:  # found by its key, also below a run that was deleted
+            below = write_record(folder, child.model_copy(update=own))
+            store.client().set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
         for artifact, rows in record.tables.items():
             store.log_table(run_id, rows, artifact)
         store.log_files(run_id, [folder / name for name in record.files])
         store.client().set_terminated(run_id, "FINISHED", time_ms)
     return run_id
-
-
-def _write_children(record: Record, run_id: str, time_ms: int) -> None:
-    """Write the trials of a tuning."""
-    _delete_orphans(TUNING, "tuning_key", record.key, run_id)
-    there = {child.data.tags["trial"]: child for child in store.children(run_id, TUNING)}
-    for one in record.children:
-        known = {"kind": "trial", "trial": one.name, "tuning_key": record.key, MLFLOW_PARENT_RUN_ID: run_id}
-        child = _Child(tags=record.provenance | one.tags, params=one.params, status=_ENDED[one.failed])
-        child.start_ms = child.end_ms = time_ms
-        for step in range(max(map(len, one.metrics.values()))):
-            values = {name: values[step] for name, values in one.metrics.items() if step < len(values)}
-            child.metrics |= {f"{point.key} {step}": point for point in store.points(values, time_ms, step)}
-        _write_child(TUNING, one.name, child, known, there.get(one.name))
 
 
 def outcome(sample: Sample) -> str:

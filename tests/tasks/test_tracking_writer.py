@@ -12,7 +12,7 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
-from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Child, Record
+from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
 from tasks.stores import home_store, subscriber
@@ -66,19 +66,18 @@ def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, fo
 
 
 def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
-    about = {"params": {"lp/pricing": "s"}, "metrics": {"ratio": (0.8,), "ratio_by_instance": (0.7, 0.8)}}
-    trials = [Child(name=f"t00{n}", tags={"outcome": "best"}, failed=n == 1, **about) for n in (0, 1)]
-    made = Record(experiment=TUNING, key=key, name="t", params={}, metrics={}, tags={}, children=trials)
+    about = {"params": {"lp/pricing": "s"}, "metrics": {"ratio": 0.8}, "tags": {"kind": "trial"}}
+    trial = Record(experiment=TUNING, key=f"{key}-0", name="t000 *", curves={"steps": (0.7, 0.8)}, **about)
+    made = Record(experiment=TUNING, key=key, name="t", params={}, metrics={}, tags={}, children=[trial])
     resume = partial(store.client().update_run, status="RUNNING")
     for after in (resume, store.client().delete_run, resume):
         run = track_record(home / "runs" / f"tuning-{key}", made)
-        found = store.find_runs(TUNING, f"tags.tuning_key = '{key}'")
-        assert [one.info.run_name for one in found if one.info.status == "FINISHED"] == ["t000"]
-        assert {one.data.tags[MLFLOW_PARENT_RUN_ID] for one in found} == {run}
-        assert len(found) == 2
-        curve = store.client().get_metric_history(found[0].info.run_id, "ratio_by_instance")
-        assert [(point.step, point.value) for point in curve] == [(0, 0.7), (1, 0.8)]
-        assert (found[0].data.params, found[0].data.metrics["ratio"]) == (about["params"], 0.8)
+        (found,) = store.find_runs(TUNING, f"tags.`bife.key` = '{key}-0'")
+        assert [one.info.run_id for one in store.children(run, TUNING)] == [found.info.run_id]
+        assert (found.info.run_name, found.info.status) == ("t000 *", "FINISHED")
+        curve = store.client().get_metric_history(found.info.run_id, "steps")
+        assert [(point.step, point.value) for point in curve] == [(1, 0.7), (2, 0.8)]
+        assert (found.data.params, found.data.metrics["ratio"]) == (about["params"], 0.8)
         after(run)
 
 

@@ -73,7 +73,7 @@ def test_what_was_tuned_is_a_record_and_a_file_that_branches(turns, runtime):
     assert record.children[0].name == "t000 *"
     for child, trial in zip(record.children, found.trials, strict=True):
         changed = {name: value for name, value in child.params.items() if value != "SCIP default"}
-        assert (changed, child.metrics["ratio"]) == (trial.choices, (trial.raced.ratio,))
+        assert (changed, child.metrics["ratio"]) == (trial.choices, trial.raced.ratio)
 
 
 def test_the_registered_version_is_the_configuration_with_its_rule(turns, runtime):
