@@ -71,11 +71,14 @@ def feature_description(component: Component = BRANCHING) -> str:
 @cache
 def prompt_version() -> str:
     """Return a hash of all prompt files and of the feature table, to be stored with what a model answered."""
-    digest = hashlib.sha256()
-    for path in sorted((resources.files("bife_core.generators") / "prompts").iterdir(), key=str):
-        digest.update(f"{path.name}\0{path.read_text(encoding='utf-8')}\0".encode())
-    digest.update(feature_description().encode())
-    return digest.hexdigest()[:16]
+    texts = "".join(f"{name}\0{text}\0" for name, text in prompt_files().items())
+    return hashlib.sha256(f"{texts}{feature_description()}".encode()).hexdigest()[:16]
+
+
+def prompt_files() -> dict[str, str]:
+    """Return the texts that prompts are made of, by the names of their files."""
+    paths = sorted((resources.files("bife_core.generators") / "prompts").iterdir(), key=str)
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}
 
 
 def prompt_digest(messages: tuple[Message, ...]) -> str:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import mlflow
 from mlflow.entities import SpanType
+from mlflow.entities.model_registry import PromptVersion
 from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.generators.account import Call
+from bife_core.generators.prompting import feature_description, prompt_files, prompt_version
 from bife_core.stages.records import EVOLUTION
 from bife_core.wording import storable
+from tasks.stores import home_store
 from tasks.tracking.store import client, experiment_id
+
+PROMPTS: Final = "bife.prompts"
+"""What the texts that prompts are made of are called in MLflow's prompt registry."""
 
 _SOURCE_RUN: Final = "mlflow.sourceRun"
 """By which MLflow searches for the traces of a run."""
@@ -34,13 +42,31 @@ def store_traces(calls: Sequence[Call], run_id: str) -> list[str]:
     """
     # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back.
     left = {f"{call.key}.{call.number}": call for call in calls}
+    linked = list[tuple[Call, str]]()
     for tried in range(_TRIES + 1):
         for generation in {call.generation for call in left.values()}:
-            for name in _stored(run_id, generation):
-                left.pop(name, None)
+            for name, trace in _stored(run_id, generation).items():
+                linked += [(left.pop(name), trace)] if name in left else []
         for name, call in left.items() if tried < _TRIES else ():
             _store(name, call, run_id)
+    for call, trace in linked:
+        if prompts := _prompts(call.prompt_version):
+            client().link_prompt_versions_to_trace(prompts, trace)
+            client().link_prompt_version_to_run(run_id, prompts[0])
     return sorted(left)
+
+
+@cache
+def _prompts(version: str) -> list[PromptVersion]:
+    """Return the texts of prompts of a version in MLflow, made where it lacks them; nothing if they are not ours."""
+    if version != prompt_version():
+        return []
+    with home_store().claim(PROMPTS):
+        known = client().search_prompt_versions(PROMPTS) if client().get_prompt(PROMPTS) else []
+        found = [one for one in known if one.commit_message == version]
+        texts = "\n".join(f"# {name}\n\n{text}" for name, text in prompt_files().items())
+        variables = re.sub(r"\$(\w+)", r"{{\1}}", f"{texts}\n# Features\n\n{feature_description()}\n")
+        return found or [client().register_prompt(PROMPTS, variables, commit_message=version)]
 
 
 def delete_traces(run_id: str) -> None:
@@ -57,8 +83,8 @@ def delete_traces(run_id: str) -> None:
         client().delete_traces(evolutions, trace_ids=ids[start : start + _AT_ONCE])
 
 
-def _stored(run_id: str, generation: int) -> list[str]:
-    """Return the names of a generation's calls that have a trace; what an outage left half is deleted."""
+def _stored(run_id: str, generation: int) -> dict[str, str]:
+    """Return the traces of a generation's calls by their names; what an outage left half is deleted."""
     found = mlflow.search_traces(
         locations=[experiment_id(EVOLUTION)],
         filter_string=f"tags.`bife.run` = '{run_id}' and tags.generation = '{generation}'",
@@ -68,7 +94,8 @@ def _stored(run_id: str, generation: int) -> list[str]:
     halves = [trace.info.trace_id for trace in found if _SOURCE_RUN not in trace.info.trace_metadata]
     if halves:
         client().delete_traces(experiment_id(EVOLUTION), trace_ids=halves)
-    return [trace.info.tags["bife.call"] for trace in found if trace.info.trace_id not in halves]
+    ids = {trace.info.tags["bife.call"]: trace.info.trace_id for trace in found}
+    return {name: trace for name, trace in ids.items() if trace not in halves}
 
 
 def _store(name: str, call: Call, run_id: str) -> None:

@@ -1,5 +1,6 @@
 """What the events of a search become in MLflow."""
 
+import json
 import re
 import time
 from functools import partial
@@ -11,13 +12,15 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
+from bife_core.generators.prompting import prompt_version
 from bife_core.search import Sample, SampleRequest
 from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
 from tasks.stores import home_store, subscriber
-from tasks.tracking import store
+from tasks.tracking import store, traces as traces_of
 from tasks.tracking.subscriber import track_record
+from tasks.tracking.traces import PROMPTS
 from tasks.tracking.writer import outcome
 from tests.support import journals
 from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generation, add_sample
@@ -157,6 +160,27 @@ def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own
     assert artifacts(runs["g01-r00"].info.run_id) == {"reflection.txt", "call.json"}
     assert runs["g01-r00"].data.metrics["prompt_tokens"] == 3
     assert {trace.info.tags["bife.call"] for trace in traces(evolution)} == {"g01-c02.1", "g01-r00.1"}
+
+
+def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
+    tried = [
+        journals.attempt(answer="a rule", prompt_version=version) for version in (prompt_version(), "old")
+    ]
+    add_sample(journal, f_lf=0.5, attempts=tried)
+    evolution, client = synced(folder), store.client()
+    (prompt,) = client.search_prompt_versions(PROMPTS)
+    assert "{{features}}" in prompt.template
+    assert json.loads(parent(evolution).data.tags["mlflow.linkedPrompts"])[0]["name"] == PROMPTS
+    found = client.search_traces(
+        locations=[store.experiment_id(EVOLUTION)],
+        run_id=evolution.run_id,
+        filter_string=f"prompt = '{PROMPTS}/{prompt.version}'",
+    )
+    assert [trace.info.tags["bife.call"] for trace in found] == ["g01-c00.1"]
+    traces_of._prompts.cache_clear()
+    home_store().set_cursor(subscriber(), folder.name, 0)
+    synced(folder)
+    assert len(client.search_prompt_versions(PROMPTS)) == 1
 
 
 def test_every_attempt_is_a_trace_tied_to_the_parent_run(journal, folder):
