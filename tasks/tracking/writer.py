@@ -84,7 +84,7 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
     store.save_view(run_id, opened.name, _ms(opened))
     search = _Search(opened.key, Account(home_store(), opened.key).calls())
     for entry, seq in events:
-        search.read(entry, seq)
+        search.read(entry)
         if seq <= seen and run_id == seen_run:
             search.news = _News()
     traced = [call for call in search.calls if call.key in search.news.drafted]
@@ -159,6 +159,8 @@ class _Search:
     children: dict[str, _Child] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     solves: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    generation: int = 0
+    spending: Spending = field(default_factory=Spending)
     news: _News = field(default_factory=_News)
 
     def abandon_open(self, time_ms: int) -> None:
@@ -173,7 +175,7 @@ class _Search:
         self.news.children.add(name)
         return self.children.setdefault(name, _Child(tags=dict(self.provenance)))
 
-    def read(self, entry: journal.Entry, seq: int) -> None:
+    def read(self, entry: journal.Entry) -> None:
         """Add what an event says to what is written next."""
         news = self.news
         match entry:
@@ -182,6 +184,7 @@ class _Search:
                 news.tags |= entry.provenance
                 self.provenance, news.status = entry.provenance, "RUNNING"
             case journal.Drafted():
+                self.generation = entry.request.generation
                 self.drafted.add(entry.request.id)
                 news.drafted.add(entry.request.id)
                 self._drafted(entry, self._child(entry.request.id))
@@ -199,12 +202,19 @@ class _Search:
                 curves = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
                 curves |= entry.spending.model_dump()
                 curves |= entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
-                news.metrics += store.points(curves, _ms(entry), entry.summary.generation)
+                self.generation, self.spending = entry.summary.generation, entry.spending
+                news.metrics += store.points(curves, _ms(entry), self.generation)
             case journal.Ended():
-                self._ended(entry, seq)
+                self._ended(entry)
             case journal.Stopped():
                 news.tags["stopped"] = entry.reason
                 news.status = "KILLED" if entry.by_person else "FAILED"
+        if isinstance(entry, journal.Ended | journal.Stopped):
+            # Calls of a generation that was not completed were paid for all the same.
+            paid = Spending.of([call for call in self.calls if call.started_unix_s <= entry.at_unix_s])
+            if paid != self.spending:
+                self.spending = paid
+                news.metrics += store.points(paid.model_dump(), _ms(entry), self.generation)
 
     def _drafted(self, entry: journal.Drafted, child: _Child) -> None:
         request, draft = entry.request, entry.draft
@@ -260,7 +270,7 @@ class _Search:
         # It is finalised with its generation, and ended before.
         child.end_ms = child.end_ms or _ms(entry)
 
-    def _ended(self, entry: journal.Ended, seq: int) -> None:
+    def _ended(self, entry: journal.Ended) -> None:
         best, news = entry.best, self.news
         values: dict[str, float | None] = {**entry.cost.metrics()}
         about = "No sampled rule was of use; the reasons are in samples.json."
@@ -278,8 +288,7 @@ class _Search:
         found_by = store.page(evaluations, searchFilter=f"tags.evolution_key = '{self.key}'")
         about += f"\n\n[Evaluations of its rules]({found_by})"
         news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
-        # A search that is extended ends again: each end is a step of its own.
-        news.metrics += store.points(values, _ms(entry), seq)
+        news.metrics += store.points(values, _ms(entry), self.generation)
         news.status = "FINISHED"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
-from bife_core.generators import Account, Draft, Message, Spending
+from bife_core.generators import Account, Draft, Message
 from bife_core.generators.account import Call
 from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
 from bife_core.store import Store
@@ -109,7 +109,7 @@ def add_generation(journal: Journal, step: int, samples: int | None = None, best
     total = step if samples is None else samples
     counts = {"samples": 1, "failures": 0, "solved": 1, "samples_total": total, "failures_total": 0}
     summary = GenerationSummary(generation=step, best_f_hf=best, **counts)
-    spent = Spending(calls=total, prompt_tokens=10 * total, cost_usd=Decimal("0.25") * total)
+    spent = Account(journal.store, journal.key).spending()
     journal.add(
         Completed(summary=summary, spending=spent, mean_f_hf=best, solved=1, solve_cpu_s=3.0 * step, **known)
     )

@@ -296,6 +296,7 @@ def test_all_that_a_killed_search_made_is_there_and_its_run_says_why_it_stopped(
         assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled: by the page.")
         calls = [trace.info.tags["bife.call"] for trace in traces(killed)]
         assert sorted(calls) == ["g00-c00.1", "g00-c01.1", "g00-c02.1"]
+        assert (run.data.metrics["calls"], run.data.metrics["prompt_tokens"]) == (3, 10)
     found = children(killed)
     assert {name: child.info.status for name, child in found.items()} == dict.fromkeys(found, "KILLED")
     assert found.keys() == {"g00-c00", "g00-c01"}
@@ -311,6 +312,8 @@ def test_a_search_that_is_resumed_settles_what_was_left_open(killed, folder, key
     add_end(journal)
     again = synced(folder)
     assert parent(again).info.status == "FINISHED"
+    assert points(again, "calls") == [(0, 3)]
+    assert points(again, "collection_s") == [(0, 0)]
     child = children(again)["g00-c00"]
     assert (child.info.status, child.data.tags["outcome"]) == ("FINISHED", "scored")
     written_once(child)
