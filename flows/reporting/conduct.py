@@ -7,6 +7,7 @@ import inspect
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
@@ -34,8 +35,8 @@ from tasks.runtime import TrackedRuntime
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import observer, observing, watched
 from tasks.tracking.provenance import whole_run
-from tasks.tracking.store import client
-from tasks.tracking.subscriber import GONE, synchronise
+from tasks.tracking.store import TrackingError, client, refused
+from tasks.tracking.subscriber import GONE, RETRY_S, synchronise
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,6 +44,8 @@ R = TypeVar("R")
 _MACHINE: Final = "bife.machine"
 _PROCESS: Final = "bife.pid"
 
+WAIT_S: Final = 86400.0
+"""Wall seconds for which a run waits for an MLflow that is away before it begins."""
 
 _flows: dict[Callable[..., Any], Flow[..., Any]] = {}
 """The flow of each stage, which a part of another flow is a run of."""
@@ -108,7 +111,7 @@ def _conducted(function: Callable[P, R]) -> Callable[P, R]:
             if not TrackedRuntime().present.stands_alone:
                 return _worded(function(*args, **kwargs))
             with whole_run(), nullcontext() if watched() else observing(RunLog()):
-                require_room()
+                require_room(wait_s=WAIT_S)
                 result = _synchronised(_worded(function(*args, **kwargs)))
                 with showing():
                     renew()
@@ -131,10 +134,24 @@ def _worded(result: R) -> R:
     return with_message(result, sentence, None if getattr(result, "new", True) else NOTHING_TO_DO)
 
 
-def require_room() -> None:
-    """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to."""
+def require_room(wait_s: float = 0.0) -> None:
+    """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to.
+
+    An MLflow that is away is asked again for `wait_s`: nobody is there to start a follow-up run anew.
+    """
     project_home().require_room()
-    client()
+    until_s, told = time.monotonic() + wait_s, False
+    while True:
+        try:
+            client()
+            return
+        except TrackingError as error:
+            if refused(error.__cause__) or time.monotonic() >= until_s:
+                raise
+            if not told:
+                observer().note(f"The run begins once MLflow answers. {error}")
+            told = True
+        time.sleep(RETRY_S)
 
 
 def _synchronised(result: R) -> R:

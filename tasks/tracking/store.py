@@ -53,6 +53,11 @@ class TrackingError(RegistryError):
     """MLflow's store or registry cannot be reached or does not hold what was asked for."""
 
 
+def refused(error: BaseException | None) -> bool:
+    """Whether MLflow answered, and took not what it was asked: it will not later either."""
+    return isinstance(error, MlflowException) and error.get_http_status_code() < 500  # type: ignore[no-untyped-call]
+
+
 def tracking_uri() -> str:
     """Return the address runs are logged to."""
     return os.environ["MLFLOW_TRACKING_URI"]

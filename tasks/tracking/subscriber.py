@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from mlflow.exceptions import MlflowException
-
 from bife_core.errors import BifeError
 from bife_core.home import project_home
 from bife_core.stages.records import Record, read_record, store_record
@@ -24,7 +22,7 @@ from bife_core.study.journal import claim_on, close_left, left_open, read_journa
 from bife_core.wording import counted
 from tasks.stores import cursor_of, home_store, lacking, mlflow_run, observer, subscriber
 from tasks.tracking import provenance
-from tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, tracking_uri
+from tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, refused, tracking_uri
 from tasks.tracking.writer import write_evolution, write_record
 
 GONE: Final = "The process ended; the same command goes on where it stopped."
@@ -53,8 +51,7 @@ class Outage:
             reason = f"MLflow at {tracking_uri()} does not take records ({first_line(error)})"
             if not self.reason:
                 observer().note(f"{reason}; the run goes on, and the store keeps them until it does.")
-            refused = isinstance(error, MlflowException) and error.get_http_status_code() < 500  # type: ignore[no-untyped-call]
-            self.reason, self.retry_at_s = reason, 0.0 if refused else time.monotonic() + RETRY_S
+            self.reason, self.retry_at_s = reason, 0.0 if refused(error) else time.monotonic() + RETRY_S
             return reason
         self.reason, self.retry_at_s = "", 0.0
         return ""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from mlflow.exceptions import PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE, MlflowException
 
 from bife_core.errors import BifeError
 from flows.reporting.conduct import stage
@@ -107,10 +108,22 @@ def test_notes_are_in_the_log_of_the_run_unless_a_watcher_gets_them(caplog):
     assert heard["a word"].levelname == "WARNING"
 
 
-def test_nothing_begins_where_mlflow_cannot_be_reached(monkeypatch):
-    def unreachable():
-        raise store.TrackingError("MLflow is away.")
+@pytest.mark.parametrize("refusal", [False, True])
+def test_a_run_begins_once_mlflow_answers_and_not_where_it_refuses(monkeypatch, refusal):
+    answers = iter([MlflowException("No.", PERMISSION_DENIED if refusal else TEMPORARILY_UNAVAILABLE)] * 2)
 
-    monkeypatch.setattr("flows.reporting.conduct.client", unreachable)
-    state = plain("a word", return_state=True)
-    assert (state.is_failed(), state.message) == (True, "MLflow is away.")
+    def client():
+        for error in answers:
+            raise store.TrackingError("MLflow is away.") from error
+
+    monkeypatch.setattr("flows.reporting.conduct.client", client)
+    monkeypatch.setattr("flows.reporting.conduct.RETRY_S", 0.0)
+    diary = Diary()
+    with observing(diary):
+        state = plain("a word", return_state=True)
+    if refusal:
+        assert (state.is_failed(), state.message) == (True, "MLflow is away.")
+    else:
+        assert (state.is_completed(), state.message) == (True, "All is well.")
+        assert diary.notes[0] == "The run begins once MLflow answers. MLflow is away."
+        assert diary.notes[1:] == ["a word", "from a thread"]
