@@ -32,6 +32,7 @@ from bife_core.errors import BifeError
 from bife_core.scip.solving import versions
 from flows.operate.running import close_abandoned
 from flows.reporting.artifacts import renew
+from flows.reporting.conduct import name_delivered
 from tasks.tracking.subscriber import GONE, synchronise
 
 WORK_POOL: Final = "bife"
@@ -121,6 +122,8 @@ def look_after() -> None:
             left = synchronise(GONE)
             if left:
                 _logger.warning(left)
+            else:
+                name_delivered()
             if turn % 6 == 0:  # once a minute
                 renew()
         except Exception as error:  # noqa: BLE001 - a server that restarts, a full disk: the next look may do better

@@ -14,6 +14,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.context import FlowRunContext
 from prefect.exceptions import MissingContextError
@@ -36,10 +37,13 @@ from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import observer, observing, watched
 from tasks.tracking.provenance import whole_run
 from tasks.tracking.store import TrackingError, client, refused
-from tasks.tracking.subscriber import GONE, RETRY_S, synchronise
+from tasks.tracking.subscriber import GONE, LACKS, RETRY_S, synchronise
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_LATER: Final = ", not all of it in MLflow"
+"""How the name of a run's state ends that MLflow lacks records of."""
 
 _MACHINE: Final = "bife.machine"
 _PROCESS: Final = "bife.pid"
@@ -162,14 +166,28 @@ def _synchronised(result: R) -> R:
             carry_over()  # what was registered in this home before it had an MLflow
         except RegistryError as error:
             observer().note(str(error))
+        name_delivered()
         return result
     observer().note(left)
     state: State[Any] = result if isinstance(result, State) else Completed(data=result)
     if not state.is_completed():
         return result
     message = f"{state.message.rstrip('.')}. " if state.message else ""
-    name = f"{state.name}, not all of it in MLflow"
-    return cast(R, Completed(name=name, message=f"{message}{left}", data=state.data))
+    return cast(R, Completed(name=f"{state.name}{_LATER}", message=f"{message}{left}", data=state.data))
+
+
+def name_delivered() -> None:
+    """Call runs of this machine what they are called otherwise, now that MLflow has all it lacked when they ended."""
+    names = [f"{name}{_LATER}" for name in ("Completed", NOTHING_TO_DO)]
+    waited = FlowRunFilter.model_validate({"state": {"name": {"any_": names}}})
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(flow_run_filter=waited):
+            if (state := run.state) is not None and own_process(run) is not None:
+                said = (state.message or "").partition(LACKS)[0].rstrip()
+                name = (state.name or "").removesuffix(_LATER)
+                client.set_flow_run_state(
+                    run.id, Completed(name=name, message=said, data=state.data), force=True
+                )
 
 
 def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:

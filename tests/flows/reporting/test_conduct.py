@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from mlflow.exceptions import PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE, MlflowException
+from prefect.client.orchestration import get_client
 
 from bife_core.errors import BifeError
 from flows.reporting.conduct import stage
@@ -78,9 +79,13 @@ def test_the_state_of_a_run_says_that_records_wait(search, monkeypatch, caplog):
     assert state.result() == "a word"
     assert any(line.startswith("MLflow lacks records") for line in caplog.messages)
 
+    run_id = state.state_details.flow_run_id
     state = plain("next", return_state=True)
     assert (state.name, state.message) == ("Completed", "All is well.")
     assert len(traces(search)) == 1
+    with get_client(sync_client=True) as client:
+        delivered = client.read_flow_run(run_id).state
+    assert (delivered.name, delivered.message) == ("Completed", "")
     assert "The process ended" in parent(search).data.tags["stopped"]
 
 
