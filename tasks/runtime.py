@@ -13,7 +13,6 @@ from prefect import task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun
 from prefect.context import FlowRunContext
-from prefect.events import emit_event
 from prefect.exceptions import ObjectNotFound
 from pydantic import SecretStr
 
@@ -25,7 +24,7 @@ from bife_core.stages.records import EVOLUTION, Record, TrackedRun
 from bife_core.stages.runtime import PresentRun, Runtime
 from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.states import TRIED_AGAIN, with_message
-from tasks.stores import mlflow_run, observer
+from tasks.stores import announce, mlflow_run, observer
 from tasks.tracking.provenance import provenance
 from tasks.tracking.store import ranking_url, run_facts, run_url
 from tasks.tracking.subscriber import track_evolution, track_record
@@ -108,8 +107,7 @@ class TrackedRuntime(Runtime):
 
     def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
         """Emit an event about a subject, for the automations of a Prefect server, if there is one."""
-        if os.environ.get("PREFECT_API_URL"):
-            emit_event(event, resource={"prefect.resource.id": f"bife.{subject}"}, payload=dict(payload))
+        announce(event, subject, payload)
 
     def model_key(self, config: GeneratorConfig) -> SecretStr | None:
         """Return the key for a model API in the block `KEY_BLOCK`, unless none is needed or the environment has one."""

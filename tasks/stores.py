@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from bife_core.home import project_home
 from bife_core.observer import Observer
@@ -38,6 +39,15 @@ def observing(shown: Observer) -> Iterator[None]:
 def home_store() -> Store:
     """Return the store of the home."""
     return project_home().store
+
+
+def announce(event: str, subject: str, payload: Mapping[str, Any]) -> None:
+    """Emit an event about a subject, for the automations of a Prefect server, if there is one."""
+    if os.environ.get("PREFECT_API_URL"):
+        # It takes a second, and `bife rules` has no other use for it.
+        from prefect.events import emit_event
+
+        emit_event(event, resource={"prefect.resource.id": f"bife.{subject}"}, payload=dict(payload))
 
 
 def cursor_of(study: str) -> tuple[int, str] | None:

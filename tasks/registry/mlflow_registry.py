@@ -31,7 +31,7 @@ from bife_core.stages.records import EVALUATION, EVOLUTION
 from bife_core.store.registered import REGISTRY
 from bife_core.values import digest_of
 from bife_core.wording import fits
-from tasks.stores import home_store, mlflow_run, subscriber
+from tasks.stores import announce, home_store, mlflow_run, subscriber
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
 
@@ -155,6 +155,8 @@ class MlflowRegistry(Registry):
                 client.delete_registered_model_alias(name, alias)
             else:
                 client.set_registered_model_alias(name, alias, str(number))
+
+    announce = staticmethod(announce)
 
 
 IN_MLFLOW: Final = MlflowRegistry()

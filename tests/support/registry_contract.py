@@ -8,7 +8,7 @@ import pytest
 
 from bife_core.errors import RuleError
 from bife_core.methods.loading import method_of
-from bife_core.registry.base import PromotionError, Registry
+from bife_core.registry.base import GATE, PromotionError, Registry
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, RegisteredRule
 from tests.support.registered import beside, evidence, source
 
@@ -70,7 +70,9 @@ class Keeping:
             registry.set_alias(name, CHAMPION, None)
             assert registry.find(name, CHAMPION) is None
 
-    def test_a_champion_is_replaced_rolled_back_and_stays_out_of_use(self, registry, name):
+    def test_a_champion_is_replaced_rolled_back_and_stays_out_of_use(self, registry, name, monkeypatch):
+        heard = []
+        monkeypatch.setattr(type(registry), "announce", lambda _, *said: heard.append(said))
         first = self.challenge(registry, name, 0, by_gate=True)
         second = self.challenge(registry, name, 1, by_gate=True, **beside(0))
         assert first.aliases == second.aliases == (CHALLENGER, CHAMPION)
@@ -87,6 +89,9 @@ class Keeping:
         assert not registry.roll_back(name, "Grace", "it too").champion
         with pytest.raises(PromotionError, match="no champion"):
             registry.roll_back(name, "Grace", "once more")
+        assert {said[:2] for said in heard} == {("bife.champion.changed", name)}
+        moves = [(said["version"], said["from"], said["by"]) for *_, said in heard]
+        assert moves == [(1, None, GATE), (2, 1, GATE), (1, 2, "Grace"), (None, 1, "Grace")]
 
 
 class Deciding(Keeping):
