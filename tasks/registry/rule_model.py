@@ -12,11 +12,12 @@ from typing import Any
 import mlflow
 import numpy as np
 import numpy.typing as npt
+from mlflow.exceptions import MlflowException
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 from bife_core.errors import RuleError
 from bife_core.methods.base import Method
-from bife_core.methods.loading import as_scoring, method_of
+from bife_core.methods.loading import method_of
 from bife_core.methods.scorer import Scorer
 
 
@@ -45,8 +46,12 @@ class BranchingRule(PythonModel):
     def predict(
         self, context: PythonModelContext, model_input: np.ndarray, params: dict[str, Any] | None = None
     ) -> npt.NDArray[np.float64]:
-        """Return one score per row."""
-        return as_scoring(self.rule).score(np.ascontiguousarray(model_input, dtype=np.float64))
+        """Return one score per row; an `MlflowException`, which servers pass on, says if the method gives none."""
+        if not isinstance(self.rule, Scorer):
+            raise MlflowException.invalid_parameter_value(
+                "This version scores no candidates: it is used by `bife solve --rule` and `bife_core.attach`."
+            )
+        return self.rule.score(np.ascontiguousarray(model_input, dtype=np.float64))
 
 
 mlflow.models.set_model(BranchingRule())
