@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import os
 import re
@@ -19,10 +20,10 @@ def _mlflow() -> Finding:
 
 
 def _prefect() -> Finding:
-    import prefect.server.api.server  # a version of fastapi that does not fit breaks this import
     from prefect.client.orchestration import get_client
 
-    found = f"{prefect.__version__}, fastapi {importlib.metadata.version('fastapi')}"
+    importlib.import_module("flows.operate.pages")  # which a version of fastapi that does not fit breaks
+    found = f"{importlib.metadata.version('prefect')}, fastapi {importlib.metadata.version('fastapi')}"
     address = os.environ.get("PREFECT_API_URL")
     if not address:
         return Finding("ok", f"{found}, API started with each run")

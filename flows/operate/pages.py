@@ -1,16 +1,22 @@
-"""Prefect's server as `bife up` starts it: its pages reach no other machine, whatever they are made to ask."""
+"""Prefect's server for one run, and as `bife up` starts it: its pages reach no other machine, whatever they ask."""
 
 from __future__ import annotations
 
 from fastapi import FastAPI, Request, Response
+from prefect.server.api.server import create_app
 from prefect.settings import get_current_settings
 from starlette.middleware.base import RequestResponseEndpoint
+
+# Of Prefect's documented API (docs.prefect.io/v3/api-ref/python/prefect-server-api-server); no setting adds a header.
+
+
+def api() -> FastAPI:
+    """Return the server without pages, for uvicorn, as Prefect starts it for one program."""
+    return create_app(ephemeral=True, final=True)
 
 
 def app() -> FastAPI:
     """Return the server, for uvicorn; browsers refuse its pages all connections but those to it, by its names."""
-    from prefect.server.api.server import create_app
-
     made, origins = create_app(final=True), get_current_settings().server.api.cors_allowed_origins.split(",")
     own = [*origins, *(origin.replace("http", "ws", 1) for origin in origins)]
 

@@ -74,15 +74,13 @@ def start_embedded_api() -> None:
     port = free_port(0)
     address = f"http://{LOOPBACK}:{port}/api"
     environment = {
-        "PREFECT__SERVER_EPHEMERAL": "1",
-        "PREFECT__SERVER_FINAL": "1",
         # Storing events, streaming them and trying them on automations is half of what a task costs the API.
         "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
         "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
         "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
         **get_current_settings().to_environment_variables(exclude_unset=True),
     }
-    command = [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
+    command = [sys.executable, "-m", "uvicorn", "--factory", "flows.operate.pages:api"]
     command += ["--log-level", "error", "--lifespan", "on", "--host", LOOPBACK, "--port", str(port)]
     log = project_home().root / "logs" / "prefect-embedded.log"
     server = Server("Prefect's embedded API", command, environment, f"{address}/health", log)

@@ -135,7 +135,8 @@ def _store(name: str, call: Call, run_id: str) -> None:
         start_time_ns=began_ns,
     )
     with safe_set_span_in_context(span):
-        # Prompts begin alike, so that the list of traces shows what the call was for.
+        # Prompts begin alike, so that the list of traces shows what the call was for. MLflow has no other way to say so
+        # (mlflow/mlflow#15919), and no public one to enter a span that has its own start time.
         mlflow.update_current_trace(request_preview=what)
     if call.status != "ok":
         span.record_exception(storable(call.error or _INTERRUPTED))
