@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import httpx
 from prefect import task
@@ -42,6 +42,11 @@ def present_run() -> FlowRun | None:
 
 class TrackedRuntime(Runtime):
     """Has Prefect try steps again, and MLflow track what is recorded."""
+
+    announce = staticmethod(announce)
+    provenance = staticmethod(provenance)
+    run_facts = staticmethod(run_facts)
+    run_of = staticmethod(mlflow_run)
 
     def __init__(self) -> None:
         super().__init__(observer=observer())
@@ -80,18 +85,6 @@ class TrackedRuntime(Runtime):
         number = mlflow_run(study)
         return TrackedRun(run_id=number, url=run_url(number, EVOLUTION), ranking=ranking_url(number))
 
-    def run_of(self, study: str) -> str:
-        """Return the id of a study's run in MLflow, empty while it has none."""
-        return mlflow_run(study)
-
-    def run_facts(self, run_id: str) -> Mapping[str, str]:
-        """Return the params and tags of a run of MLflow's."""
-        return run_facts(run_id)
-
-    def provenance(self) -> dict[str, str]:
-        """Return the tags of a run that begins now."""
-        return provenance()
-
     @property
     def present(self) -> PresentRun:
         """The present flow run; one that is tried again may have emitted no event before."""
@@ -104,10 +97,6 @@ class TrackedRuntime(Runtime):
             tried_again=run.run_count > 1,
             stands_alone=run.parent_task_run_id is None,
         )
-
-    def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
-        """Emit an event about a subject, for the automations of a Prefect server, if there is one."""
-        announce(event, subject, payload)
 
     def model_key(self, config: GeneratorConfig) -> SecretStr | None:
         """Return the key for a model API in the block `KEY_BLOCK`, unless none is needed or the environment has one."""

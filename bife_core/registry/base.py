@@ -37,10 +37,6 @@ GATE: Final = "the statistical gate"
 """Who decides where no person does."""
 
 
-CHAMPION_CHANGED: Final = "bife.champion.changed"
-"""Event; its payload: `name`, `version`, which is champion now, `from`, which was (None for none), `by`, `reason`."""
-
-
 class PromotionError(BifeError):
     """There is nothing to promote or to roll back."""
 
@@ -114,8 +110,8 @@ class Registry(ABC):
     def set_alias(self, name: str, alias: str, number: int | None) -> None:
         """Give an alias to one version of a name, or to none."""
 
-    def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:  # noqa: B027
-        """Announce an event about a subject to whoever acts on such."""
+    def champion_changed(self, **change: Any) -> None:  # noqa: B027
+        """Tell whoever acts on it that another `version` of a `name` than `before` is champion, `by` whom and why."""
 
     def register(self, name: str, source: str, evidence: Evidence, by_gate: bool = False) -> RegisteredRule:
         """Register the text of a method under a name and give it the alias ``challenger``.
@@ -187,7 +183,7 @@ class Registry(ABC):
             before = int(champion.replaced) if champion.replaced else None
             self.set_alias(name, CHAMPION, before)
             self._put_aside(champion, "rolled_back", by, reason)
-        self._announce_champion(name, before, champion.version, by, reason)
+        self.champion_changed(name=name, version=before, before=champion.version, by=by, reason=reason)
         number = before or champion.version
         return ChampionChange(name=name, version=number, champion=before is not None, by=by, reason=reason)
 
@@ -252,13 +248,7 @@ class Registry(ABC):
         decision = {"approved_by": by, "approved_reason": reason, "approved_at": _now(), REPLACED: replaced}
         self.update(name, number, {key: storable(value) for key, value in decision.items()})
         self.set_alias(name, CHAMPION, number)
-        self._announce_champion(name, number, _number(before), by, reason)
-
-    def _announce_champion(
-        self, name: str, version: int | None, before: int | None, by: str, reason: str
-    ) -> None:
-        payload = {"name": name, "version": version, "from": before, "by": by, "reason": reason}
-        self.announce(CHAMPION_CHANGED, name, payload)
+        self.champion_changed(name=name, version=number, before=_number(before), by=by, reason=reason)
 
     def _put_aside(self, version: RegisteredRule, word: str, by: str, reason: str) -> None:
         """Record why a version is out of the running, on which instances it was measured, and end its challenge."""

@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow
@@ -37,7 +38,7 @@ from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import observer, observing, watched
 from tasks.tracking.provenance import whole_run
 from tasks.tracking.store import TrackingError, client, refused
-from tasks.tracking.subscriber import GONE, LACKS, RETRY_S, synchronise
+from tasks.tracking.subscriber import GONE, RETRY_S, synchronise
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,9 +48,6 @@ _LATER: Final = ", not all of it in MLflow"
 
 _MACHINE: Final = "bife.machine"
 _PROCESS: Final = "bife.pid"
-
-WAIT_S: Final = 86400.0
-"""Wall seconds for which a run waits for an MLflow that is away before it begins."""
 
 _flows: dict[Callable[..., Any], Flow[..., Any]] = {}
 """The flow of each stage, which a part of another flow is a run of."""
@@ -115,7 +113,7 @@ def _conducted(function: Callable[P, R]) -> Callable[P, R]:
             if not TrackedRuntime().present.stands_alone:
                 return _worded(function(*args, **kwargs))
             with whole_run(), nullcontext() if watched() else observing(RunLog()):
-                require_room(wait_s=WAIT_S)
+                require_room(wait_s=24 * 3600.0)
                 result = _synchronised(_worded(function(*args, **kwargs)))
                 with showing():
                     renew()
@@ -144,17 +142,15 @@ def require_room(wait_s: float = 0.0) -> None:
     An MLflow that is away is asked again for `wait_s`: nobody is there to start a follow-up run anew.
     """
     project_home().require_room()
-    until_s, told = time.monotonic() + wait_s, False
-    while True:
+    for waited_s in count(0.0, RETRY_S):
         try:
             client()
             return
         except TrackingError as error:
-            if refused(error.__cause__) or time.monotonic() >= until_s:
+            if refused(error.__cause__) or waited_s >= wait_s:
                 raise
-            if not told:
+            if not waited_s:
                 observer().note(f"The run begins once MLflow answers. {error}")
-            told = True
         time.sleep(RETRY_S)
 
 
@@ -182,12 +178,11 @@ def name_delivered() -> None:
     waited = FlowRunFilter.model_validate({"state": {"name": {"any_": names}}})
     with get_client(sync_client=True) as client:
         for run in client.read_flow_runs(flow_run_filter=waited):
-            if (state := run.state) is not None and own_process(run) is not None:
-                said = (state.message or "").partition(LACKS)[0].rstrip()
-                name = (state.name or "").removesuffix(_LATER)
-                client.set_flow_run_state(
-                    run.id, Completed(name=name, message=said, data=state.data), force=True
-                )
+            if (was := run.state) is not None and own_process(run) is not None:
+                said = (was.message or "").partition("MLflow lacks")[0].rstrip()
+                name = (was.name or "").removesuffix(_LATER)
+                now: State[Any] = Completed(name=name, message=said, data=was.data)
+                client.set_flow_run_state(run.id, now, force=True)
 
 
 def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:

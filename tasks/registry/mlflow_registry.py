@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import mlflow
 import numpy as np
@@ -156,7 +156,9 @@ class MlflowRegistry(Registry):
             else:
                 client.set_registered_model_alias(name, alias, str(number))
 
-    announce = staticmethod(announce)
+    def champion_changed(self, **change: Any) -> None:
+        """Emit that as an event of Prefect."""
+        announce("bife.champion.changed", change["name"], change)
 
 
 IN_MLFLOW: Final = MlflowRegistry()

@@ -48,9 +48,7 @@ class BranchingRule(PythonModel):
     ) -> npt.NDArray[np.float64]:
         """Return one score per row; an `MlflowException`, which servers pass on, says if the method gives none."""
         if not isinstance(self.rule, Scorer):
-            raise MlflowException.invalid_parameter_value(
-                "This version scores no candidates: it is used by `bife solve --rule` and `bife_core.attach`."
-            )
+            raise MlflowException.invalid_parameter_value("This version scores no candidates; see its card.")
         return self.rule.score(np.ascontiguousarray(model_input, dtype=np.float64))
 
 

@@ -28,9 +28,6 @@ from tasks.tracking.writer import write_evolution, write_record
 GONE: Final = "The process ended; the same command goes on where it stopped."
 """Why a search stopped whose process could not report a reason."""
 
-LACKS: Final = "MLflow lacks records"
-"""How what `synchronise` says begins."""
-
 RETRY_S: Final = 20.0
 """Wall seconds between two attempts to reach an MLflow that is away: the search waits for each attempt."""
 
@@ -109,7 +106,7 @@ def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) 
     if not left or not outage.reason:
         return ""
     return (
-        f"{LACKS} of {counted(left, 'run')}: {outage.reason}. {home_store().name} has everything, and "
+        f"MLflow lacks records of {counted(left, 'run')}: {outage.reason}. {home_store().name} has everything, and "
         "the next run, the worker or `bife track` writes it."
     )
 

@@ -72,7 +72,7 @@ class Keeping:
 
     def test_a_champion_is_replaced_rolled_back_and_stays_out_of_use(self, registry, name, monkeypatch):
         heard = []
-        monkeypatch.setattr(type(registry), "announce", lambda _, *said: heard.append(said))
+        monkeypatch.setattr(type(registry), "champion_changed", lambda _, **change: heard.append(change))
         first = self.challenge(registry, name, 0, by_gate=True)
         second = self.challenge(registry, name, 1, by_gate=True, **beside(0))
         assert first.aliases == second.aliases == (CHALLENGER, CHAMPION)
@@ -89,8 +89,7 @@ class Keeping:
         assert not registry.roll_back(name, "Grace", "it too").champion
         with pytest.raises(PromotionError, match="no champion"):
             registry.roll_back(name, "Grace", "once more")
-        assert {said[:2] for said in heard} == {("bife.champion.changed", name)}
-        moves = [(said["version"], said["from"], said["by"]) for *_, said in heard]
+        moves = [(change["version"], change["before"], change["by"]) for change in heard]
         assert moves == [(1, None, GATE), (2, 1, GATE), (1, 2, "Grace"), (None, 1, "Grace")]
 
 

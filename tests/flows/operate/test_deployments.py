@@ -14,7 +14,6 @@ from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
 from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.presets import preset
-from bife_core.registry.base import CHAMPION_CHANGED
 from bife_core.settings import configuration, settings_of
 from bife_core.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
 from bife_core.stages.watching import CHAMPION_SLOWER
@@ -136,7 +135,7 @@ def test_alerts_are_switched_off_and_leave_the_notification_to_the_operator():
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("event", [NO_RULE, NEARLY_USED, CHAMPION_CHANGED])
+@pytest.mark.parametrize("event", [NO_RULE, NEARLY_USED, "bife.champion.changed"])
 def test_an_alert_that_is_switched_on_fires_on_the_event_of_a_flow(operated, served, event):
     (alert,) = (one for one in ALERTS if one.trigger.expect == {event})
     made = served.find_automation(alert.name)

@@ -122,7 +122,7 @@ def test_a_run_begins_once_mlflow_answers_and_not_where_it_refuses(monkeypatch, 
             raise store.TrackingError("MLflow is away.") from error
 
     monkeypatch.setattr("flows.reporting.conduct.client", client)
-    monkeypatch.setattr("flows.reporting.conduct.RETRY_S", 0.0)
+    monkeypatch.setattr("flows.reporting.conduct.RETRY_S", 0.1)
     diary = Diary()
     with observing(diary):
         state = plain("a word", return_state=True)
