@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from bife_core.errors import BifeError
 from bife_core.home import project_home
-from bife_core.registry.evidence import CHAMPION, RegisteredRule
+from bife_core.registry.evidence import CHAMPION, UNGATED, RegisteredRule
 from bife_core.stages.records import EVOLUTION
 from bife_core.wording import as_markdown, counted, interval_text
 from tasks.registry import registry
@@ -91,7 +91,10 @@ def _champion(rule: RegisteredRule, now: datetime) -> Row:
         interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
         ratio = f"{evidence.ratio:.3f} ({interval})"
     age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
-    opened = Link(f"{rule.name} {rule.version}", page(f"models/{rule.name}/versions/{rule.version}"))
+    opened = Link(
+        f"{rule.name} {rule.version}{UNGATED * rule.ungated}",
+        page(f"models/{rule.name}/versions/{rule.version}"),
+    )
     return opened, ratio, rule.solver, age
 
 

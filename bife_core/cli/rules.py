@@ -34,7 +34,7 @@ def list_rules() -> None:
     tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
     tags |= {"solver": "under"}
     rows = [
-        (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
+        (version.reference, version.standing, *(_short(version.tags, name) for name in tags))
         for version in registry().versions()
     ]
     if rows:
@@ -66,7 +66,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
         facts.append(("origin", REFERENCE_RULES[reference].origin))
     if reference.startswith("models:"):
         version = registry().registered(reference)
-        facts.append(("version", " ".join((str(version.version), *version.aliases))))
+        facts.append(("version", f"{version.version} {version.standing}"))
         facts += [(name.replace("_", " "), _short(version.tags, name)) for name in sorted(version.tags)]
     show_facts(facts)
     if isinstance(rule, RuleMethod):

@@ -13,7 +13,7 @@ from bife_core.config import InstancesConfig
 from bife_core.evaluation.comparing import known_as
 from bife_core.evaluation.metrics import METRICS
 from bife_core.methods.base import RPB
-from bife_core.registry.evidence import CHALLENGER, CHAMPION, RegisteredRule
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED, RegisteredRule
 from bife_core.scip.solver import SolverConfig
 from bife_core.values import digest_of
 
@@ -86,6 +86,7 @@ def _fitting(
             elsewhere.append(differing)
         else:
             measured = f"{facts.ratio:.3f} of {known_as(facts.baseline)}'s {METRICS[facts.metric].words}"
+            measured += UNGATED * rule.ungated
             # Ratios of different metrics do not compare; those of time come first.
             fitting.append((facts.metric != "time", facts.ratio, reference, measured))
     return fitting, elsewhere, others

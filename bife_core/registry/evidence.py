@@ -18,6 +18,7 @@ from bife_core.wording import counted, interval_text
 CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
 
+UNGATED: Final = " (alias set by hand, without the gate)"
 REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
 """Beginnings of the tags that hold a decision against a version, with what was done."""
 REPLACED: Final = "replaced_version"
@@ -195,6 +196,16 @@ class RegisteredRule(Value):
     def reference(self) -> str:
         """What `load_method` takes."""
         return f"models:/{self.name}/{self.version}"
+
+    @property
+    def ungated(self) -> bool:
+        """Whether it is champion though it was never promoted: somebody set the alias in the registry."""
+        return CHAMPION in self.aliases and not self.tags.get("approved_at")
+
+    @property
+    def standing(self) -> str:
+        """Its aliases, and whether it became champion without the gate."""
+        return " ".join(self.aliases) + UNGATED * self.ungated
 
     @property
     def metric(self) -> Cost:

@@ -10,6 +10,7 @@ from bife_core.config import InstancesConfig
 from bife_core.errors import RegistryError
 from bife_core.methods.base import RPB
 from bife_core.registry.choosing import registered_name
+from bife_core.registry.evidence import CHAMPION, UNGATED
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveSettings
@@ -75,6 +76,13 @@ def test_the_best_champion_for_such_models_is_chosen(registry, made_for, model):
         "It was measured on instances like this one under SCIP default settings: 0.600 of RPB's CPU time."
     )
     assert registry.rule_for(read_model(model), DEFAULT) == (f"models:/{best.name}@champion", reason)
+
+
+def test_a_champion_whose_alias_was_set_by_hand_says_so(registry, made_for, model):
+    chosen = made_for(model, by_gate=False)
+    registry.set_alias(chosen.name, CHAMPION, chosen.version)
+    assert registry.rule_for(read_model(model), DEFAULT)[1].endswith(f"CPU time{UNGATED}.")
+    assert registry.registered(chosen.reference).standing == f"challenger champion{UNGATED}"
 
 
 @pytest.mark.parametrize(
