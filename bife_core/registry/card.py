@@ -10,7 +10,7 @@ from bife_core.methods.base import RPB, Method
 from bife_core.registry.evidence import CHAMPION, Evidence
 from bife_core.wording import counted, fits, interval_text, storable
 
-MOST_IN_CARD: Final = 3900
+MOST_IN_CARD: Final = 3800
 """Characters of a card: MLflow's database takes 5,000, with the links that follow."""
 
 _LANGUAGES: Final = {"rule": "python", "configuration": "ini"}

@@ -203,7 +203,7 @@ def _split(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def _links(tags: Mapping[str, str]) -> str:
-    """Return links to what a version names: its evaluation and report, others on the same instances, its search."""
+    """Return a picture of a version's costs and links: evaluation, report, others on the same instances, search."""
     if not (run := tags.get("evaluation_run", "")):
         return ""
     others = f"experiments/{store.experiment_id(EVALUATION)}/runs"
@@ -213,7 +213,10 @@ def _links(tags: Mapping[str, str]) -> str:
         "data": store.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
         "search": store.run_url(tags["evolution_run"], EVOLUTION),
     }
-    return fits("\n\nIn MLflow: " + ", ".join(f"[{name}]({url})" for name, url in pages.items() if url), 600)
+    costs = f"\n\n![Costs beside the baseline's](get-artifact?path=costs.png&run_uuid={run})"  # of MLflow's server
+    return costs + fits(
+        "\n\nIn MLflow: " + ", ".join(f"[{name}]({url})" for name, url in pages.items() if url), 600
+    )
 
 
 def _rule(version: ModelVersion, aliases: Iterable[str], *, whole: bool = True) -> RegisteredRule:

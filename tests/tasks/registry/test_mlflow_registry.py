@@ -62,6 +62,7 @@ def test_the_card_of_a_version_leads_to_what_its_evidence_names(name):
         f"/runs/{run}/artifacts/report.html?",
         f"/runs/{search}?",
         "dataset.digest+%3D",
+        f"](get-artifact?path=costs.png&run_uuid={run})",
     ):
         assert page in card
 
