@@ -22,7 +22,7 @@ help:
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=NAME: this one)"
 	@echo "make lint    check style, links, layers, dependencies and types"
 	@echo "make bench   measure features, low fidelity, branching's share, and reference rules against SCIP's default"
-	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
+	@echo "make results measure what docs/explanation/results.md compares, resumable in STORE=DIR; takes days"
 	@echo "make postgres  test store and registry on PostgreSQL, run three evolutions at once with both servers on it"
 	@echo "make chaos   kill pipelines at 25 random moments and count records that were lost or calls billed twice"
 	@echo "make hostile run the corpus of hostile rules in the sandbox (CORPUS=DIR: another corpus)"

@@ -1,4 +1,4 @@
-"""Draw README's chart, `docs/images/ratios.svg`, from the first table of docs/results.md, printed by `bench.tuning`."""
+"""Draw README's chart, `docs/images/ratios.svg`, from the first table of the page of results, by `bench.tuning`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
-_PAGE: Final = Path(__file__).parents[1] / "docs" / "results.md"
-_CHART: Final = _PAGE.parent / "images" / "ratios.svg"
+_PAGE: Final = Path(__file__).parents[1] / "docs" / "explanation" / "results.md"
+_CHART: Final = _PAGE.parents[1] / "images" / "ratios.svg"
 _KINDS: Final = {"settings and rule": "#1b6e53", "settings alone": "#8fb8de", "rule alone": "#d9b26f"}
 _NUMBER: Final = r"(\d\.\d+)"
 

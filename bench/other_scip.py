@@ -1,8 +1,8 @@
 """Watch an exported rule branch in the SCIP of whichever Python runs this file; `bench.export --python` does.
 
 It needs PySCIPOpt and NumPy alone, and shares no code with the rule's C file: at every branching features are taken
-anew from what PySCIPOpt says of the LP, by their definition in docs/features.md, and the rule is called as Python. What
-is asked comes as JSON on standard input; the answer is one JSON object a model.
+anew from what PySCIPOpt says of the LP, by their definition in docs/reference/features.md, and the rule is called as
+Python. What is asked comes as JSON on standard input; the answer is one JSON object a model.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Both servers on PostgreSQL, with several evolutions at a time: all is recorded, nothing fails.
 
-Starts a cluster of Debian's PostgreSQL of its own in a temporary directory and, by the very commands docs/scale.md
-gives, MLflow's server and Prefect's on it. Then `bife run --preset smoke` runs in several processes at the same time,
-each with a home of its own, as on a machine of its own: they share no lock. What they left on disk is compared with
-what both servers hold. One JSON object: {postgresql, evolutions, wall_s, mlflow, prefect, missing, complaints}.
-`missing` says in sentences what is not recorded as it should be, `complaints` are the lines of the three logs that
-report an error; with either the exit code is 1.
+Starts a cluster of Debian's PostgreSQL of its own in a temporary directory and, by the very commands of
+docs/how-to/offline-and-clusters.md, MLflow's server and Prefect's on it. Then `bife run --preset smoke` runs in
+several processes at the same time, each with a home of its own, as on a machine of its own: they share no lock. What
+they left on disk is compared with what both servers hold. One JSON object: {postgresql, evolutions, wall_s, mlflow,
+prefect, missing, complaints}. `missing` says in sentences what is not recorded as it should be, `complaints` are the
+lines of the three logs that report an error; with either the exit code is 1.
 
 PostgreSQL refuses to run as root: as root its programs run as the user `postgres`, which Debian's package makes.
 """
@@ -30,7 +30,7 @@ from bench import emit, parser_of
 from bench.postgres_cluster import Cluster
 from flows.operate.servers import LOOPBACK, Server, free_port
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "offline-and-clusters.md"
 _FLOWS = ("pipeline", "collection", "evolution", "evaluation")
 _COMPLAINT = re.compile(r"\b(ERROR|FATAL|PANIC|CRITICAL)\b|^Traceback")
 _EXPECTED = re.compile(

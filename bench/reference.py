@@ -1,4 +1,4 @@
-"""Write docs/api.md, the reference of the public interface, from the docstrings: `python -m bench.reference`."""
+"""Write docs/reference/api.md, the public interface, from the docstrings: `python -m bench.reference`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from griffe2md import ConfigDict, default_config, render_object_docs
 
 import bife_core
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "api.md"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 _HEAD: Final = """# API reference
 
 The names of `bife_core`, written from their docstrings by `python -m bench.reference`. What other modules hold is not
-public and may change; what a package of your own may rely on besides is in [extending.md](extending.md). All functions
-raise a `ConfigError`, a `BifeError` like all others, for an argument of another type than they take.
+public and may change; what a package of your own may rely on besides is in [extending
+BiFE](../developers/extending.md). All functions raise a `ConfigError`, a `BifeError` like all others, for an argument
+of another type than they take.
 
 """
 _OPTIONS: Final[ConfigDict] = {

@@ -5,7 +5,7 @@ compared with RPB side by side on held-out instances. The first of `--seeds` is 
 held-out instances with all of them. One JSON object a line, printed as soon as it is known: the cost of each search by
 part with its best F_LF and F_HF; rule-design time, and CPU seconds in the solver alone, of the others over BiFE's as
 published (the paper's two ratios are among them) and over BiFE's as it is by default; then the time ratio of each rule
-to RPB. Times are seconds of work (docs/searches.md). How far a search is goes to the standard error.
+to RPB. Times are seconds of work (docs/explanation/searches.md). How far a search is goes to the standard error.
 
 Everything is kept in a directory that is removed at the end, or in that of `--home`: then the same command goes on
 where it was stopped. The defaults are the paper's scale, which takes days on one core; `--instances` and

@@ -1,6 +1,6 @@
 """The whole configuration, one model for command line, form and MLflow.
 
-Each section is defined in the package that reads it; `docs/how-it-works.md` discusses each default.
+Each section is defined in the package that reads it; `docs/explanation/method.md` discusses each default.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
         "tune": {"seconds": 120, "instances": 12},
         "evaluation": {"instances": 16, "most_instances": 40, "seeds": (0,)},
     },
-    # As published, where a default is better by our evidence: `docs/how-it-works.md` discusses each.
+    # As published, where a default is better by our evidence: `docs/explanation/method.md` discusses each.
     "paper": {
         "solver": {"name": "paper"},
         "tune": {"seconds": 0},

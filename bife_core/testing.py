@@ -1,6 +1,6 @@
 """Contract tests for packages that extend BiFE: call a check in a test of your own.
 
-A check raises `AssertionError` with a sentence where the contract of `docs/extending.md` is broken.
+A check raises `AssertionError` with a sentence where the contract of `docs/developers/extending.md` is broken.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def export(
     for path, text in written.items():
         path.write_text(text, encoding="utf-8")
         use = f"Call {INCLUDE_FUNCTION}(scip)" if path == output else "Have SCIP read it"
-        say(f"Wrote {path}. {use} before the solve (docs/rules.md).")
+        say(f"Wrote {path}. {use} before the solve (docs/how-to/other-languages.md).")
 
 
 def _short(tags: dict[str, str], name: str) -> str:

@@ -32,7 +32,7 @@
  * (sub-MIPs, concurrent solvers, decompositions) do not get the rule.
  *
  * What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),
- * whose docs/features.md says what each feature means. The rule is its author's:
+ * whose docs/reference/features.md says what each feature means. The rule is its author's:
  *
  * @SOURCE@
  */
@@ -167,7 +167,7 @@ SCIP_RETCODE BIFE_INCLUDE(SCIP* scip);
 
 /* --- The rule: a score for one candidate from its features. --- */
 
-/* Places of the features that are read. docs/features.md of BiFE says what each means. */
+/* Places of the features that are read. docs/reference/features.md of BiFE says what each means. */
 enum
 {
 @FEATURES@

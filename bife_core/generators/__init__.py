@@ -1,6 +1,6 @@
 """Rule generators: a model API, an offline grammar, and recorded answers, behind one method.
 
-`docs/extending.md` shows how another package adds one.
+`docs/developers/extending.md` shows how another package adds one.
 """
 
 from __future__ import annotations

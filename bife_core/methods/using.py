@@ -29,8 +29,9 @@ def attach(
 
     Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
     rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
-    branching priorities set by the user, only those of the highest are scored (`docs/troubleshooting.md`). A copy of
-    the model branches without the rule, and so does ``solveConcurrent``, which solves copies: a warning says so.
+    branching priorities set by the user, only those of the highest are scored (`docs/how-to/troubleshooting.md`). A
+    copy of the model branches without the rule, and so does ``solveConcurrent``, which solves copies: a warning says
+    so.
 
     Parameters
     ----------

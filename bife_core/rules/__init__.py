@@ -1,7 +1,7 @@
 """Branching rules: source text in, a compiled rule or a rejection with its reason out.
 
-`compile_rule` checks a source against an allow-list (`docs/rules.md`), writes it out as a program of numbers, and
-compiles that to machine code. Importing this package does not import numba.
+`compile_rule` checks a source against an allow-list (`docs/reference/rule-language.md`), writes it out as a program of
+numbers, and compiles that to machine code. Importing this package does not import numba.
 """
 
 from bife_core.rules.compiling import (

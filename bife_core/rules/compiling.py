@@ -38,7 +38,7 @@ def compile_rule(
     Parameters
     ----------
     source : str, bytes or function
-        Python text of one rule (`docs/rules.md` says what it may contain), or a function of one argument.
+        Python text of one rule, as `docs/reference/rule-language.md` has it, or a function of one argument.
     name : str or None
         Name of the rule; None derives one from its hash.
     component : Component

@@ -27,7 +27,7 @@ _SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinit
 
 
 def lower(module: Module) -> Program:
-    """Write a rule out as a scalar program; a `RejectionError` names the first thing outside `docs/rules.md`."""
+    """Write a rule out as a scalar program; a `RejectionError` names the first thing outside the rule language."""
     rule = _Rule(module)
     main = module.component.function
     rule.add(main, module.functions[main])

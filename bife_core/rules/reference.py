@@ -7,7 +7,7 @@ uses. Adding a rule is adding a function.
 
 import math
 
-# Indices of features (docs/features.md).
+# Indices of features (docs/reference/features.md).
 ROWS, POSITIVE, NEGATIVE, SLACK = 3, 8, 13, 18
 UP, DOWN, RATIO, SUM, PRODUCT = 20, 21, 22, 23, 24
 CUTOFFS_UP, CUTOFFS_DOWN, MEAN_LENGTH = 25, 26, 29

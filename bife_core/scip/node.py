@@ -20,7 +20,7 @@ VARIABLE_FEATURES: Final = (
     *("basis_lower", "basis_basic", "basis_upper", "basis_zero"),
     *("reduced_cost", "age", "value", "incumbent", "mean_incumbent"),
 )
-"""Columns of `Node.variables`, see `docs/features.md`."""
+"""Columns of `Node.variables`, see `docs/reference/features.md`."""
 
 ROW_FEATURES: Final = ("objective_cosine", "bias", "tight", "age", "dual")
 """Columns of `Node.rows`."""

@@ -20,7 +20,8 @@ class TuneConfig(Value):
     )
     instances: int = Field(16, ge=1, description="Design instances to tune on.")
     groups: tuple[str, ...] = Field(
-        (), description="Groups of the table of settings (docs/tuning.md) that are tuned; empty: all."
+        (),
+        description="Groups of the table of settings (docs/how-to/configuration.md) that are tuned; empty: all.",
     )
     fixed: tuple[str, ...] = Field(
         (),

@@ -1,7 +1,7 @@
 """GS4CO: a transformer writes expressions over the bipartite graph of a node, and learns from those that imitate well.
 
 Its runs, and what becomes of what they find, are those of Symb4CO (`bife_rivals.symb4co`). What differs from the
-published method is in `docs/rivals.md`.
+published method is in `docs/research/rivals.md`.
 """
 
 from __future__ import annotations

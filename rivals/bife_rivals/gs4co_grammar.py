@@ -93,7 +93,7 @@ class GraphGrammar(Grammar):
                 return [NAMES.index(name)]
             where = ("at a variable", "in a message to a variable", "in a message to a row")[depth]
             raise ValueError(
-                f"an expression {where} was expected, and {name[:60]!r} found; see docs/rivals.md"
+                f"an expression {where} was expected, and {name[:60]!r} found; see docs/research/rivals.md"
             )
 
         try:

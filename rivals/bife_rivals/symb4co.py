@@ -3,7 +3,7 @@
 Runs of training differ by their seeds. Of each the most accurate expressions on validation samples become samples, and
 all of these are evaluated in the solver, where RPB takes over at some depth (`bife_rivals.scaled_rule`). A group of
 runs makes two generations: what each run returns first, and the others. What differs from the published method is in
-`docs/rivals.md`.
+`docs/research/rivals.md`.
 """
 
 from __future__ import annotations

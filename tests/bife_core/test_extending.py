@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md, followed to the letter."""
+"""The examples of docs/developers/extending.md, followed to the letter."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.support.documents import DOCS, blocks
 
 
 def run(code: str, names: dict[str, Any]) -> dict[str, Any]:
-    exec(compile(code, "docs/extending.md", "exec", dont_inherit=True), names)
+    exec(compile(code, "docs/developers/extending.md", "exec", dont_inherit=True), names)
     return names
 
 
 def test_the_example_family_can_be_registered_and_branches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    definition, check = blocks("extending.md", "python", "Adding a benchmark")
+    definition, check = blocks("developers/extending.md", "python", "Adding a benchmark")
     names = run(definition, {})
     monkeypatch.setitem(FAMILIES, "knapsack", names["FAMILY"])
     opened = open_benchmark(InstancesConfig(benchmark="knapsack", size="test"), tmp_path)
@@ -42,7 +42,7 @@ def test_the_example_family_can_be_registered_and_branches(
 def test_the_example_search_keeps_to_the_contract_and_prints_what_the_page_says(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    definition, check, *_ = blocks("extending.md", "python", "Adding a search")
+    definition, check, *_ = blocks("developers/extending.md", "python", "Adding a search")
     names = run(definition, {})
     run(check, names)
     expected = re.search(r"print\(.*# (.*)", check)
@@ -55,7 +55,7 @@ def test_the_example_search_keeps_to_the_contract_and_prints_what_the_page_says(
 def test_the_example_method_sees_the_node(golden_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("dual_weight")
     monkeypatch.setitem(sys.modules, "dual_weight", module)  # where pydantic looks names up
-    definition = blocks("extending.md", "python", "Adding a method")[-1]
+    definition = blocks("developers/extending.md", "python", "Adding a method")[-1]
     method = run(definition, vars(module))["DualWeight"](name="dual_weight")
     model = read_model(golden_dir / "cauctions_0.mps.gz")
     model.setParam("limits/nodes", 10)
@@ -66,7 +66,7 @@ def test_the_example_method_sees_the_node(golden_dir: Path, monkeypatch: pytest.
 
 
 def test_the_page_names_what_exists() -> None:
-    text = (DOCS / "extending.md").read_text(encoding="utf-8")
+    text = (DOCS / "developers" / "extending.md").read_text(encoding="utf-8")
     found = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
     assert len(found) >= 4
     for path in found:

@@ -12,7 +12,7 @@ import pytest
 from bife_core.components import BRANCHING
 from bife_core.features import FEATURES, GROUPS, Group, columns, groups_of, rows
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "features.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "features.md"
 
 # Spelled out, not built: rules of others index by this order.
 TABLE = """
@@ -102,7 +102,7 @@ def test_the_document_has_a_row_for_every_feature() -> None:
         )
     for feature in FEATURES:
         assert rows_of.pop(feature.index, 0) == 1, (
-            f"docs/features.md needs exactly one table row for feature {feature.index}, `{feature.name}`: say there "
-            "how its value is made of SCIP's."
+            f"docs/reference/features.md needs exactly one table row for feature {feature.index}, `{feature.name}`: "
+            "say there how its value is made of SCIP's."
         )
-    assert not rows_of, "docs/features.md describes features that do not exist"
+    assert not rows_of, "docs/reference/features.md describes features that do not exist"

@@ -24,7 +24,7 @@ from flows.stages import pipeline
 from tests.support.documents import DOCS, blocks
 from tests.support.operating import nested
 
-PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
 FAMILIES = {"F", "FAMILY", "knapsack"}
 """What stands for a family: a placeholder, or one that the page has just added."""
 STAGES = r"run|demo|collect|evolve|evaluate|tune|config"
@@ -64,7 +64,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DIR", "plans", "images"):
         (tmp_path / name).mkdir()
     (tmp_path / "FILE.set").touch()
-    (tmp_path / "FILE").write_text(json.dumps(yaml.safe_load(blocks("cli.md", "yaml")[0])))
+    (tmp_path / "FILE").write_text(json.dumps(yaml.safe_load(blocks("reference/cli.md", "yaml")[0])))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(SEARCHES, "best_of", BifeSearch)
     monkeypatch.setitem(COMPONENTS, "node_order", BRANCHING)
@@ -90,7 +90,7 @@ def test_a_run_of_a_deployment_is_given_settings_that_it_takes(text: str) -> Non
 
 
 def test_a_file_of_settings_is_one_for_a_form_too() -> None:
-    (shown,) = blocks("cli.md", "yaml")
+    (shown,) = blocks("reference/cli.md", "yaml")
     check(yaml.safe_load(shown))
 
 

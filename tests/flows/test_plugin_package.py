@@ -43,10 +43,11 @@ SMOKE = ("--preset", "smoke", "--instances", "knapsack", "--workers", "1")
 @pytest.mark.parametrize("section", SECTIONS)
 def test_the_package_is_what_the_pages_show(section: str) -> None:
     shown = (EXAMPLE / "bife_example" / SECTIONS[section]).read_text(encoding="utf-8")
-    assert shown in blocks("extending.md", "python", section)
+    assert shown in blocks("developers/extending.md", "python", section)
     entries = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
     (logged,) = (
-        tomllib.loads(block)["project"]["entry-points"] for block in blocks("extending.md", "toml", section)
+        tomllib.loads(block)["project"]["entry-points"]
+        for block in blocks("developers/extending.md", "toml", section)
     )
     assert logged.items() <= entries.items()
 

@@ -1,7 +1,7 @@
 """The node as a bipartite graph: variables and rows of the LP with the features of Gasse et al. (NeurIPS 2019).
 
-`docs/features.md` defines them. A row has a vertex for each of its sides that is finite, that of the left side negated.
-Edges lie row by row. What divides by a norm divides by 1 where the norm is 0.
+`docs/reference/features.md` defines them. A row has a vertex for each of its sides that is finite, that of the left
+side negated. Edges lie row by row. What divides by a norm divides by 1 where the norm is 0.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"

@@ -1,8 +1,8 @@
 """All features at native speed: one compiled function over SCIP's LP, with no Python in its way.
 
-`extract` follows `docs/features.md` value by value. What depends on a row alone is taken once per row and call. Sums
-over a row's entries, and which columns it has, are kept between calls for as long as the row is the same. Each group of
-features is a pass of its own that is skipped when the rule reads none of its members.
+`extract` follows `docs/reference/features.md` value by value. What depends on a row alone is taken once per row and
+call. Sums over a row's entries, and which columns it has, are kept between calls for as long as the row is the same.
+Each group of features is a pass of its own that is skipped when the rule reads none of its members.
 
 After an LP, SCIP's structs are cold, and waiting for them costs more than all sums over them. So what is about to be
 read is fetched early. SCIP's functions alone say what a struct holds; the offsets below only say where those functions

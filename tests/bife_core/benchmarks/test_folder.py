@@ -68,7 +68,7 @@ def test_so_many_instances_give_enough_to_test_on_and_documents_say_how_many_a_c
     assert len(opened(folder).instances("test", 99)) == tests
     (folder / "m00.lp").unlink()
     assert len(opened(folder).instances("test", 99)) < tests
-    for page in ("README.md", "docs/getting-started.md", "docs/faq.md"):
+    for page in ("README.md", "docs/how-to/worth-it.md", "docs/explanation/questions.md"):
         assert f"fewer than {fewest}" in (Path(__file__).parents[3] / page).read_text(encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ from bife_core.cli.program import app
 from bife_core.errors import BifeError, ConfigError
 from tests.support.programs import FOREIGN, REPOSITORY, python, sentence
 
-PAGE = (REPOSITORY / "docs" / "cli.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib", "numba", "pyscipopt", "pydantic"}
 COMMANDS = [
     *(name for name in typer.main.get_command(app).commands if name != "rules"),
@@ -27,7 +27,7 @@ def options(text):
 def section(title):
     """Return what stands under a heading, up to the next one."""
     found = re.search(rf"^#+ {re.escape(title)}$(.*?)(?=^#|\Z)", PAGE, re.MULTILINE | re.DOTALL)
-    assert found, f"docs/cli.md has no section {title!r}"
+    assert found, f"docs/reference/cli.md has no section {title!r}"
     return found[1]
 
 

@@ -92,7 +92,7 @@ def test_a_directory_without_answers_is_refused(tmp_path: Path) -> None:
         ReplayGenerator(tmp_path)
 
 
-ANSWERS = Path(__file__).parents[3] / "docs/answers"
+ANSWERS = Path(__file__).parents[3] / "docs/research/answers"
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bife_core.rules import REFERENCE_RULES, compile_rule
 from bife_core.rules.language import BUILTINS, CONSTANTS, MATH_FUNCTIONS, NUMPY_FUNCTIONS
+from tests.support.documents import DOCS
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "rules.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference" / "rule-language.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("rule", REFERENCE_RULES.values(), ids=lambda rule: rule.name)
