@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BROWSER := $(VENV)/.browser
+DOCS := $(VENV)/.docs
 
 # The second distribution of this repository, where the checkout has it.
 RIVALS := $(if $(wildcard rivals/pyproject.toml),--editable ./rivals)
@@ -11,7 +12,7 @@ RIVALS := $(if $(wildcard rivals/pyproject.toml),--editable ./rivals)
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test long browser screenshots lint bench results postgres postgres-tests chaos hostile newest clean
+.PHONY: help setup demo check test long browser screenshots lint docs bench results postgres postgres-tests chaos hostile newest clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
@@ -21,6 +22,7 @@ help:
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=NAME: this one)"
 	@echo "make lint    check style, links, layers, dependencies and types"
+	@echo "make docs    build the site of docs/ into site/"
 	@echo "make bench   measure features, low fidelity, branching's share, and reference rules against SCIP's default"
 	@echo "make results measure what docs/explanation/results.md compares, resumable in STORE=DIR; takes days"
 	@echo "make postgres  test store and registry on PostgreSQL, run three evolutions at once with both servers on it"
@@ -80,6 +82,13 @@ lint: $(STAMP)
 	$(BIN)/deptry bife_core tasks flows
 	$(BIN)/mypy
 
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[docs]'
+	@touch $(DOCS)
+
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 bench: $(STAMP)
 	$(BIN)/python -m bench.features
 	$(BIN)/python -m bench.low_fidelity
@@ -123,4 +132,4 @@ newest:
 	home=$$(mktemp -d) && BIFE_HOME=$$home .venv-newest/bin/bife run --preset smoke && rm -r $$home
 
 clean:
-	rm -rf $(VENV) .venv-newest .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .venv-newest site .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info

@@ -1,4 +1,4 @@
-"""What the documents refer to is there; `rumdl` checks their links."""
+"""What the documents refer to is there; `rumdl` checks their links, and `make docs` that all pages are on the site."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_the_workflows_run_what_there_is():
     steps = [step for job in jobs.values() for step in job["steps"]]
     wanted = {name for step in steps for name in re.findall(r"\bmake ([\w-]+)", step.get("run", ""))}
     targets = re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert wanted == {"hostile", "lint", "postgres-tests", "test"}
+    assert wanted == {"docs", "hostile", "lint", "postgres-tests", "test"}
     assert wanted <= set(targets)
     lowest, beyond = map(int, re.findall(r"3\.(\d+)", PROJECT["requires-python"]))
     assert jobs["test"]["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in range(lowest, beyond)]
