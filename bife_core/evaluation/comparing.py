@@ -25,7 +25,7 @@ from bife_core.stats import (
     win_tie_loss,
 )
 from bife_core.values import Value
-from bife_core.wording import counted, interval_text
+from bife_core.wording import counted, fits, interval_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -340,6 +340,19 @@ def statement(comparison: Comparison) -> str:
         f"{where} no difference between {method} and {baseline} is significant: {method} took {change} "
         f"({evidence})."
     )
+
+
+def headline(comparison: Comparison) -> str:
+    """Return what a comparison comes to in a line of at most 90 characters."""
+    method, baseline = (fits(known_as(name), 24) for name in (comparison.method, comparison.baseline))
+    where = fits(f", {comparison.setting}", 20)
+    if not comparison.instances:
+        return f"No method branches on any instance{where}"
+    if comparison.finding != "undecided":
+        return f"{method} takes {change_text(comparison)} than {baseline}{where}"
+    if comparison.obstacle:
+        return f"{method} cannot count as better than {baseline}{where}"
+    return f"{method} and {baseline} do not differ significantly{where}"
 
 
 def ratio_figure(comparisons: Sequence[Comparison]) -> Figure:

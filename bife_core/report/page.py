@@ -11,17 +11,18 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from bife_core import plots
-from bife_core.evaluation.comparing import branched, known_as, log_costs, p_text, ratio_figure
+from bife_core.evaluation.comparing import branched, headline, known_as, log_costs, p_text, ratio_figure
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report.data import Report
 from bife_core.report.tables import CAPTION, report_latex, report_markdown, report_table
+from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.wording import interval_text, level_text
 
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure on a page: its file name without suffix, and its section (``results``, ``ablation`` or ``search``)."""
+    """A figure on a page: its file name without suffix, and its section: headline, ablation, results or search."""
 
     name: str
     section: str
@@ -39,7 +40,7 @@ def _results(report: Report) -> Iterator[ReportFigure]:
     level = level_text(report.evaluations[0].lead.confidence)
     yield ReportFigure(
         "ratios",
-        "results",
+        "headline",
         "Ratios to the baseline",
         f"Geometric mean over groups of instances, each collapsed first, with its {level} bootstrap interval.",
         ratio_figure([one for compared in report.comparisons for one in compared]),
@@ -100,7 +101,13 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"known_as": known_as, "p_text": p_text, "svg": _svg}
+    environment.filters |= {
+        "known_as": known_as,
+        "headline": headline,
+        "level": level_text,
+        "p_text": p_text,
+        "svg": _svg,
+    }
     return environment.get_template("report.html.j2").render(
         report=report,
         leading=[compared[0] for compared in report.comparisons],
@@ -108,6 +115,7 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
         caption=CAPTION,
         interval=interval_text,
         words={name: metric.words for name, metric in METRICS.items()},
+        first_use=(1 - confidence_of(1, CONFIDENCE)) / (1 - CONFIDENCE),
         figures=drawn,
         markdown=report_markdown(report),
         latex=report_latex(report),

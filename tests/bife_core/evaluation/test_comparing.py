@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bife_core.evaluation.comparing import Comparison, adjusted, compare, statement
+from bife_core.evaluation.comparing import Comparison, adjusted, compare, headline, statement
 from bife_core.evaluation.metrics import method_table, solve_frame
 from bife_core.stats import holm
 
@@ -52,6 +52,16 @@ def test_too_few_instances_leave_it_undecided_however_clear_they_are() -> None:
     assert found.p_value == pytest.approx(2 / 2**5)
     assert found.finding == "undecided"
     assert "no difference between rule and RPB is significant" in statement(found)
+
+
+def test_a_headline_says_it_in_one_short_line() -> None:
+    long = {"method": "a rule that somebody called at length", "setting": "a folder that has a long name too"}
+    for ratios, words in (([0.5] * 12, "takes 50 % less CPU time than RPB"), ([0.5], "do not differ")):
+        one = compared(ratios)
+        assert words in headline(one)
+        assert len(headline(one.model_copy(update=long))) <= 90
+    assert "cannot count" in headline(compared([0.5] * 12).model_copy(update={"missing": 1}))
+    assert headline(one.model_copy(update={"instances": 0})).startswith("No method branches")
 
 
 def test_instances_of_one_group_count_as_one() -> None:
