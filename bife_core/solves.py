@@ -150,7 +150,8 @@ def run_solves(
     Raises `WorkerFailure` if the pool is closed, a call could not be made twice, or the machine fails RPB as well,
     unless `machine_may_fail`; `OutOfTimeError` if solves are left when the time is `over`.
     """
-    machine = _machine_of(pool)
+    # Of several machines that serve one pool, the first that answers is the one whose seconds count.
+    machine = _machine_of(pool) if pool.remote else here()
 
     def done(some: Sequence[Sequence[SolveJob]], shown: Callable[[int, int], None] | None) -> list[Solved]:
         return _Batch(some, store, pool, machine, warm_up_s, note, over).run(shown)
@@ -179,13 +180,8 @@ def run_solves(
     return solved
 
 
-def _machine_of(pool: Workers) -> str:
-    """Return the machine whose seconds count; of several that serve one pool, the first that answers."""
-    return _machine_of_remote(pool) if pool.remote else here()
-
-
 @cache
-def _machine_of_remote(pool: Workers) -> str:
+def _machine_of(pool: Workers) -> str:
     return str(pool.submit("bife_core.machine:here", {}, limit_s=300.0).result())
 
 

@@ -7,11 +7,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
-if TYPE_CHECKING:
-    # scipy is slow to import, and a configuration does without.
-    from bife_core.benchmarks.milp import MilpData
+from bife_core.benchmarks.milp import Milp
 
 Split = Literal["collection", "design", "validation", "test"]
 """Decisions are recorded on `collection`, F_HF is measured on `design`, a final choice is made on
@@ -112,7 +110,7 @@ class Family:
 
     name: str
     label: str
-    generate: Callable[..., MilpData]
+    generate: Callable[..., Milp]
     sizes: Mapping[str, Mapping[str, Any]]
     source: Callable[[Place], Any] | None = None
     count: Callable[[str, Split], int] | None = None

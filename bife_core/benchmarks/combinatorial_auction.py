@@ -7,7 +7,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 _MIN_VALUE, _MAX_VALUE = 1.0, 100.0
 _VALUE_DEVIATION = 0.5
@@ -21,7 +21,7 @@ _Vector = NDArray[np.float64]
 _Bundle = tuple[int, ...]
 
 
-def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> MilpData:
+def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> Milp:
     """Draw a winner determination instance: accept bids of highest total price, each item sold at most once.
 
     Equal streams give the instances of learn2branch. Substitute bids of one bidder share a dummy item.
@@ -40,11 +40,11 @@ def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> MilpDat
     for bid, (bundle, _) in enumerate(accepted):
         for item in bundle:
             wanted_by[item].append(bid)
-    growing = Assembly()
+    growing = Milp(f"combinatorial_auction-{items}x{bids}", maximise=True)
     prices = [price for _, price in accepted]
     growing.columns([f"x{j}" for j in range(1, bids + 1)], 0, 1, cost=prices, integer=True)
     growing.sums(filter(None, wanted_by), high=1)
-    return growing.model(f"combinatorial_auction-{items}x{bids}", maximise=True)
+    return growing
 
 
 class _Market:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 
 def facility_location(
@@ -17,7 +17,7 @@ def facility_location(
     ratio: float = 5.0,
     unit_cost: float = 10.0,
     linked: bool = True,
-) -> MilpData:
+) -> Milp:
     """Draw a capacitated facility location instance: open facilities and serve all demand at least cost.
 
     Equal streams give the instances of learn2branch. `ratio` is total capacity over total demand, `unit_cost` the cost
@@ -36,7 +36,7 @@ def facility_location(
     distance = np.sqrt((customer_x[:, None] - facility_x) ** 2 + (customer_y[:, None] - facility_y) ** 2)
     transport = distance * unit_cost * demands[:, None]
 
-    growing = Assembly()
+    growing = Milp(f"facility_location-{customers}x{facilities}")
     pairs = [f"{i}_{j}" for i in range(1, customers + 1) for j in range(1, facilities + 1)]
     share = growing.columns([f"x_{pair}" for pair in pairs], 0, 1, cost=transport.ravel())
     share = share.reshape(customers, facilities)
@@ -50,7 +50,7 @@ def facility_location(
     if linked:
         for pair, column, y in zip(pairs, share.ravel(), np.tile(opened, customers), strict=True):
             growing.row(f"link_{pair}", [column, y], [1, -1], high=0)
-    return growing.model(f"facility_location-{customers}x{facilities}")
+    return growing
 
 
 FAMILY = Family(

@@ -25,7 +25,7 @@ from bife_core.benchmarks.base import (
 )
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.folder import open_folder
-from bife_core.benchmarks.milp import MilpData, mps_text
+from bife_core.benchmarks.milp import Milp, mps_text
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.files import write_whole
 from bife_core.plugins import code_revision
@@ -107,7 +107,7 @@ class GeneratedBenchmark:
         group = f"{self.name}: {group_of(self._place(split, index))}" if group_of is not None else ""
         return Instance(f"{self.family.label}-{self.size}-{split}-{index:04d}", path, digest, group)
 
-    def model(self, split: Split, index: int) -> MilpData:
+    def model(self, split: Split, index: int) -> Milp:
         """Make instance `index` of `split`, without looking at the kept files."""
         source = self.family.source or instance_stream
         return self.family.generate(source(self._place(split, index)), **self.family.sizes[self.size])

@@ -9,12 +9,12 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 Edge = tuple[int, int]
 
 
-def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpData:
+def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> Milp:
     """Draw a graph and state its maximum independent set: as many nodes as possible, no two of them adjacent.
 
     As in learn2branch, every new node brings `affinity` edges (Barabasi and Albert, 1999). Each clique of a greedy
@@ -27,10 +27,10 @@ def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpD
         if len(clique) > 1:
             rows.append(clique)
             inequalities.difference_update(combinations(clique, 2))
-    growing = Assembly()
+    growing = Milp(f"independent_set-{nodes}-{affinity}", maximise=True)
     growing.columns([f"x{j}" for j in range(1, nodes + 1)], 0, 1, cost=1, integer=True)
     growing.sums(sorted([*rows, *inequalities]), high=1)
-    return growing.model(f"independent_set-{nodes}-{affinity}", maximise=True)
+    return growing
 
 
 def attachment_graph(rng: RandomState, nodes: int, affinity: int) -> tuple[list[Edge], NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import Family, Place
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 _SEED: Final = 42
 """Instance k of the competition is drawn by Python's own generator, seeded with this plus k."""
@@ -29,7 +29,7 @@ def item_placement(
     small: int = 100,
     big: int = 5,
     big_sizes: tuple[float, float] = (0.9, 1.0),
-) -> MilpData:
+) -> Milp:
     """Rebuild instance `k`: place items in bins so that each resource is used evenly.
 
     With the default parameters, 0 to 9,899 are the competition's training set, then come 100 of its validation set and
@@ -48,7 +48,7 @@ def item_placement(
     total = demand.sum(axis=0)
     items = len(sizes)
 
-    growing = Assembly()
+    growing = Milp(f"Knapsack_{k}")
     names = [f"place_{i}_{b}" for i in range(items) for b in range(bins)]
     place = growing.columns(names, 0, 1, integer=True).reshape(items, bins)
     pairs = list(product(range(bins), range(resources)))
@@ -67,7 +67,7 @@ def item_placement(
         growing.row(f"deficit_ct_{b}_{r}", columns, parts, low=1)
     for b, r in pairs:
         growing.row(f"max_deficit_ct_{b}_{r}", [greatest[r], deficit[b, r]], [1.0, -1.0], low=0)
-    return growing.model(f"Knapsack_{k}")
+    return growing
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import DATA, QUICK, Family, Place, Split
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 NETWORKS: Final = {"mnist": DATA / "mnist_network.npz", "digits": DATA / "digits_network.npz"}
 """Weights as 16-bit integers with one denominator a layer, and the digits held out when they were trained."""
@@ -106,7 +106,7 @@ _SPLIT_OF: Final[tuple[Split, ...]] = (
 """Digits are split in this order, over and over."""
 
 
-def network_verification(place: Place, *, network: str, radius: float) -> MilpData:
+def network_verification(place: Place, *, network: str, radius: float) -> Milp:
     """Return the instance of one held-out digit and its most dangerous rival.
 
     Each digit stands in one split only; its pixels may move by `radius`, where white is 1. Minimise ``logit_true -
@@ -121,7 +121,7 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
     known = classifier(network)
     bounds = known.bounds(image, round(radius * UNIT))
     true = int(known.labels[image])
-    growing = Assembly()
+    growing = Milp(f"{network}-{image}-{true}-{rival}")
 
     def columns(name: str, bounds: tuple[Integers, Integers], kept: Integers, **more: Any) -> Integers:
         """Add a column for each of the `kept` neurons, and return where each neuron's column is, or -1."""
@@ -156,7 +156,7 @@ def network_verification(place: Place, *, network: str, radius: float) -> MilpDa
             growing.row(f"open{number}_{neuron}", [h, a, s], [1.0, -1.0, -least], high=-least)
             growing.row(f"shut{number}_{neuron}", [h, s], [1.0, -greatest], high=0.0)
         below = np.where(outputs >= 0, outputs, inputs)
-    return growing.model(f"{network}-{image}-{true}-{rival}")
+    return growing
 
 
 def _pairs(split: Split, network: str, radius: float) -> Integers:

@@ -7,12 +7,12 @@ from numpy.random import RandomState
 from scipy.sparse import csc_array
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 
 def set_covering(
     rng: RandomState, *, rows: int, columns: int, density: float = 0.05, max_cost: int = 100
-) -> MilpData:
+) -> Milp:
     """Draw a set covering instance: choose columns of least cost so that each row is covered.
 
     Equal streams give the instances of learn2branch. Each column covers two rows or more; `density` is the share of
@@ -35,11 +35,11 @@ def set_covering(
             places[rows:end] = rng.choice(others, size=end - rows, replace=False)
     costs = rng.randint(max_cost, size=columns) + 1
 
-    growing = Assembly()
+    growing = Milp(f"set_covering-{rows}x{columns}")
     growing.columns([f"x{j}" for j in range(1, columns + 1)], 0, 1, cost=costs, integer=True)
     matrix = csc_array((np.ones(nonzeros), places, starts), shape=(rows, columns)).tocsr()
     growing.sums(np.split(matrix.indices, matrix.indptr[1:-1]), low=1)
-    return growing.model(f"set_covering-{rows}x{columns}")
+    return growing
 
 
 FAMILY = Family(

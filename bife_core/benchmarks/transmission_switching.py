@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import DATA, QUICK, Family, Place, Split
 from bife_core.benchmarks.generated import in_turn, instance_stream
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 GRIDS: Final = {
     "wecc240": ("buses", "generators", "branches", "risk", "load"),
@@ -116,7 +116,7 @@ def _first_day(place: Place, network: str, days: int) -> int:
     return begin + days * in_turn(place, many)
 
 
-def transmission_switching(place: Place, *, network: str, days: int, budget: float) -> MilpData:
+def transmission_switching(place: Place, *, network: str, days: int, budget: float) -> Milp:
     """Make an instance of consecutive days of a split that share the lines underground, and draw its loads.
 
     A split's part of the days on record is cut into windows that share no day, and its instances take them in turn.
@@ -132,7 +132,7 @@ def transmission_switching(place: Place, *, network: str, days: int, budget: flo
     loads = known.load * factors[:, None] * rng.uniform(0.95, 1.05, size=(days, len(known.load)))
     loads[loads < _MATTERS] = 0.0
     risk = known.risk[chosen]
-    growing = Assembly()
+    growing = Milp(f"{network}-day{first_day + 1}-{days}x{budget:g}")
     buried = np.flatnonzero((risk > _MATTERS).any(axis=0))
     y = np.full(len(known.tail), -1)
     y[buried] = growing.columns([f"y_{line + 1}" for line in buried.tolist()], 0, 1, integer=True)
@@ -140,10 +140,10 @@ def transmission_switching(place: Place, *, network: str, days: int, budget: flo
     growing.row("budget", y[buried][cost > 0], cost[cost > 0], high=budget)
     for day, (risks, load) in enumerate(zip(risk, loads, strict=True), start=1):
         _add_day(growing, known, day, risks, load, y)
-    return growing.model(f"{network}-day{first_day + 1}-{days}x{budget:g}")
+    return growing
 
 
-def _add_day(growing: Assembly, known: Grid, day: int, risk: _Vector, load: _Vector, y: _Places) -> None:
+def _add_day(growing: Milp, known: Grid, day: int, risk: _Vector, load: _Vector, y: _Places) -> None:
     """Add columns and rows of one day; `y` is where each line's column is, or -1."""
     lines, buses = len(known.tail), len(load)
 

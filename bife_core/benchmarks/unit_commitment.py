@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import DATA, QUICK, Family, Place, Split
 from bife_core.benchmarks.generated import in_turn, instance_stream
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 UNITS: Final = "rts_gmlc_units.csv"
 HOURS: Final = "rts_gmlc_hours.csv"
@@ -78,7 +78,7 @@ def _date(place: Place) -> str:
     return list(_days())[days[in_turn(place, len(days))]]
 
 
-def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first_hour: int = 0) -> MilpData:
+def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first_hour: int = 0) -> Milp:
     """Make an instance of a day, and draw one of the three areas unless `areas` are given, and demand.
 
     The days of a split take turns. An area by itself has a third of demand and reserve. Minimise the cost of running
@@ -91,7 +91,7 @@ def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first
     rows = _days()[date][first_hour : first_hour + hours]
     demand = np.array([row["demand"] for row in rows]) * rng.uniform(0.95, 1.05)
     share = len(chosen) / len(AREAS)
-    growing = Assembly()
+    growing = Milp(f"uc-{date}-area{chosen}-{hours}h")
     units = [unit for unit in _units() if unit.name[0] in chosen]
     made = [_add_unit(growing, unit, hours) for unit in units]
     for t, row in enumerate(rows):
@@ -102,10 +102,10 @@ def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first
         asked = float(share * demand[t])
         growing.row(f"demand_{t}", [*p, *u, *q], [*np.ones(len(units)), *power, 1.0], low=asked, high=asked)
         growing.row(f"reserve_{t}", r, low=share * row["reserve"])
-    return growing.model(f"uc-{date}-area{chosen}-{hours}h")
+    return growing
 
 
-def _add_unit(growing: Assembly, unit: _Unit, hours: int) -> dict[str, _Columns]:
+def _add_unit(growing: Milp, unit: _Unit, hours: int) -> dict[str, _Columns]:
     """Add columns and rows of one unit; return the columns other units share rows with."""
     known, name = unit.known, unit.name
     at = range(hours)
@@ -132,7 +132,7 @@ def _add_unit(growing: Assembly, unit: _Unit, hours: int) -> dict[str, _Columns]
     return {"u": u, "p": p, "r": r}
 
 
-def _keep_on_or_off(growing: Assembly, unit: _Unit, u: _Columns, v: _Columns, w: _Columns) -> None:
+def _keep_on_or_off(growing: Milp, unit: _Unit, u: _Columns, v: _Columns, w: _Columns) -> None:
     """Add what ties running to starts and stops, and how long a unit stays on or off at least."""
     known, name, hours = unit.known, unit.name, len(u)
     on = known["on"]
@@ -152,7 +152,7 @@ def _keep_on_or_off(growing: Assembly, unit: _Unit, u: _Columns, v: _Columns, w:
 
 
 def _keep_to_ramps(
-    growing: Assembly, unit: _Unit, u: _Columns, v: _Columns, w: _Columns, p: _Columns, r: _Columns
+    growing: Milp, unit: _Unit, u: _Columns, v: _Columns, w: _Columns, p: _Columns, r: _Columns
 ) -> None:
     """Add how much a unit can give, and how fast that changes."""
     known, name, hours = unit.known, unit.name, len(u)
@@ -172,7 +172,7 @@ def _keep_to_ramps(
             growing.row(f"stopping_{name}_{t}", [p[t], r[t], u[t], w[t + 1]], [1, 1, -span, stopping], high=0)
 
 
-def _choose_starts(growing: Assembly, unit: _Unit, v: _Columns, w: _Columns) -> None:
+def _choose_starts(growing: Milp, unit: _Unit, v: _Columns, w: _Columns) -> None:
     """Add start-up categories: the longer a unit was off, the costlier its start."""
     known, name, hours = unit.known, unit.name, len(v)
     columns: dict[tuple[int, int], int] = {}

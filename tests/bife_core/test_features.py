@@ -7,10 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from bife_core.components import BRANCHING
-from bife_core.features import FEATURES, GROUPS, Group, columns, groups_of, rows
+from bife_core.features import FEATURES, columns, rows
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "features.md"
 
@@ -44,23 +43,6 @@ def test_the_order_is_the_published_one() -> None:
     names = [feature.name for feature in FEATURES]
     assert names == ORDER, "indices are public: the table changes at its end only, and ORDER here with it"
     assert [feature.index for feature in FEATURES] == list(range(BRANCHING.n_features))
-
-
-@pytest.mark.parametrize(
-    ("indices", "groups"),
-    [
-        (None, set(GROUPS)),
-        (frozenset(range(BRANCHING.n_features)), set(GROUPS)),
-        (frozenset(), set()),
-        (frozenset({24}), {columns.PSEUDOCOST}),
-        (
-            frozenset({0, 17, 18, 71}),
-            {columns.OBJECTIVE, columns.STRUCTURE, columns.FRACTIONALITY, rows.DUAL},
-        ),
-    ],
-)
-def test_groups_of_indices(indices: frozenset[int] | None, groups: set[Group]) -> None:
-    assert groups_of(indices) == groups
 
 
 def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:

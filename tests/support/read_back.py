@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from pyscipopt import Model
+from scipy.sparse import csr_array
 
-from bife_core.benchmarks.milp import MilpData
+from bife_core.benchmarks.milp import Milp
 
 INFINITE = 1e20
 
@@ -20,8 +23,23 @@ def read_by_scip(path: Path) -> Model:
     return model
 
 
-def assert_same(model: Model, data: MilpData) -> None:
-    """Check that SCIP read the very names and numbers of `data`."""
+def arrays(model: Milp) -> Any:
+    """Return the columns and rows of a model as arrays, without coefficients that are zero."""
+    names, lower, upper, cost, integer = zip(*model.variables, strict=True)
+    row_names, columns, coefficients, low, high = zip(*model.constraints, strict=True)
+    starts = np.cumsum([0, *map(len, columns)])
+    entries = (np.concatenate(coefficients), np.concatenate(columns), starts)
+    rows = csr_array(entries, shape=(len(row_names), len(names)))
+    rows.eliminate_zeros()
+    numbers = {"objective": cost, "lower": lower, "upper": upper, "row_lower": low, "row_upper": high}
+    found = {name: np.array(values) for name, values in numbers.items()}
+    about = {"name": model.name, "maximise": model.maximise, "column_names": names, "row_names": row_names}
+    return SimpleNamespace(**found, **about, integer=np.array(integer), rows=rows)
+
+
+def assert_same(model: Model, drawn: Milp) -> None:
+    """Check that SCIP read the very names and numbers that were drawn."""
+    data = arrays(drawn)
     assert model.getObjectiveSense() == ("maximize" if data.maximise else "minimize")
     found = {
         v.name: (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype() != "CONTINUOUS")

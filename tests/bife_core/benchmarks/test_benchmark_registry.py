@@ -25,11 +25,6 @@ def test_a_folder_opens_by_path(tmp_path, foreign):
     assert opened.instances("test", 1)[0].path == tmp_path / "lseu.mps", "models stay where they are"
 
 
-def test_an_unknown_benchmark_is_named_with_the_known_ones(tmp_path):
-    with pytest.raises(ConfigError, match=r"'knapsack'.*set_covering.*folder"):
-        open_benchmark(InstancesConfig(benchmark="knapsack"), tmp_path)
-
-
 def test_an_unknown_size_is_named_with_the_known_ones(tmp_path):
     with pytest.raises(ConfigError, match=r"set_covering has no size 'huge'.*tiny, test, transfer"):
         open_benchmark(InstancesConfig(benchmark="set_covering", size="huge"), tmp_path)

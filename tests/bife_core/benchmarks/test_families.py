@@ -9,7 +9,7 @@ from bife_core.benchmarks.base import SPLITS
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.milp import mps_text
-from tests.support.read_back import assert_same, read_by_scip
+from tests.support.read_back import arrays, assert_same, read_by_scip
 
 QUICK = ("combinatorial_auction", "independent_set", "item_placement")
 """Families whose tiny models are solved at once; `make long` solves some of every family."""
@@ -88,7 +88,7 @@ def test_scip_reads_the_file_as_it_was_drawn(benchmark):
 
 @pytest.mark.parametrize("benchmark", long_but(FAMILIES, ["item_placement"]), indirect=True)
 def test_scip_finds_the_optimum_another_solver_finds(benchmark):
-    data = benchmark.model("test", 0)
+    data = arrays(benchmark.model("test", 0))
     sign = -1 if data.maximise else 1
     other = milp(
         sign * data.objective,

@@ -8,7 +8,7 @@ from bife_core.benchmarks.base import Place
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.item_placement import competition_index, item_placement
-from tests.support.read_back import assert_same, read_by_scip
+from tests.support.read_back import arrays, assert_same, read_by_scip
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 
@@ -22,10 +22,9 @@ def test_it_is_the_published_file_in_every_number_and_name(k):
     model = item_placement(k)
     published = read_by_scip(GOLDEN / f"item_placement_{k}.mps.gz")
     assert_same(published, model)
-    assert (model.name, model.maximise, model.rows.nnz) == (published.getProbName(), False, 7_440)
+    assert (model.name, model.maximise, arrays(model).rows.nnz) == (published.getProbName(), False, 7_440)
     kinds = {v.name: v.vtype() for v in published.getVars()}
-    expected = ["BINARY" if integer else "CONTINUOUS" for integer in model.integer]
-    assert kinds == dict(zip(model.column_names, expected, strict=True))
+    assert kinds == {one.name: "BINARY" if one.integer else "CONTINUOUS" for one in model.variables}
 
 
 def test_splits_are_those_of_the_competition(tmp_path):

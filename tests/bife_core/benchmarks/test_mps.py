@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.sparse import csr_array
 
-from bife_core.benchmarks.milp import Assembly, MilpData, mps_text
+from bife_core.benchmarks.milp import Milp, mps_text
 from tests.support.read_back import assert_same, read_by_scip
 
 
@@ -15,34 +14,19 @@ def read_back(text, directory):
     return read_by_scip(path)
 
 
-def milp(**changes):
-    values = {
-        "name": "sample",
-        "maximise": False,
-        "objective": np.array([1 / 3, 0.0, -7.0]),
-        "lower": np.array([0.0, -np.inf, -2.0]),
-        "upper": np.array([1.0, np.inf, 12.5]),
-        "integer": np.array([True, False, True]),
-        "rows": csr_array(np.array([[0.1, 2.0, 0.0], [0.0, -1e-3, 3.0]])),
-        "row_lower": np.array([-np.inf, 4.0]),
-        "row_upper": np.array([1e9 / 7, 4.0]),
-        "column_names": ["x", "free", "n"],
-        "row_names": ["r", "s"],
-    }
-    return MilpData(**{**values, **changes})
-
-
 def test_binary_columns_keep_their_order(tmp_path):
-    names, growing = [f"x{j}" for j in range(9)], Assembly()
+    names, growing = [f"x{j}" for j in range(9)], Milp("n")
     growing.row("r", growing.columns(names, 0, 1, cost=1, integer=True), np.ones(9), low=1)
-    model = read_back(mps_text(growing.model("n")), tmp_path)
+    model = read_back(mps_text(growing), tmp_path)
     assert [v.name for v in model.getVars()] == names
     assert {v.vtype() for v in model.getVars()} == {"BINARY"}
 
 
 def test_a_row_without_a_side_is_refused():
+    growing = Milp("n")
+    growing.row("r", growing.columns(["x"], 0, 1))
     with pytest.raises(ValueError, match="row r "):
-        mps_text(milp(row_upper=np.array([np.inf, 4.0])))
+        mps_text(growing)
 
 
 NUMBERS = st.floats(1e-5, 1e8).flatmap(lambda x: st.sampled_from([x, -x, float(round(x))]))
@@ -60,19 +44,15 @@ def models(draw):
     integer = vector(n, st.booleans())
     bounds[integer] = np.round(bounds[integer])
     entries = vector(m * n, st.one_of(st.just(0.0), NUMBERS))
-    return MilpData(
-        name="drawn",
-        maximise=draw(st.booleans()),
-        objective=vector(n, st.one_of(st.just(0.0), NUMBERS)),
-        lower=np.where(vector(n, st.booleans()), bounds[:, 0], -np.inf),
-        upper=np.where(vector(n, st.booleans()), bounds[:, 1], np.inf),
-        integer=integer,
-        rows=csr_array(entries.reshape(m, n)),
-        row_lower=row_lower,
-        row_upper=row_upper,
-        column_names=[f"x{j}" for j in range(n)],
-        row_names=[f"c{i}" for i in range(m)],
-    )
+    lower = np.where(vector(n, st.booleans()), bounds[:, 0], -np.inf)
+    upper = np.where(vector(n, st.booleans()), bounds[:, 1], np.inf)
+    costs = vector(n, st.one_of(st.just(0.0), NUMBERS))
+    growing = Milp("drawn", maximise=draw(st.booleans()))
+    for j in range(n):
+        growing.columns([f"x{j}"], lower[j], upper[j], cost=costs[j], integer=bool(integer[j]))
+    for i, row in enumerate(entries.reshape(m, n)):
+        growing.row(f"c{i}", range(n), row, low=row_lower[i], high=row_upper[i])
+    return growing
 
 
 @settings(max_examples=30, deadline=None)

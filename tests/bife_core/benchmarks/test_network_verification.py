@@ -8,6 +8,7 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.network_verification import UNIT, classifier, network_verification
+from tests.support.read_back import arrays
 
 
 def place(split="test", index=0, seed=0, size="test"):
@@ -27,6 +28,7 @@ def test_an_instance_is_the_same_on_every_machine(model):
 def test_the_network_itself_is_a_feasible_point(model):
     """Pixels anywhere in the box, and what the network makes of them, keep to all rows and bounds."""
     _, image, true, rival = model.name.split("-")
+    model = arrays(model)
     network = classifier("mnist")
     low, high = network.bounds(int(image), 140_000)[0]
     pixels = np.random.RandomState(1).uniform(low, high) / UNIT

@@ -12,11 +12,12 @@ from bife_core.benchmarks.combinatorial_auction import combinatorial_auction
 from bife_core.benchmarks.facility_location import facility_location
 from bife_core.benchmarks.independent_set import attachment_graph, clique_partition, independent_set
 from bife_core.benchmarks.set_covering import set_covering
+from tests.support.read_back import arrays
 
 
 def test_the_first_set_covering_instance_is_that_of_learn2branch():
     rng = RandomState(0)
-    model = set_covering(rng, rows=500, columns=1000)
+    model = arrays(set_covering(rng, rows=500, columns=1000))
     assert model.objective[:5].tolist() == [98, 50, 15, 69, 17]
     assert model.objective.sum() == 49_448
     assert np.diff(model.rows.indptr)[:5].tolist() == [51, 50, 53, 54, 65]
@@ -27,7 +28,7 @@ def test_the_first_set_covering_instance_is_that_of_learn2branch():
 
 
 def test_each_row_is_covered_and_each_column_covers_two():
-    model = set_covering(RandomState(1), rows=40, columns=30, density=0.1, max_cost=7)
+    model = arrays(set_covering(RandomState(1), rows=40, columns=30, density=0.1, max_cost=7))
     assert np.diff(model.rows.indptr).min() >= 1
     assert np.diff(model.rows.tocsc().indptr).min() >= 2
     assert 1 <= model.objective.min() <= model.objective.max() <= 7
@@ -36,7 +37,7 @@ def test_each_row_is_covered_and_each_column_covers_two():
 
 def test_the_first_auction_is_that_of_learn2branch():
     rng = RandomState(0)
-    model = combinatorial_auction(rng, items=100, bids=500)
+    model = arrays(combinatorial_auction(rng, items=100, bids=500))
     assert model.objective[:3] == pytest.approx([355.84281127, 474.00420539, 362.69022523], abs=1e-7)
     assert model.objective.sum() == pytest.approx(170_374.874231, abs=1e-6)
     assert (model.rows.shape, model.rows.nnz) == ((189, 500), 2_988)
@@ -45,7 +46,7 @@ def test_the_first_auction_is_that_of_learn2branch():
 
 @pytest.mark.parametrize(("items", "bids"), [(30, 100), (2, 6), (8, 1), (8, 5), (8, 11)])
 def test_bids_are_as_many_as_asked_for_positive_and_each_on_an_item(items, bids):
-    model = combinatorial_auction(RandomState(3), items=items, bids=bids)
+    model = arrays(combinatorial_auction(RandomState(3), items=items, bids=bids))
     assert model.maximise
     assert len(model.objective) == bids
     assert model.objective.min() > 0
@@ -62,7 +63,7 @@ def test_the_first_graph_is_that_of_learn2branch():
     assert rng.rand() == 0.06188916884289575
     # Up to ties of degree, which learn2branch breaks at random.
     assert len(clique_partition(edges, degrees)) == pytest.approx(307, abs=5)
-    sizes = np.bincount(np.diff(independent_set(RandomState(0), nodes=500).rows.indptr), minlength=5)
+    sizes = np.bincount(np.diff(arrays(independent_set(RandomState(0), nodes=500)).rows.indptr), minlength=5)
     assert sizes[2:5].tolist() == pytest.approx([1930, 16, 1], abs=8)
 
 
@@ -75,7 +76,7 @@ def test_cliques_partition_the_nodes_and_rows_cover_the_edges(seed):
     cliques = clique_partition(edges, degrees)
     assert sorted(node for clique in cliques for node in clique) == list(range(60))
     assert all(pair in known for clique in cliques for pair in combinations(clique, 2))
-    rows = independent_set(RandomState(seed), nodes=60, affinity=5).rows
+    rows = arrays(independent_set(RandomState(seed), nodes=60, affinity=5)).rows
     members = [rows.indices[a:b].tolist() for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)]
     assert {pair for row in members for pair in combinations(row, 2)} == known
     assert sum(len(row) * (len(row) - 1) // 2 for row in members) == len(known)
@@ -83,7 +84,7 @@ def test_cliques_partition_the_nodes_and_rows_cover_the_edges(seed):
 
 def test_the_first_facility_location_instance_is_that_of_learn2branch():
     rng = RandomState(0)
-    model = facility_location(rng, customers=100, facilities=100)
+    model = arrays(facility_location(rng, customers=100, facilities=100))
     transport, opening = model.objective[:10_000], model.objective[10_000:]
     assert transport[:3] == pytest.approx([19.7634996, 10.5684277, 23.0871750], abs=1e-6)
     assert transport.sum() == pytest.approx(1_017_596.67968, abs=1e-5)
@@ -95,7 +96,7 @@ def test_the_first_facility_location_instance_is_that_of_learn2branch():
 
 
 def test_rows_of_facility_location_say_what_their_names_say():
-    model = facility_location(RandomState(4), customers=3, facilities=2)
+    model = arrays(facility_location(RandomState(4), customers=3, facilities=2))
     rows = dict(zip(model.row_names, model.rows.toarray(), strict=True))
     upper = dict(zip(model.row_names, model.row_upper, strict=True))
     columns = {name: j for j, name in enumerate(model.column_names)}
@@ -105,5 +106,5 @@ def test_rows_of_facility_location_say_what_their_names_say():
     demands = [capacity[columns[f"x_{i}_1"]] for i in (1, 2, 3)]
     assert upper["total_capacity"] == -sum(demands)
     assert (link[columns["x_3_2"]], link[columns["y_2"]], upper["link_3_2"]) == (1, -1, 0)
-    weak = facility_location(RandomState(4), customers=3, facilities=2, linked=False)
+    weak = arrays(facility_location(RandomState(4), customers=3, facilities=2, linked=False))
     assert [name for name in model.row_names if not name.startswith("link")] == [*weak.row_names]

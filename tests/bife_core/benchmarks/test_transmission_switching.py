@@ -18,18 +18,12 @@ def place(split="test", index=0, seed=0, size="test"):
     return Place("transmission_switching", size, split, index, seed)
 
 
-def columns_of(model):
-    return {name: j for j, name in enumerate(model.column_names)}
-
-
 def rows_of(model):
     """Rows as mappings of column name to coefficient, with both sides."""
     found = {}
-    for i, name in enumerate(model.row_names):
-        begin, end = model.rows.indptr[i : i + 2]
-        names = [model.column_names[j] for j in model.rows.indices[begin:end]]
-        entries = dict(zip(names, model.rows.data[begin:end].tolist(), strict=True))
-        found[name] = (entries, model.row_lower[i], model.row_upper[i])
+    for name, columns, coefficients, low, high in model.constraints:
+        names = [model.variables[j].name for j in columns]
+        found[name] = (dict(zip(names, coefficients.tolist(), strict=True)), low, high)
     return found
 
 
@@ -101,12 +95,12 @@ def test_a_line_that_must_go_is_underground_or_off(tiny):
     dangerous, fair = int(risk.argmax()) + 1, int(np.flatnonzero((risk > 1e-4) & (risk <= 1))[0]) + 1
     assert rows[f"bury_1_{dangerous}"] == ({f"y_{dangerous}": 1.0, f"z_1_{dangerous}": -1.0}, 0.0, 0.0)
     assert rows[f"bury_1_{fair}"] == ({f"y_{fair}": 1.0, f"z_1_{fair}": -1.0}, -np.inf, 0.0)
-    assert f"z_1_{int(risk.argmin()) + 1}" not in columns_of(tiny)
+    assert f"z_1_{int(risk.argmin()) + 1}" not in [column.name for column in tiny.variables]
 
 
 def test_a_line_under_current_obeys_the_law_of_flow(tiny):
     """With its z at 1, both rows of a switchable line say that flow is b times the difference of angles."""
-    line = next(int(name.split("_")[-1]) for name in tiny.column_names if name.startswith("z_"))
+    line = next(int(one.name.split("_")[-1]) for one in tiny.variables if one.name.startswith("z_"))
     known, rows = grid("rts_gmlc"), rows_of(tiny)
     b = known.susceptance[line - 1]
     ends = [f"angle_1_{end[line - 1] + 1}" for end in (known.tail, known.head)]

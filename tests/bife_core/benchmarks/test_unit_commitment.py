@@ -12,6 +12,7 @@ from bife_core.benchmarks.base import DATA, SPLITS, Place, content_digest
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.unit_commitment import HOURS, UNITS, unit_commitment
+from tests.support.read_back import arrays
 
 SIZES = FAMILIES["unit_commitment"].sizes
 
@@ -27,6 +28,7 @@ def table(name):
 
 def solved(model):
     """Return the cheapest plan by column name, and its cost."""
+    model = arrays(model)
     found = milp(
         model.objective,
         integrality=model.integer,
@@ -37,9 +39,13 @@ def solved(model):
     return dict(zip(model.column_names, found.x.tolist(), strict=True)), found.fun
 
 
+def least_of(model, name):
+    return next(row.low for row in model.constraints if row.name == name)
+
+
 def test_every_integer_is_a_unit_s_hour_and_only_those_of_the_unit_that_must_run_are_fixed():
     hours = SIZES["transfer"]["hours"]
-    model = unit_commitment(place(size="transfer"), **SIZES["transfer"])
+    model = arrays(unit_commitment(place(size="transfer"), **SIZES["transfer"]))
     assert (model.rows.shape, int(model.integer.sum())) == ((17_548, 18_502), 7_966)
     names = np.array(model.column_names)
     kinds = Counter(re.sub(r"[\d_].*", "", name) for name in names[model.integer])
@@ -85,7 +91,7 @@ def test_every_area_is_drawn_and_asked_for_a_third():
     assert {re.search(r"area(\d+)", name)[1] for name in names} == {"1", "2", "3"}
     one, whole = (unit_commitment(place(), hours=1, areas=areas) for areas in ("1", "123"))
     for kind in ("demand_0", "reserve_0"):
-        low_one, low_whole = (m.row_lower[m.row_names.index(kind)] for m in (one, whole))
+        low_one, low_whole = (least_of(m, kind) for m in (one, whole))
         assert low_one == pytest.approx(low_whole / 3)
 
 
@@ -130,7 +136,7 @@ def test_the_cheapest_plan_is_one_a_planner_could_run_and_costs_what_it_says(spl
     for t in range(hours):
         made[t] += plan[f"q_{t}"]
     model = unit_commitment(place(split), **SIZES["tiny"])
-    asked = [model.row_lower[model.row_names.index(f"demand_{t}")] for t in range(hours)]
+    asked = [least_of(model, f"demand_{t}") for t in range(hours)]
     assert made == pytest.approx(asked)
     date = re.search(r"\d{4}-\d\d-\d\d", model.name)[0]
     shape = [float(row["demand"]) for row in table(HOURS) if row["day"] == date][first : first + hours]

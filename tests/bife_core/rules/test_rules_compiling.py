@@ -51,24 +51,6 @@ def test_another_shape_is_an_error(shape):
         compile_rule(SIMPLE).score(np.zeros(shape))
 
 
-def test_nothing_of_arithmetic_raises():
-    rule = compile_rule(HEAD + "return 1.0 / f[0] + math.log(f[1]) + math.sqrt(f[2]) + math.exp(f[3])")
-    assert np.isnan(
-        compile_rule(HEAD + "return int(f[0]) + round(f[1]) * 0").score(
-            np.full((1, BRANCHING.n_features), np.nan)
-        )
-    )
-    X = np.zeros((4, BRANCHING.n_features))
-    X[1, 1] = X[3, 0] = 1.0
-    X[2, 2] = -1.0
-    X[3, 1], X[3, 3] = 1.0, 1e9
-    scores = rule.score(X)
-    assert np.isnan(scores[0])  # inf - inf
-    assert scores[1] == np.inf
-    assert np.isnan(scores[2])
-    assert scores[3] == np.inf
-
-
 def test_the_c_function_fills_the_scores():
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     score = prototype(compile_rule(HEAD + "return f[71] + f[1]").address)

@@ -7,11 +7,9 @@ from typing import Any
 
 import pyscipopt
 import pytest
-from pydantic import ValidationError
 
 from bife_core import Guard, attach, solve
 from bife_core.benchmarks.base import Instance
-from bife_core.scip.branching import as_guard
 from bife_core.scip.solving import SolveSettings
 from tests.bife_core.scip.test_branching import knapsack, paper_model, rule_of
 from tests.support.weighted import Weighted
@@ -122,12 +120,3 @@ def test_a_solve_tells_what_the_guard_did(knapsacks: list[Instance]) -> None:
     assert result.overtime == result.fallbacks > 0
     assert SolveSettings.model_validate({"guard": True}) == SolveSettings(guard=Guard())
     assert SolveSettings.model_validate({"guard": False}) == SolveSettings()
-
-
-def test_settings() -> None:
-    assert as_guard(False) is None
-    assert as_guard(True) == Guard()
-    assert as_guard(STRICT) is STRICT
-    for wrong in ({"max_share": 0.0}, {"max_share": 1.5}, {"grace_s": -1.0}, {"share": 0.5}):
-        with pytest.raises(ValidationError):
-            Guard(**wrong)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from numpy.random import RandomState
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import Assembly, MilpData
+from bife_core.benchmarks.milp import Milp
 
 
-def knapsack(rng: RandomState, *, items: int, resources: int) -> MilpData:
+def knapsack(rng: RandomState, *, items: int, resources: int) -> Milp:
     """Draw a model: maximise the value packed; each resource allows for half of the total demand, scaled to 1."""
     demand = rng.randint(1, 1001, size=(resources, items))
     value = demand.mean(axis=0) + rng.randint(1, 501, size=items)
-    growing = Assembly()
+    growing = Milp(f"knapsack-{items}x{resources}", maximise=True)
     columns = growing.columns([f"x{j}" for j in range(1, items + 1)], 0, 1, cost=value, integer=True)
     for i, needed in enumerate(demand, start=1):
         growing.row(f"c{i}", columns, needed / (0.5 * needed.sum()), high=1)
-    return growing.model(f"knapsack-{items}x{resources}", maximise=True)
+    return growing
 
 
 FAMILY = Family(
