@@ -66,11 +66,11 @@ def _logs(values: ArrayLike) -> NDArray[np.float64]:
     return np.log(array)
 
 
-def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE, rng: int = 0) -> RatioInterval:
+def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> RatioInterval:
     """Return the geometric mean of ratios, given by their logarithms, with a paired bootstrap interval over instances.
 
     The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined; `note` says why one
-    instance gives none and equal ratios a point. `rng` is the seed of the resamples.
+    instance gives none and equal ratios a point.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     mean = float(np.exp(logs.mean()))
@@ -89,7 +89,7 @@ def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE, rng: i
                 n_resamples=_RESAMPLES,
                 confidence_level=confidence,
                 method=method,
-                rng=np.random.default_rng(rng),
+                rng=np.random.default_rng(0),
             ).confidence_interval
         if np.isfinite([found.low, found.high]).all():
             break
@@ -204,9 +204,9 @@ class UpperBound:
         return math.ceil(self.missing(0.0) / rate) if rate else (math.inf if self.missing(0.0) else 0.0)
 
 
-def share_bound(count: int, of: int, confidence: float = CONFIDENCE) -> float:
-    """Return the exact upper confidence limit of a share of which `count` `of` so many were seen (Clopper, Pearson)."""
-    return 1.0 if count >= of else float(scipy.stats.beta.ppf(confidence, count + 1, of - count))
+def share_bound(count: int, of: int) -> float:
+    """Return the exact 95 % upper limit of a share of which `count` `of` so many were seen (Clopper, Pearson)."""
+    return 1.0 if count >= of else float(scipy.stats.beta.ppf(CONFIDENCE, count + 1, of - count))
 
 
 def confidence_of(use: int, confidence: float) -> float:

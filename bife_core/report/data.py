@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from pydantic import Field
@@ -105,39 +106,35 @@ class Report(Value):
         return tuple(dict.fromkeys(found))
 
 
-def _conditions(evaluation: EvaluationSummary) -> list[str]:
-    """Return sentences on the conditions of a measurement that a reader should weigh."""
-    found = []
+def _conditions(evaluation: EvaluationSummary) -> Iterator[str]:
+    """Yield sentences on the conditions of a measurement that a reader should weigh."""
     frame, machine, limit = evaluation.frame, evaluation.machine, evaluation.protocol.time_limit_s
     if machine is not None and evaluation.workers > machine.physical_cores:
         cores = f"{machine.physical_cores} physical cores"
-        found.append(
-            f"{evaluation.workers} solves ran at once on {cores}: hyper-threads shared caches and units."
-        )
+        yield f"{evaluation.workers} solves ran at once on {cores}: hyper-threads shared caches and units."
     waited = float((frame["wall_s"] / frame["cpu_s"].clip(lower=1e-3)).median())
     if waited > 1.1:
-        found.append(
+        yield (
             f"The machine did other work too: in the median a solve took {waited:.1f} times its CPU time by the "
             "clock on the wall. CPU times are compared, but caches and memory were shared."
         )
     if evaluation.use > 1:
-        found.append(
+        yield (
             f"Rules were compared {evaluation.use - 1} times before on some of these test instances. "
             f"Intervals and tests are at {level_text(evaluation.lead.confidence)}, so that all uses together keep to "
             f"{level_text(CONFIDENCE)}."
         )
     if missing := int(frame["missing"].sum()):
-        found.append(
+        yield (
             f"{missing} of {len(frame)} solves are missing or wrong; each counts with the limit of {limit:g} s or what "
             "the slowest method took, and as the worst of its instance in all else."
         )
     if unsolved := int((~frame["solved"] & ~frame["missing"]).sum()):
-        found.append(
+        yield (
             f"{unsolved} of {len(frame)} solves ended without {evaluation.solver.goal} and count with the "
             f"limit of {limit:g} s, which flatters the slower method; their nodes and LP iterations count as far as "
             "they got."
         )
     left = frame.reindex(columns=FALLBACKS).fillna(0)
     if fell_back := int(left.sum(axis="columns").gt(0).sum()):
-        found.append(f"In {counted(fell_back, 'solve')} a rule fell back to SCIP's default at some nodes.")
-    return found
+        yield f"In {counted(fell_back, 'solve')} a rule fell back to SCIP's default at some nodes."

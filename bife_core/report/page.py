@@ -33,10 +33,10 @@ class ReportFigure:
 
 def report_figures(report: Report) -> tuple[ReportFigure, ...]:
     """Return all figures the data allow, in the order of the page."""
-    return (*_results(report), *_searches(report))
+    return tuple(_figures(report))
 
 
-def _results(report: Report) -> Iterator[ReportFigure]:
+def _figures(report: Report) -> Iterator[ReportFigure]:
     level = level_text(report.evaluations[0].lead.confidence)
     yield ReportFigure(
         "ratios",
@@ -63,18 +63,6 @@ def _results(report: Report) -> Iterator[ReportFigure]:
             f"Ratio to SCIP default settings by {METRICS[found.cost].words}, as groups of settings are added.",
             plots.steps([(step.group, step.ratio) for step in found.steps], "ratio so far"),
         )
-
-
-def _instance_costs(evaluation: EvaluationSummary) -> Figure:
-    frame, lead, metric = evaluation.frame, evaluation.lead, METRICS[evaluation.lead.metric]
-    names = frame.drop_duplicates("digest").set_index("digest")["instance"]
-    logs = log_costs(branched(frame), lead.method, lead.baseline, lead.metric, by="digest")
-    costs = [(str(names[one]), math.exp(own), math.exp(other)) for one, own, other in logs.itertuples()]
-    labels = {"rule_label": known_as(lead.method), "baseline_label": known_as(lead.baseline)}
-    return plots.instance_costs(costs, unit=metric.unit or metric.words, **labels)
-
-
-def _searches(report: Report) -> Iterator[ReportFigure]:
     for number, search in enumerate(report.searches):
         both = [c for c in search.samples if c.f_lf is not None and c.f_hf is not None]
         if len(both) > 1:
@@ -85,6 +73,15 @@ def _searches(report: Report) -> Iterator[ReportFigure]:
                 "Rules that were evaluated in the solver; a drop is what a search on F_LF alone would have lost.",
                 plots.fidelity_scatter(both),
             )
+
+
+def _instance_costs(evaluation: EvaluationSummary) -> Figure:
+    frame, lead, metric = evaluation.frame, evaluation.lead, METRICS[evaluation.lead.metric]
+    names = frame.drop_duplicates("digest").set_index("digest")["instance"]
+    logs = log_costs(branched(frame), lead.method, lead.baseline, lead.metric, by="digest")
+    costs = [(str(names[one]), math.exp(own), math.exp(other)) for one, own, other in logs.itertuples()]
+    labels = {"rule_label": known_as(lead.method), "baseline_label": known_as(lead.baseline)}
+    return plots.instance_costs(costs, unit=metric.unit or metric.words, **labels)
 
 
 def _numbered(name: str, number: int) -> str:

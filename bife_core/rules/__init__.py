@@ -14,7 +14,4 @@ from bife_core.rules.reference_rules import (
     BENCHMARK_RULES as BENCHMARK_RULES,
     REFERENCE_RULES as REFERENCE_RULES,
 )
-from bife_core.rules.types import (
-    CompiledRule as CompiledRule,
-    Rejection as Rejection,
-)
+from bife_core.rules.types import CompiledRule as CompiledRule, Rejection as Rejection
