@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 
 import bife_core
 from bife_core.arguments import checked
-from bife_core.benchmarks.base import Benchmark
 from bife_core.config import CollectionConfig, InstancesConfig, PipelineConfig
 from bife_core.decisions.recorded import concatenate
 from bife_core.errors import BifeError, ConfigError
@@ -24,11 +23,11 @@ STRANGE = ["", "~nobody at all", "a\0b.mps", "a" * 5000, Path("a\0b")]
 """Paths that no file can have."""
 
 
-def benchmark() -> Benchmark:
+def benchmark():
     return bife_core.open_benchmark(InstancesConfig(size="tiny"), "absent")
 
 
-FUNCTIONS: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, list[Any]]]] = {
+FUNCTIONS = {
     bife_core.attach: (
         {"model": pyscipopt.Model, "rule": "pscost"},
         {
@@ -151,14 +150,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("function", "fitting", "name", "values"), CASES)
-def test_what_does_not_fit_is_refused_in_a_sentence(
-    function: Callable[..., Any],
-    fitting: dict[str, Any],
-    name: str,
-    values: list[Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_does_not_fit_is_refused_in_a_sentence(function, fitting, name, values, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
     for value in values:
@@ -170,21 +162,21 @@ def test_what_does_not_fit_is_refused_in_a_sentence(
         assert "\0" not in sentence, value
 
 
-def test_every_function_that_is_exported_is_tried() -> None:
+def test_every_function_that_is_exported_is_tried():
     exported = {getattr(bife_core, name) for name in bife_core.__all__ if name not in ("FEATURES",)}
     functions = {one for one in exported if inspect.isfunction(one)}
     assert functions <= FUNCTIONS.keys()
 
 
-def test_what_fits_is_passed_on_as_it_is() -> None:
+def test_what_fits_is_passed_on_as_it_is():
     @checked
     def echo(number: int, share: float = 0.5, files: Iterable[str | Path] = ()) -> Any:
         return number, share, files
 
-    number, share, files = echo(np.int64(3), 1, iter(["a"]))  # type: ignore[arg-type]
+    number, share, files = echo(np.int64(3), 1, iter(["a"]))
     assert (number, share) == (3, 1)
     assert next(files) == "a", "it was not looked into"
     with pytest.raises(ConfigError, match=r"share was expected to be float and is 'x'\."):
-        echo(3, share="x")  # type: ignore[arg-type]
+        echo(3, share="x")
     with pytest.raises(TypeError, match="missing a required argument: 'number'"):
-        echo(share=1)  # type: ignore[call-arg]
+        echo(share=1)

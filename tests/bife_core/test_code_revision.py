@@ -1,12 +1,7 @@
 """What a plugin's code made is not returned once its code is another."""
 
-from __future__ import annotations
-
 import importlib
 import sys
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -34,7 +29,7 @@ class Largest(Scorer):
 """
 
 
-def imported(folder: Path, name: str, text: str) -> ModuleType:
+def imported(folder, name, text):
     (folder / f"{name}.py").write_text(text)
     sys.modules.pop(name, None)
     importlib.invalidate_caches()
@@ -42,35 +37,35 @@ def imported(folder: Path, name: str, text: str) -> ModuleType:
 
 
 @pytest.fixture(autouse=True)
-def on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def on_the_path(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
 
-def recipe(module: Any, cache: Path) -> str:
+def recipe(module, cache):
     family = Family("mine", "M", module.generate, {"tiny": {"size": 5}})
     return GeneratedBenchmark(family, "tiny", 0, cache)._recipe()
 
 
-def test_instances_of_a_family_are_made_anew_once_its_code_changes(tmp_path: Path) -> None:
+def test_instances_of_a_family_are_made_anew_once_its_code_changes(tmp_path):
     first = recipe(imported(tmp_path, "my_family", FAMILY.format(limit=2)), tmp_path)
     assert recipe(imported(tmp_path, "my_family", FAMILY.format(limit=2)), tmp_path) == first
     assert recipe(imported(tmp_path, "my_family", FAMILY.format(limit=3)), tmp_path) != first
 
 
-def test_a_scorer_is_another_method_once_its_code_changes(tmp_path: Path) -> None:
+def test_a_scorer_is_another_method_once_its_code_changes(tmp_path):
     first = imported(tmp_path, "my_scorer", SCORER.format(column=20)).Largest().identity
     assert imported(tmp_path, "my_scorer", SCORER.format(column=20)).Largest().identity == first
     assert imported(tmp_path, "my_scorer", SCORER.format(column=21)).Largest().identity != first
 
 
-def test_a_plugin_may_name_its_revision_and_ours_need_none(tmp_path: Path) -> None:
+def test_a_plugin_may_name_its_revision_and_ours_need_none(tmp_path):
     module = imported(tmp_path, "my_named", "def generate(rng): ...\ngenerate.revision = 7\n")
     assert code_revision(module.generate) == "7"
     assert code_revision(ScipMethod) == ""
 
 
-def test_a_search_of_another_package_is_found_anew_when_its_code_changes(monkeypatch) -> None:
+def test_a_search_of_another_package_is_found_anew_when_its_code_changes(monkeypatch):
     class Changed(BifeSearch):
         revision = "1"
 

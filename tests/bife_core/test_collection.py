@@ -1,15 +1,12 @@
 """Collecting decisions: enough of them, the same ones every time, none paid for twice."""
 
-from __future__ import annotations
-
 import gc
-from pathlib import Path
 
 import numpy as np
 import pyscipopt
 import pytest
 
-from bife_core.benchmarks.base import Benchmark, Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.config import CollectionConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions
@@ -17,7 +14,7 @@ from bife_core.decisions.nodes import load_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.methods.using import solve
-from bife_core.sandbox import InProcess, WorkerPool
+from bife_core.sandbox import InProcess
 from bife_core.scip.solving import SolveSettings
 from tests.support import awkward
 
@@ -25,15 +22,13 @@ CONFIG = CollectionConfig(decisions=3, decisions_per_instance=2, time_limit_s=60
 
 
 @pytest.fixture(scope="module")
-def here() -> InProcess:
+def here():
     """For calls that need no wall: each folder that is written to costs a pool a worker."""
     return InProcess()
 
 
-def test_collecting_is_exact_reproducible_and_resumable(
-    knapsack_family: Benchmark, pool: WorkerPool, here: InProcess, tmp_path: Path
-) -> None:
-    seen: list[tuple[int, int]] = []
+def test_collecting_is_exact_reproducible_and_resumable(knapsack_family, pool, here, tmp_path):
+    seen = []
     summary = collect_decisions(
         knapsack_family, CONFIG, tmp_path / "a", pool, progress=lambda *step: seen.append(step)
     )
@@ -56,14 +51,14 @@ def test_collecting_is_exact_reproducible_and_resumable(
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()} == parts
 
 
-def test_what_is_damaged_is_made_anew(knapsack_family: Benchmark, here: InProcess, tmp_path: Path) -> None:
+def test_what_is_damaged_is_made_anew(knapsack_family, here, tmp_path):
     summary = collect_decisions(knapsack_family, CONFIG, tmp_path, here)
     (end, *_), (part, *_) = (
         sorted((tmp_path / "parts").glob(f"*.{kind}"), key=lambda path: path.stem) for kind in ("json", "npz")
     )
     for damaged in (end, part, summary.path):
         damaged.write_bytes(damaged.read_bytes()[: damaged.stat().st_size // 2])
-        notes: list[str] = []
+        notes = []
         again = collect_decisions(knapsack_family, CONFIG, tmp_path, here, note=notes.append)
         assert again.digest == summary.digest == Decisions.load(again.path).digest
         assert [note.endswith("its instance is solved once more.") for note in notes] == [True] * (
@@ -74,7 +69,7 @@ def test_what_is_damaged_is_made_anew(knapsack_family: Benchmark, here: InProces
     assert end.is_file()
 
 
-def test_the_expert_takes_the_largest_score(knapsacks: list[Instance]) -> None:
+def test_the_expert_takes_the_largest_score(knapsacks):
     path = knapsacks[2].path
     recording = record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None)
     assert (recording.status, recording.unscored) == ("optimal", 0)
@@ -92,8 +87,8 @@ def test_the_expert_takes_the_largest_score(knapsacks: list[Instance]) -> None:
     assert followed.genuine.any()
 
 
-def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(knapsacks: list[Instance]) -> None:
-    def recorded(instance: Instance) -> str:
+def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(knapsacks):
+    def recorded(instance):
         found = record_decisions(instance.path, "x", settings=SolveSettings(), quota=6)
         return found.decisions.digest
 
@@ -110,9 +105,7 @@ def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(knapsacks:
         gc.enable()
 
 
-def test_nodes_are_recorded_beside_decisions_as_they_were(
-    knapsack_family: Benchmark, here: InProcess, tmp_path: Path
-) -> None:
+def test_nodes_are_recorded_beside_decisions_as_they_were(knapsack_family, here, tmp_path):
     asked = CONFIG.model_copy(update={"nodes": True, "decisions": 4, "decisions_per_instance": 3})
     summary = collect_decisions(knapsack_family, asked, tmp_path / "nodes", here)
     parts = [Decisions.load(path.with_suffix("").with_suffix(".npz")) for path in summary.nodes]
@@ -133,23 +126,12 @@ def test_nodes_are_recorded_beside_decisions_as_they_were(
     kept = {id(node.edge_values) for node in recording.nodes}
     assert len(kept) == 2 < len(recording.nodes), "rows that are the same are kept once"
     for loaded, recorded in zip(nodes, recording.nodes, strict=False):
-        for name in (
-            "features",
-            "candidates",
-            "variables",
-            "rows",
-            "edge_starts",
-            "edge_variables",
-            "edge_values",
-        ):
-            np.testing.assert_allclose(
-                getattr(loaded, name), getattr(recorded, name), rtol=1e-6, err_msg=name
-            )
-        assert loaded.depth == recorded.depth
+        for name, value in vars(recorded).items():
+            np.testing.assert_allclose(getattr(loaded, name), value, rtol=1e-6, err_msg=name)
         assert len(loaded.edge_rows) == len(loaded.edge_values)
 
 
-def test_a_share_of_the_nodes_is_recorded(knapsacks: list[Instance]) -> None:
+def test_a_share_of_the_nodes_is_recorded(knapsacks):
     path = knapsacks[2].path
     some, again, every = (
         record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None, share=share).decisions
@@ -167,9 +149,7 @@ class Wide(InProcess):
 
 
 @pytest.mark.parametrize("quota", [1, 2])
-def test_no_more_instances_are_solved_than_it_takes(
-    knapsack_family: Benchmark, tmp_path: Path, quota: int
-) -> None:
+def test_no_more_instances_are_solved_than_it_takes(knapsack_family, tmp_path, quota):
     config = CollectionConfig(decisions=3, decisions_per_instance=quota, time_limit_s=60)
     summary = collect_decisions(knapsack_family, config, tmp_path, Wide())
     assert summary.decisions == 3
@@ -182,14 +162,14 @@ class OneModel:
     name = "one"
     notes = ()
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self.path = path
 
-    def instances(self, split: str, count: int) -> list[Instance]:
+    def instances(self, split, count):
         return [Instance("trivial", self.path, "0" * 16)]
 
 
-def test_models_without_a_decision_are_an_error_with_the_reason(here: InProcess, tmp_path: Path) -> None:
+def test_models_without_a_decision_are_an_error_with_the_reason(here, tmp_path):
     path = tmp_path / "trivial.lp"
     path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
     expected = "No strong-branching decision came from 1 collection instances.*1 optimal without a choice"
@@ -201,7 +181,7 @@ def test_models_without_a_decision_are_an_error_with_the_reason(here: InProcess,
 
 
 @pytest.mark.parametrize("name", ["nonconvex", "ordered_sets", "indicators", "zero_rows_and_columns"])
-def test_the_expert_meets_awkward_models(name: str, tmp_path: Path) -> None:
+def test_the_expert_meets_awkward_models(name, tmp_path):
     path = tmp_path / "model.cip"
     awkward.FEASIBLE[name]().writeProblem(str(path), verbose=False)
     params = {"presolving/maxrounds": 0, "heuristics/rounding/freq": -1}
@@ -211,7 +191,7 @@ def test_the_expert_meets_awkward_models(name: str, tmp_path: Path) -> None:
     assert np.all(recording.decisions.scores >= 0)
 
 
-def test_no_lp_means_no_decision(tmp_path: Path) -> None:
+def test_no_lp_means_no_decision(tmp_path):
     path = tmp_path / "model.cip"
     awkward.knapsacks().writeProblem(str(path), verbose=False)
     settings = SolveSettings(params={"lp/solvefreq": -1})

@@ -1,10 +1,8 @@
 """Configuration: published numbers, strict keys, one sentence per mistake."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -17,8 +15,8 @@ from bife_core.presets import PresetName, preset, with_overrides
 from bife_core.scip.solver import SolverConfig
 
 
-def leaves(model: BaseModel, prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+def leaves(model, prefix=""):
+    found = []
     for key in type(model).model_fields:
         value = getattr(model, key)
         deeper = isinstance(value, BaseModel)
@@ -42,11 +40,11 @@ def leaves(model: BaseModel, prefix: str = "") -> list[tuple[str, Any]]:
         ("evaluation.baseline", "relpscost"),
     ],
 )
-def test_the_preset_paper_has_the_published_numbers(setting: str, value: Any) -> None:
+def test_the_preset_paper_has_the_published_numbers(setting, value):
     assert dict(leaves(preset("paper")))[setting] == value
 
 
-def test_the_preset_paper_keeps_what_was_published() -> None:
+def test_the_preset_paper_keeps_what_was_published():
     """Where a default is better by our evidence, the preset still is the paper's."""
     published = {
         "solver": "paper",
@@ -63,14 +61,14 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
     assert preset("paper") == with_overrides(PipelineConfig(), published)
 
 
-def test_a_gap_may_be_given_beside_the_name_of_the_settings() -> None:
+def test_a_gap_may_be_given_beside_the_name_of_the_settings():
     for overrides in ({"solver": "paper", "solver.gap": 0.01}, {"solver.gap": 0.01, "solver": "paper"}):
         assert with_overrides(PipelineConfig(), overrides).solver == SolverConfig(name="paper", gap=0.01)
     with pytest.raises(ConfigError, match=r"no setting 'high\.solver'"):
         with_overrides(PipelineConfig(), {"high.solver": "paper"})
 
 
-def test_presets_are_valid_and_grow() -> None:
+def test_presets_are_valid_and_grow():
     smoke, quick, paper = (preset(name) for name in get_args(PresetName))
     for config in (smoke, quick, paper):
         assert PipelineConfig.model_validate_json(config.model_dump_json()) == config
@@ -79,7 +77,7 @@ def test_presets_are_valid_and_grow() -> None:
     assert smoke.instances.size == "tiny"
 
 
-def test_a_preset_of_a_family_has_its_cost_and_limits() -> None:
+def test_a_preset_of_a_family_has_its_cost_and_limits():
     paper = {name: preset("paper", name) for name in FAMILIES}
     costs = {name: (config.high.cost, config.evaluation.metric) for name, config in paper.items()}
     assert costs["item_placement"] == ("primal_dual_integral", "primal_dual_integral")
@@ -92,7 +90,7 @@ def test_a_preset_of_a_family_has_its_cost_and_limits() -> None:
         assert preset("quick", name).instances.size in FAMILIES[name].sizes
     assert preset("quick", "folder") == preset("quick"), "nothing is known of a folder"
     with pytest.raises(ConfigError, match="There is no benchmark 'nope'; choose one of set_covering, comb"):
-        preset("quick", "nope")  # type: ignore[arg-type]
+        preset("quick", "nope")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,7 @@ def test_a_preset_of_a_family_has_its_cost_and_limits() -> None:
     ],
     ids=str,
 )
-def test_values_out_of_range_are_refused(values: dict[str, Any]) -> None:
+def test_values_out_of_range_are_refused(values):
     with pytest.raises(ValidationError):
         PipelineConfig.model_validate(values)
 
@@ -134,9 +132,7 @@ def test_values_out_of_range_are_refused(values: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-def test_overrides_replace_what_they_name_and_nothing_else(
-    overrides: dict[str, Any], setting: str, value: Any
-) -> None:
+def test_overrides_replace_what_they_name_and_nothing_else(overrides, setting, value):
     before = PipelineConfig()
     after = dict(leaves(with_overrides(before, overrides)))
     assert after[setting] == value
@@ -144,11 +140,11 @@ def test_overrides_replace_what_they_name_and_nothing_else(
     assert before == PipelineConfig()
 
 
-def test_a_fingerprint_is_the_same_in_every_process() -> None:
+def test_a_fingerprint_is_the_same_in_every_process():
     assert LowFidelityConfig(tune=5).fingerprint() == "ea78383d913bad31"
 
 
-def test_the_form_of_a_value_names_types_and_no_place_in_memory() -> None:
+def test_the_form_of_a_value_names_types_and_no_place_in_memory():
     form = EvaluationSummary.form()
     assert form["methods"].startswith("dict[str, ")
     assert " at 0x" not in str(form), "another process would find nothing again by it"

@@ -1,9 +1,5 @@
 """Recorded decisions: the file keeps everything, and says so when it does not."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -14,7 +10,7 @@ from bife_core.errors import DecisionsError
 from tests.support.recorded import decisions_of
 
 
-def made_up(sizes: list[int], seed: int = 0, instance: str = "a") -> Decisions:
+def made_up(sizes, seed=0, instance="a"):
     rng = np.random.default_rng(seed)
     rows, n = sum(sizes), len(sizes)
     room = rng.exponential(size=n)
@@ -31,7 +27,7 @@ def made_up(sizes: list[int], seed: int = 0, instance: str = "a") -> Decisions:
     )
 
 
-def test_a_saved_file_gives_everything_back(tmp_path: Path) -> None:
+def test_a_saved_file_gives_everything_back(tmp_path):
     original = made_up([3, 1, 5])
     original.save(tmp_path / "new" / "d.npz")
     loaded = Decisions.load(tmp_path / "new" / "d.npz")
@@ -42,7 +38,7 @@ def test_a_saved_file_gives_everything_back(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["d.npz"]
 
 
-def test_a_decision_knows_what_could_be_done_instead_of_branching() -> None:
+def test_a_decision_knows_what_could_be_done_instead_of_branching():
     sizes = [2, 2, 2, 2, 1]
     down = [1, 5, 1, 5, 1, 5, 1, 4, 0]
     up = [5, 1, 1, 5, 1, 1, 4, 1, 0]
@@ -56,7 +52,7 @@ def test_a_decision_knows_what_could_be_done_instead_of_branching() -> None:
     assert decisions.genuine.tolist() == [False, False, False, True, False]
 
 
-def test_best_keeps_ties_and_looks_at_each_decision_alone() -> None:
+def test_best_keeps_ties_and_looks_at_each_decision_alone():
     decisions = made_up([3, 2, 1])
     decisions.scores[:] = [5, 5 + 1e-12, 1, 0, 0, -3]
     assert decisions.best.tolist() == [True, True, False, True, True, True]
@@ -65,7 +61,7 @@ def test_best_keeps_ties_and_looks_at_each_decision_alone() -> None:
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 6))
 @settings(max_examples=40, deadline=None)
-def test_taking_and_joining_are_inverse(sizes: list[int], count: int) -> None:
+def test_taking_and_joining_are_inverse(sizes, count):
     count = min(count, len(sizes))
     whole = made_up(sizes)
     head = whole[:count]
@@ -77,7 +73,7 @@ def test_taking_and_joining_are_inverse(sizes: list[int], count: int) -> None:
     np.testing.assert_array_equal(joined.matrix[: head.n_candidates], head.matrix)
 
 
-def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
+def test_bad_files_get_a_sentence(tmp_path):
     with pytest.raises(DecisionsError, match="no decisions file"):
         Decisions.load(tmp_path / "missing.npz")
     (tmp_path / "text.npz").write_text("no table")

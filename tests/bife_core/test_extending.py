@@ -1,14 +1,8 @@
 """The examples of docs/developers/extending.md, followed to the letter."""
 
-from __future__ import annotations
-
 import re
 import sys
-from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-import pytest
 
 import bife_core
 from bife_core.benchmarks.config import FAMILIES
@@ -20,14 +14,12 @@ from bife_core.testing import check_search
 from tests.support.documents import DOCS, blocks
 
 
-def run(code: str, names: dict[str, Any]) -> dict[str, Any]:
+def run(code, names):
     exec(compile(code, "docs/developers/extending.md", "exec", dont_inherit=True), names)
     return names
 
 
-def test_the_example_family_can_be_registered_and_branches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_family_can_be_registered_and_branches(tmp_path, monkeypatch, capsys):
     definition, check = blocks("developers/extending.md", "python", "Adding a benchmark")
     names = run(definition, {})
     monkeypatch.setitem(FAMILIES, "knapsack", names["FAMILY"])
@@ -39,9 +31,7 @@ def test_the_example_family_can_be_registered_and_branches(
     assert min(nodes) > 1
 
 
-def test_the_example_search_keeps_to_the_contract_and_prints_what_the_page_says(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_search_keeps_to_the_contract_and_prints_what_the_page_says(monkeypatch, capsys):
     definition, check, *_ = blocks("developers/extending.md", "python", "Adding a search")
     names = run(definition, {})
     run(check, names)
@@ -52,7 +42,7 @@ def test_the_example_search_keeps_to_the_contract_and_prints_what_the_page_says(
     check_search("best_of")
 
 
-def test_the_example_method_sees_the_node(golden_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_method_sees_the_node(golden_dir, monkeypatch):
     module = ModuleType("dual_weight")
     monkeypatch.setitem(sys.modules, "dual_weight", module)  # where pydantic looks names up
     definition = blocks("developers/extending.md", "python", "Adding a method")[-1]
@@ -65,7 +55,7 @@ def test_the_example_method_sees_the_node(golden_dir: Path, monkeypatch: pytest.
     assert stats.fallbacks == 0
 
 
-def test_the_page_names_what_exists() -> None:
+def test_the_page_names_what_exists():
     text = (DOCS / "developers" / "extending.md").read_text(encoding="utf-8")
     found = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
     assert len(found) >= 4

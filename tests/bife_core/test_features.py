@@ -1,7 +1,5 @@
 """The table of features: the order every rule relies on."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path
@@ -39,13 +37,13 @@ active_coef_weight4_stddev active_coef_weight4_min active_coef_weight4_max
 ORDER = TABLE.split()
 
 
-def test_the_order_is_the_published_one() -> None:
+def test_the_order_is_the_published_one():
     names = [feature.name for feature in FEATURES]
     assert names == ORDER, "indices are public: the table changes at its end only, and ORDER here with it"
     assert [feature.index for feature in FEATURES] == list(range(BRANCHING.n_features))
 
 
-def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
+def test_formulas_are_plain_functions_that_follow_the_definitions():
     rng = np.random.default_rng(0)
     lengths, coefficients = rng.integers(1, 9, 20).astype(float), rng.normal(size=20)
     positive, negative = coefficients[coefficients > 0], coefficients[coefficients < 0]
@@ -70,8 +68,8 @@ def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
     assert rows.add_share(rows.NO_SHARES, 1.0, 4.0, -3.0)[:4] == (0.25, 0.25, 0.25, 0.25)
 
 
-def test_the_document_has_a_row_for_every_feature() -> None:
-    rows_of: Counter[int] = Counter()
+def test_the_document_has_a_row_for_every_feature():
+    rows_of = Counter()
     for indices, names in re.findall(
         r"^\| ([\d, –]+) \| (.*?) \|", DOCUMENT.read_text("utf-8"), re.MULTILINE
     ):

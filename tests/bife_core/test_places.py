@@ -1,9 +1,6 @@
 """Where things are kept that no home has to itself."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +9,7 @@ from bife_core.places import compiled_code, core_slots, usable
 from bife_core.sandbox import CoreSlots, WorkerFailure, WorkerPool
 
 
-def test_all_homes_of_a_user_share_cores_and_compiled_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_homes_of_a_user_share_cores_and_compiled_code(tmp_path, monkeypatch):
     monkeypatch.setattr("bife_core.sandbox.cores.usable_cores", lambda: (0, 1))
     monkeypatch.delenv("BIFE_CORE_SLOTS")
     monkeypatch.setenv("BIFE_CACHE_DIR", str(tmp_path))
@@ -30,8 +25,8 @@ def test_all_homes_of_a_user_share_cores_and_compiled_code(
 
 @pytest.mark.parametrize("below", ["", "deeper"])
 def test_a_cache_that_cannot_be_used_is_replaced_by_a_folder_that_the_user_has_to_himself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
-) -> None:
+    tmp_path, monkeypatch, below
+):
     (tmp_path / "cache").write_text("a file in its place")
     monkeypatch.setattr("bife_core.sandbox.cores.usable_cores", lambda: (0,))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -46,7 +41,7 @@ def test_a_cache_that_cannot_be_used_is_replaced_by_a_folder_that_the_user_has_t
         assert pool.submit("bife_core.sandbox.selftest:echo", {"value": 1}, limit_s=60).result() == 1
 
 
-def test_code_in_a_folder_of_another_user_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_a_folder_of_another_user_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f"bife-{os.getuid()}").symlink_to(tmp_path / "elsewhere")

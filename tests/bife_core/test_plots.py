@@ -1,15 +1,10 @@
 """Figures hold what they should show, and can be rendered."""
 
-from __future__ import annotations
-
 import io
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from bife_core import plots
 from bife_core.config import SearchConfig
@@ -18,52 +13,50 @@ from bife_core.testing import World, drive
 
 
 @pytest.fixture(scope="module")
-def search() -> BifeSearch:
+def search():
     run = BifeSearch(SearchConfig(samples=24, initial=8, population=4))
     drive(run, World(seed=2, failing=0.2, distinct=40))
     return run
 
 
-def is_png(figure: Figure) -> bool:
+def is_png(figure):
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue().startswith(b"\x89PNG")
 
 
-def labels(axes: Axes) -> list[str]:
+def labels(axes):
     legend = axes.get_legend()
-    assert legend is not None
     return [text.get_text() for text in legend.get_texts()]
 
 
-def test_progress_shows_both_fidelities_and_tau(search: BifeSearch) -> None:
+def test_progress_shows_both_fidelities_and_tau(search):
     figure = plots.progress(search.summaries)
     low, high = figure.axes
     assert labels(low) == ["best", "mean of rules alive", "threshold tau"]
     assert labels(high) == ["best"]
     best, mean, tau = low.lines
     summaries = search.summaries
-    assert list(best.get_xdata()) == [s.generation for s in summaries]  # type: ignore[arg-type]
-    assert list(best.get_ydata()) == [s.best_f_lf for s in summaries]  # type: ignore[arg-type]
-    assert list(mean.get_ydata()) == [s.mean_f_lf for s in summaries]  # type: ignore[arg-type]
-    assert list(tau.get_ydata()) == [s.tau for s in summaries]  # type: ignore[arg-type]
-    assert list(high.lines[0].get_ydata()) == [s.best_f_hf for s in summaries]  # type: ignore[arg-type]
+    assert list(best.get_xdata()) == [s.generation for s in summaries]
+    assert list(best.get_ydata()) == [s.best_f_lf for s in summaries]
+    assert list(mean.get_ydata()) == [s.mean_f_lf for s in summaries]
+    assert list(tau.get_ydata()) == [s.tau for s in summaries]
+    assert list(high.lines[0].get_ydata()) == [s.best_f_hf for s in summaries]
     assert (low.get_ylabel(), high.get_xlabel()) == ("F_LF", "generation")
 
 
-def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(search: BifeSearch) -> None:
+def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(search):
     figure = plots.fidelity_scatter(search.samples)
     (axes,) = figure.axes
     both = [c for c in search.samples if c.f_hf is not None]
     assert len(both) > 2
-    assert search.best is not None
     points = np.asarray(axes.collections[0].get_offsets())
     assert points.tolist() == [[c.f_lf, c.f_hf] for c in both]
     first = max(both, key=lambda c: c.f_lf or 0.0)
     assert labels(axes) == ["rule", f"best F_LF: {first.id}", f"best F_HF: {search.best.id}"]
 
 
-def test_instance_costs_are_ordered_by_their_ratio() -> None:
+def test_instance_costs_are_ordered_by_their_ratio():
     costs = [("a", 2.0, 1.0), ("b", 2.0, 8.0), ("c", 1.0, 2.0)]
     figure = plots.instance_costs(costs, rule_label="_mine", baseline_label="RPB", unit="nodes")
     (axes,) = figure.axes
@@ -77,8 +70,8 @@ def test_instance_costs_are_ordered_by_their_ratio() -> None:
     assert theirs[:, 0] == pytest.approx([1.0, 2.0, 8.0])
 
 
-def test_the_correlation_and_the_drop_are_those_of_the_ranks() -> None:
-    def rule(name: str, f_lf: float, f_hf: float) -> Sample:
+def test_the_correlation_and_the_drop_are_those_of_the_ranks():
+    def rule(name, f_lf, f_hf):
         return Sample(id=name, generation=0, operator="i1", f_lf=f_lf, f_hf=f_hf)
 
     both = [rule("a", 0.4, -2.0), rule("b", 0.5, -1.0), rule("c", 0.6, -3.0)]
@@ -88,7 +81,7 @@ def test_the_correlation_and_the_drop_are_those_of_the_ranks() -> None:
     assert "correlation" not in plots.fidelity_scatter(both[:1]).axes[0].get_title()
 
 
-def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path: Path) -> None:
+def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path):
     figure = plots.ratios([("rule <1>", 0.5, 0.4, 0.6), ("other", 1.2, None, None)], "CPU time, ratio to RPB")
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.5", "1.2"]
     svg = plots.inline_svg(figure, "one", 'Half of "it" <b>')
@@ -104,10 +97,10 @@ def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path: Path) ->
     assert [path.read_bytes() for path in plots.save(figure, tmp_path / "new", "one")] == before
 
 
-def test_steps_of_a_ratio_go_on_from_each_other() -> None:
+def test_steps_of_a_ratio_go_on_from_each_other():
     figure = plots.steps([("separating off", 0.4), ("LP", None), ("heuristics off", 0.5)], "ratio so far")
     (axes,) = figure.axes
-    bars = [list(map(float, line.get_xdata())) for line in axes.lines[-3:]]  # type: ignore[arg-type]
+    bars = [list(map(float, line.get_xdata())) for line in axes.lines[-3:]]
     assert bars == [[1.0, 0.4], [0.4, 0.4], [0.4, 0.5]]
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         "separating off",

@@ -1,11 +1,7 @@
 """Names that stand for plugins: what BiFE brings, what packages offer, and what is said where one is broken."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
+from importlib.metadata import entry_points
 from threading import Event
 
 import pytest
@@ -15,24 +11,24 @@ from bife_core.plugins import Plugins
 from tests.support.plugins import write_metadata
 
 
-def plugins() -> Plugins[type]:
+def plugins():
     own = {"ordered": "collections:OrderedDict", "counter": "collections:Counter"}
     return Plugins(
         "mapping", "bife.test_plugins", own, lambda found: isinstance(found, type), "a class", ("none",)
     )
 
 
-def offer(path: Path, name: str, **entries: str) -> None:
+def offer(path, name, **entries):
     write_metadata(path, name, "1.2", {"bife.test_plugins": entries})
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def path(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
 
 
-def test_own_plugins_come_first_and_are_loaded_by_name(path: Path) -> None:
+def test_own_plugins_come_first_and_are_loaded_by_name(path):
     offer(path, "theirs", chained="collections:ChainMap")
     known = plugins()
     assert list(known) == ["ordered", "counter", "chained"]
@@ -44,14 +40,12 @@ def test_own_plugins_come_first_and_are_loaded_by_name(path: Path) -> None:
     assert "none" not in known
 
 
-def test_threads_that_ask_first_at_once_all_know_every_plugin(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_that_ask_first_at_once_all_know_every_plugin(path, monkeypatch):
     offer(path, "theirs", chained="collections:ChainMap")
     found, known = list(entry_points(group="bife.test_plugins")), plugins()
     reading, read = Event(), Event()
 
-    def slow(group: str) -> Iterator[EntryPoint]:
+    def slow(group):
         reading.set()
         read.wait(5)
         yield from found
@@ -67,7 +61,7 @@ def test_threads_that_ask_first_at_once_all_know_every_plugin(
         assert first.result() == second.result() == ["ordered", "counter", "chained", "none"]
 
 
-def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path: Path) -> None:
+def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path):
     offer(path, "theirs", late="late_plugin:Late")
     (path / "late_plugin.py").write_text("raise RuntimeError('not yet')")
     known = plugins()
@@ -85,7 +79,7 @@ def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path: Path) ->
         ("math:pi", "must be a class, but math:pi is float"),
     ],
 )
-def test_a_broken_plugin_is_one_sentence_with_its_package(path: Path, where: str, said: str) -> None:
+def test_a_broken_plugin_is_one_sentence_with_its_package(path, where, said):
     offer(path, "broken", bad=where)
     with pytest.raises(ConfigError) as error:
         plugins().find("bad")
@@ -93,7 +87,7 @@ def test_a_broken_plugin_is_one_sentence_with_its_package(path: Path, where: str
     assert said in str(error.value)
 
 
-def test_two_packages_with_one_name_are_both_named(path: Path) -> None:
+def test_two_packages_with_one_name_are_both_named(path):
     offer(path, "first", same="collections:ChainMap")
     offer(path, "second", same="collections:UserDict")
     with pytest.raises(ConfigError, match=r"both offer a mapping 'same'; uninstall one") as error:
@@ -101,7 +95,7 @@ def test_two_packages_with_one_name_are_both_named(path: Path) -> None:
     assert {"first 1.2", "second 1.2"} <= {f"{word} 1.2" for word in str(error.value).split()}
 
 
-def test_nobody_takes_the_place_of_what_bife_brings(path: Path) -> None:
+def test_nobody_takes_the_place_of_what_bife_brings(path):
     offer(path, "intruder", counter="collections:ChainMap")
     with pytest.raises(ConfigError, match=r"BiFE and intruder 1\.2 both offer a mapping 'counter'"):
         plugins().find("counter")

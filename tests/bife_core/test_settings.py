@@ -1,9 +1,7 @@
 """Settings: few stand by themselves, what is left out is the preset's, and one name means one thing everywhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
@@ -14,20 +12,19 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.settings import NAMES, configuration, described, form, settings_of
 
 
-def leaves(fields: dict[str, Any]) -> list[dict[str, Any]]:
+def leaves(fields):
     found = []
     for field in fields.values():
         found += leaves(field["properties"]) if field.get("properties") else [field]
     return found
 
 
-def advanced() -> dict[str, Any]:
-    sections: dict[str, Any] = form()["properties"]["advanced"]["anyOf"][1]["properties"]
-    return sections
+def advanced():
+    return form()["properties"]["advanced"]["anyOf"][1]["properties"]
 
 
 @pytest.mark.parametrize("name", get_args(PresetName))
-def test_what_is_left_out_is_the_presets_and_a_seed_is_drawn(name: PresetName) -> None:
+def test_what_is_left_out_is_the_presets_and_a_seed_is_drawn(name):
     anew = {"search.seed": None}
     assert configuration({"preset": name}) == with_overrides(preset(name), anew)
     given = {"preset": name, "instances": "item_placement", "samples": 200}
@@ -35,7 +32,7 @@ def test_what_is_left_out_is_the_presets_and_a_seed_is_drawn(name: PresetName) -
     assert configuration(given) == with_overrides(preset(name, "item_placement"), own)
 
 
-def test_nothing_given_is_the_preset_quick() -> None:
+def test_nothing_given_is_the_preset_quick():
     assert configuration({}) == configuration({"preset": "quick", "samples": None, "advanced": None})
 
 
@@ -54,12 +51,12 @@ def test_nothing_given_is_the_preset_quick() -> None:
     ],
     ids=str,
 )
-def test_a_setting_has_the_effect_that_it_says(given: dict[str, Any], where: str, value: object) -> None:
+def test_a_setting_has_the_effect_that_it_says(given, where, value):
     section, _, key = where.partition(".")
     assert getattr(getattr(configuration(given), section), key) == value
 
 
-def test_instances_are_a_family_or_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_instances_are_a_family_or_a_folder(tmp_path, monkeypatch):
     assert configuration({"instances": str(tmp_path), "groups": "day"}).instances.folder == tmp_path
     monkeypatch.chdir(tmp_path)
     (tmp_path / "set_covering").mkdir()
@@ -95,13 +92,13 @@ def test_instances_are_a_family_or_a_folder(tmp_path: Path, monkeypatch: pytest.
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_one_sentence(given: dict[str, Any], sentence: str) -> None:
+def test_what_does_not_fit_is_one_sentence(given, sentence):
     with pytest.raises(ConfigError) as error:
         configuration(given)
     assert str(error.value) == sentence
 
 
-def test_a_name_that_is_neither_family_nor_folder_is_refused() -> None:
+def test_a_name_that_is_neither_family_nor_folder_is_refused():
     with pytest.raises(
         ConfigError, match="set_coverin is no folder, and no family; families are set_covering"
     ):
@@ -124,13 +121,13 @@ def test_a_name_that_is_neither_family_nor_folder_is_refused() -> None:
     ids=str,
 )
 @pytest.mark.parametrize("name", get_args(PresetName))
-def test_all_settings_of_a_configuration_make_it_again(name: PresetName, overrides: dict[str, Any]) -> None:
+def test_all_settings_of_a_configuration_make_it_again(name, overrides):
     config = with_overrides(preset(name), overrides)
     for other in get_args(PresetName):
         assert configuration({"preset": other} | settings_of(config)) == config
 
 
-def test_every_setting_is_in_the_form_once_with_its_meaning_and_no_value() -> None:
+def test_every_setting_is_in_the_form_once_with_its_meaning_and_no_value():
     fields = form()["properties"]
     assert [*fields] == ["preset", "instances", *NAMES, "advanced"]
     assert len(fields) <= 16
@@ -142,7 +139,7 @@ def test_every_setting_is_in_the_form_once_with_its_meaning_and_no_value() -> No
     assert advanced()["high"]["properties"]["race"]["enum"] == [True, False]
 
 
-def test_the_form_says_what_is_taken_where_nothing_is_given() -> None:
+def test_the_form_says_what_is_taken_where_nothing_is_given():
     fields = form()["properties"]
     assert fields["samples"]["description"].endswith("Default: 8 (smoke), 32 (quick), 100 (paper).")
     assert fields["approval"]["description"].endswith("Default: gate.")

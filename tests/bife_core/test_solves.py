@@ -1,15 +1,11 @@
 """Solves are on disk the moment they are done, and survive the loss of a worker."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -17,7 +13,7 @@ from sqlalchemy import select
 
 from bife_core.benchmarks.base import Instance
 from bife_core.machine import here
-from bife_core.methods.base import Method, ScipMethod
+from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool, Workers
@@ -33,21 +29,21 @@ SETTINGS = SolveSettings(time_limit_s=60)
 WORST = RuleMethod(name="worst", source="def candidate_variable_score(f):\n    return 1.0 / (1.0 + f[18])\n")
 
 
-def jobs(instances: list[Instance], method: Method) -> list[list[SolveJob]]:
+def jobs(instances, method):
     return [[SolveJob(instance=instance, method=method, settings=SETTINGS)] for instance in instances]
 
 
-def slow(folder: Path, name: str) -> list[Instance]:
+def slow(folder, name):
     """Return an instance that `WORST` takes seconds to solve."""
     return [Instance(name, folder / f"{name}.mps.gz", "a" * 16)]
 
 
-def stored(store: Store) -> list[str]:
+def stored(store):
     rows = store._database.rows(select(solves))
     return [SolveResult.model_validate_json(row.body).instance for row in rows]
 
 
-def test_a_stored_solve_is_found_by_versions_that_record_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_solve_is_found_by_versions_that_record_the_same(monkeypatch):
     recorded = (RECORDED, digest_of(SolveResult.form())[:8])
     assert recorded == (1, "164d1a93"), "a SolveResult has other fields: raise RECORDED, and write both here"
     ((job,),) = jobs([Instance("a", Path("a.mps"), "0" * 16)], ScipMethod(name="pscost"))
@@ -57,22 +53,19 @@ def test_a_stored_solve_is_found_by_versions_that_record_the_same(monkeypatch: p
 
 
 def test_a_stored_solve_is_found_under_new_names_and_on_the_same_machine_only(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    knapsacks, pool, tmp_path, monkeypatch
+):
     store, builtin = Store(tmp_path), ScipMethod(name="pscost")
     (first,) = run_solves(jobs(knapsacks[:1], builtin), store, pool)
     renamed = jobs([replace(knapsacks[0], name="today")], builtin)
     (again,) = run_solves(renamed, store, pool)
-    assert first.result is not None
     assert (first.reused, first.result.machine) == (False, here())
     assert (again.reused, again.result) == (True, first.result.model_copy(update={"instance": "today"}))
     monkeypatch.setattr("bife_core.solves.here", lambda: "another machine")
     assert not run_solves(renamed, store, pool)[0].reused
 
 
-def test_a_key_tells_apart_what_a_result_depends_on(
-    knapsacks: list[Instance], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_tells_apart_what_a_result_depends_on(knapsacks, monkeypatch):
     rule = load_method("pseudocost_product")
     builtin = ScipMethod(name="pscost")
     before = [
@@ -86,17 +79,15 @@ def test_a_key_tells_apart_what_a_result_depends_on(
 
 
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="solves of one core come one after the other")
-def test_a_solve_is_stored_although_an_earlier_one_still_runs(
-    knapsacks: list[Instance], golden_dir: Path, tmp_path: Path
-) -> None:
+def test_a_solve_is_stored_although_an_earlier_one_still_runs(knapsacks, golden_dir, tmp_path):
     store = Store(tmp_path)
     queue = [
         *jobs(slow(golden_dir, "item_placement_0"), WORST),
         *jobs(knapsacks[:1], ScipMethod(name="relpscost")),
     ]
-    ended: list[BaseException] = []
+    ended = []
 
-    def solve_all() -> None:
+    def solve_all():
         try:
             run_solves(queue, store, pool)
         except WorkerFailure as closed:
@@ -113,8 +104,8 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(
     assert [failure.kind for failure in ended if isinstance(failure, WorkerFailure)] == ["closed"]
 
 
-def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir: Path, tmp_path: Path) -> None:
-    notes: list[str] = []
+def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir, tmp_path):
+    notes = []
     limits = (SolveSettings(node_limit=1), SolveSettings(time_limit_s=2))
     with WorkerPool(1) as pool:
         (instance,) = slow(golden_dir, "indset_0")
@@ -125,7 +116,7 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir: Path, tm
         )
         spent_s = sum(solver.cpu_times()[:2])
 
-        def kill_in_the_middle() -> None:
+        def kill_in_the_middle():
             while sum(solver.cpu_times()[:2]) < spent_s + 0.3:
                 time.sleep(0.01)
             solver.kill()
@@ -135,7 +126,6 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir: Path, tm
         (outcome,) = run_solves([[whole]], Store(tmp_path), pool, note=notes.append)
         killer.join()
     assert outcome.failure is None
-    assert outcome.result is not None
     assert outcome.result.status == "timelimit"
     assert len(notes) == 1
     assert "SIGKILL" in notes[0]
@@ -146,22 +136,18 @@ class Silent(Workers):
 
     workers = 1
 
-    def __init__(self) -> None:
-        self.sent: list[Future[Any]] = []
+    def __init__(self):
+        self.sent = []
 
-    def submit_batch(
-        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: object
-    ) -> list[Future[Any]]:
+    def submit_batch(self, call, arguments, **allowed):
         self.sent += [Future() for _ in arguments]
         return self.sent
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
-def test_what_is_queued_when_the_time_is_over_is_cancelled_and_free_for_others(
-    knapsacks: list[Instance], tmp_path: Path
-) -> None:
+def test_what_is_queued_when_the_time_is_over_is_cancelled_and_free_for_others(knapsacks, tmp_path):
     workers, store = Silent(), Store(tmp_path)
     for _ in range(2):
         workers.sent.clear()
@@ -170,11 +156,8 @@ def test_what_is_queued_when_the_time_is_over_is_cancelled_and_free_for_others(
         assert workers.sent[0].cancelled()
 
 
-def test_ctrl_c_that_scip_takes_reaches_the_main_thread(
-    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_that_scip_takes_reaches_the_main_thread(knapsacks, tmp_path, monkeypatch):
     result = solved("relpscost", 0, 1.0).result
-    assert result is not None
     ended = result.model_copy(update={"status": "userinterrupt"})
     monkeypatch.setattr("bife_core.solves.solve", lambda *_, **__: ended)
     arguments = jobs(knapsacks[:2], WORST), Store(tmp_path), InProcess()
@@ -188,11 +171,10 @@ def test_ctrl_c_that_scip_takes_reaches_the_main_thread(
         with pytest.raises(KeyboardInterrupt):
             time.sleep(60.0)
     failure = future.exception()
-    assert isinstance(failure, WorkerFailure)
     assert failure.kind == "closed", "it says nothing about the method"
 
 
-def test_two_at_once_do_a_solve_once(knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path) -> None:
+def test_two_at_once_do_a_solve_once(knapsacks, pool, tmp_path):
     wanted = jobs(knapsacks[:2], ScipMethod(name="relpscost"))
     with ThreadPoolExecutor(2) as both:
         done = list(both.map(lambda _: run_solves(wanted, Store(tmp_path), pool), range(2)))

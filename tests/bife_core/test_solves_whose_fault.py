@@ -1,12 +1,7 @@
 """A rule is blamed for its own failures alone: what the machine did is tried again, and never becomes a score."""
 
-from __future__ import annotations
-
 import errno
-from collections.abc import Sequence
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,21 +26,21 @@ NODES = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
 rule = RuleMethod(name="rule", source=RULE)
 
 
-def solving(pool: Workers, folder: Path) -> Solving:
+def solving(pool, folder):
     return Solving(NODES, SolverConfig(), pool, Store(folder))
 
 
 class Struck(Workers):
     """A pool on whose machine workers that run one rule, or any, are killed from outside so many times."""
 
-    def __init__(self, pool: WorkerPool, times: int, source: str | None = RULE) -> None:
+    def __init__(self, pool, times, source=RULE):
         self.pool, self.left, self.source = pool, times, source
 
     @property
-    def workers(self) -> int:
+    def workers(self):
         return self.pool.workers
 
-    def _sent(self, call: str, arguments: dict[str, Any], **limits: Any) -> Future[Any]:
+    def _sent(self, call, arguments, **limits):
         method = arguments.get("method")  # of a solve its JSON, of scoring whether the text may be one
         sources = [arguments.get("source"), method.get("source") if isinstance(method, dict) else None]
         if self.left and (self.source is None or self.source in sources):
@@ -53,37 +48,31 @@ class Struck(Workers):
             return self.pool.submit(RUN, text_of(die), limit_s=30)
         return self.pool.submit(call, arguments, **limits)
 
-    def submit_batch(
-        self, call: str, arguments: Sequence[dict[str, Any]], **limits: Any
-    ) -> list[Future[Any]]:
+    def submit_batch(self, call, arguments, **limits):
         return [self._sent(call, each, **limits) for each in arguments]
 
-    def close(self) -> None:
+    def close(self):
         """Leave the pool to who opened it."""
 
 
 def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_that_the_machine_works(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+    knapsacks, pool, tmp_path
+):
     one = knapsacks[:1]
     undisturbed = score_high(rule, one, solving(pool, tmp_path / "a"))
     score = score_high(rule, one, solving(Struck(pool, 2), tmp_path / "b"))
     assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
 
 
-def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(knapsacks, pool, tmp_path):
     score = score_high(rule, knapsacks[:1], solving(Struck(pool, 4), tmp_path))
     assert score.f_hf is None
     assert "SIGKILL" in (score.failure or "")
     assert (score.failure or "").endswith("RPB does not fail there.")
 
 
-def test_a_machine_without_files_for_a_call_is_an_error_and_nobodys_solve(
-    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none_left(*_: object) -> int:
+def test_a_machine_without_files_for_a_call_is_an_error_and_nobodys_solve(knapsacks, tmp_path, monkeypatch):
+    def none_left(*_):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("bife_core.sandbox.cores._opened", none_left)
@@ -92,9 +81,7 @@ def test_a_machine_without_files_for_a_call_is_an_error_and_nobodys_solve(
         run_solves([[job]], Store(tmp_path), full, machine_may_fail=True)
 
 
-def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(knapsacks, pool, tmp_path):
     one, hopeless = knapsacks[:1], Struck(pool, 1000, source=None)
     for score in (
         lambda: score_high(rule, one, solving(hopeless, tmp_path)),
@@ -111,23 +98,19 @@ class Overrun(Workers):
 
     workers = 1
 
-    def submit_batch(
-        self, call: str, arguments: Sequence[dict[str, Any]], *, limit_s: float, **_: Any
-    ) -> list[Future[Any]]:
-        futures: list[Future[Any]] = [Future() for _ in arguments]
+    def submit_batch(self, call, arguments, *, limit_s, **_):
+        futures = [Future() for _ in arguments]
         for future in futures:
             future.set_exception(
                 WorkerFailure("timeout", f"{call} was stopped at its limit of {limit_s:g} s.")
             )
         return futures
 
-    def close(self) -> None:
+    def close(self):
         """Nothing is open."""
 
 
-def test_where_no_solve_heeds_the_limit_rpb_fails_as_well_as_the_rule_and_neither_is_blamed(
-    tmp_path: Path,
-) -> None:
+def test_where_no_solve_heeds_the_limit_rpb_fails_as_well_as_the_rule_and_neither_is_blamed(tmp_path):
     settings = SolveSettings(time_limit_s=30)
     instance = Instance("slow.mps", tmp_path / "slow.mps", "0" * 16)
     jobs = [

@@ -1,7 +1,5 @@
 """The contract checks for families, generators and methods: BiFE's own pass, and broken ones are found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 
@@ -9,13 +7,12 @@ import numpy as np
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.generators import Draft, PromptContext
+from bife_core.generators import Draft
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.methods.base import METHODS, ScipMethod
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES
-from bife_core.search import WrittenRequest
 from bife_core.testing import check_family, check_generator, check_method
 from tests.support.weighted import KIND, Weighted
 
@@ -25,14 +22,14 @@ class Restless(OfflineGenerator):
 
     _asked = count()
 
-    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+    def generate(self, request, context):
         return super().generate(request.model_copy(update={"seed": next(self._asked)}), context)
 
 
 class Mute(OfflineGenerator):
     """Says nothing, and not why."""
 
-    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+    def generate(self, request, context):
         return Draft(key=request.id, generator=self.name, model="none")
 
 
@@ -40,7 +37,7 @@ class Unregistered(Weighted):
     """Comes back from JSON as the class that is registered for its kind."""
 
 
-def test_what_keeps_to_the_contract_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_keeps_to_the_contract_passes(monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Weighted)
     check_family("set_covering")
     check_generator(OfflineGenerator())
@@ -50,7 +47,7 @@ def test_what_keeps_to_the_contract_passes(monkeypatch: pytest.MonkeyPatch) -> N
     check_method(Weighted(name="slack", weights={"slack": 1.0}))
 
 
-def test_a_family_whose_instances_are_all_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family_whose_instances_are_all_the_same_is_found(monkeypatch):
     family = FAMILIES["set_covering"]
     alike = replace(family, name="alike", source=lambda place: np.random.RandomState(0))
     monkeypatch.setitem(FAMILIES, "alike", alike)
@@ -61,12 +58,12 @@ def test_a_family_whose_instances_are_all_the_same_is_found(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("generator", "why"), [(Restless(), "the same request, another rule"), (Mute(), "a source or a failure")]
 )
-def test_a_generator_that_breaks_the_contract_is_found(generator: OfflineGenerator, why: str) -> None:
+def test_a_generator_that_breaks_the_contract_is_found(generator, why):
     with pytest.raises(AssertionError, match=why):
         check_generator(generator)
 
 
-def test_a_method_that_breaks_the_contract_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_breaks_the_contract_is_found(monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Weighted)
     with pytest.raises(AssertionError, match="another kind of method"):
         check_method(Unregistered(name="slack", weights={}))

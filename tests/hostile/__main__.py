@@ -1,7 +1,5 @@
 """Let a corpus of hostile rules loose, and print one JSON line: ``python -m tests.hostile [DIRECTORY]``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -13,13 +11,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
 
 from tests.hostile import arena
-from tests.hostile.corpus import RULES, Case, read_corpus
+from tests.hostile.corpus import RULES, read_corpus
 
 
-def main() -> None:
+def main():
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.hostile")
     parser.add_argument(
         "directory", nargs="?", type=Path, default=RULES, help="corpus; BiFE's own by default"
@@ -34,18 +31,18 @@ def main() -> None:
     sys.exit(1 if summary["failed"] or summary["honest_disturbed"] else 0)
 
 
-def fight(cases: list[Case], limit_s: float, workers: int = 2) -> dict[str, Any]:
+def fight(cases, limit_s, workers=2):
     """Face all cases, with honest rules beside them, and return the summary."""
     os.environ["BIFE_LLM_API_KEY"] = arena.SECRET
     began = time.monotonic()
-    conclusions: list[tuple[Case, arena.Conclusion]] = []
-    broken: list[str] = []
+    conclusions = []
+    broken = []
     own = threading.local()
     with tempfile.TemporaryDirectory() as directory, ExitStack() as arenas:
         honest = arena.HonestStream(arenas.enter_context(closing(arena.Arena(Path(directory), 60.0))))
         honest.start()
 
-        def work(case: Case) -> None:
+        def work(case):
             try:
                 if not hasattr(own, "arena"):
                     own.arena = arenas.enter_context(closing(arena.Arena(Path(directory), limit_s)))
@@ -76,7 +73,7 @@ def fight(cases: list[Case], limit_s: float, workers: int = 2) -> dict[str, Any]
     }
 
 
-def complaint(case: Case, one: arena.Conclusion) -> str:
+def complaint(case, one):
     """Say what is wrong with a conclusion; nothing if the rule was contained as expected."""
     wrong = ""
     if one.escapes:

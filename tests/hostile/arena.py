@@ -11,7 +11,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import psutil
@@ -25,17 +24,15 @@ from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
-from tests.hostile.corpus import Case, outcome_of
+from tests.hostile.corpus import outcome_of
 from tests.support.recorded import decisions_of
 
-SECRET: Final = "canary-7f3a9c-not-a-real-key"
-PORT: Final = 47011  # on the loopback interface; a connection to it is an escape
-MARK: Final = (
-    "bife-escaped"  # a file of this name in the working, the temporary or the home directory is one too
-)
-GRACE_S: Final = 2.0
-HONEST_LIMIT_S: Final = 60.0
-_EASY: Final = "def candidate_variable_score(variable_features):\n    return variable_features[18]\n"
+SECRET = "canary-7f3a9c-not-a-real-key"
+PORT = 47011  # on the loopback interface; a connection to it is an escape
+MARK = "bife-escaped"  # a file of this name in the working, the temporary or the home directory is one too
+GRACE_S = 2.0
+HONEST_LIMIT_S = 60.0
+_EASY = "def candidate_variable_score(variable_features):\n    return variable_features[18]\n"
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Arena:
     `limit_s` are the wall seconds that a rule gets, for scoring and for the solve each.
     """
 
-    def __init__(self, directory: Path, limit_s: float) -> None:
+    def __init__(self, directory, limit_s):
         self.limit_s = limit_s
         self.decisions = directory / "decisions" / "decisions.npz"
         if not self.decisions.exists():
@@ -81,17 +78,17 @@ class Arena:
         self.pool.submit("bife_core.sandbox.selftest:echo", {"value": 0}, limit_s=120, reads=reads).result()
         self._traps = Traps()
 
-    def close(self) -> None:
+    def close(self):
         """Stop the worker, and listening."""
         self.pool.close()
         self._traps.close()
 
-    def warm_up(self) -> None:
+    def warm_up(self):
         """Have a worker with all it needs loaded, so that what is timed is the rule."""
         score = score_low(_EASY, self.decisions, LowFidelityConfig(), self.pool, limit_s=120.0)
         assert score.f_lf is not None, score
 
-    def face(self, case: Case) -> Conclusion:
+    def face(self, case):
         """Score a rule, and solve with it if it got a score."""
         self.warm_up()
         environment = dict(os.environ)
@@ -111,7 +108,7 @@ class Arena:
         escapes = self._traps.sprung(f"{score!r} {reason}", environment)
         return Conclusion(case.name, outcome, solve, reason, overdue_s, escapes)
 
-    def _solve(self, source: str, limit_s: float) -> tuple[str, str]:
+    def _solve(self, source, limit_s):
         settings = SolveSettings(time_limit_s=600.0, node_limit=200)
         job = SolveJob(
             instance=self.instance, method=RuleMethod(name="hostile", source=source), settings=settings
@@ -129,14 +126,14 @@ class Arena:
 class Traps:
     """Notice what a rule may not do: files, connections, secrets, processes, changes in this process."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._before, self._known = _marked_files(), _grandchildren()
-        self._listener: socket.socket | None = None
+        self._listener = None
         with suppress(OSError):  # another arena of this process listens
             self._listener = socket.create_server(("127.0.0.1", PORT))
             self._listener.setblocking(False)
 
-    def sprung(self, text: str, environment: dict[str, str]) -> tuple[str, ...]:
+    def sprung(self, text, environment):
         """Return what was caught; `text` is all the rule could make known, `environment` what it was before."""
         now = _marked_files()
         found = [f"{path} was made" for path in sorted(now - self._before)]
@@ -157,24 +154,24 @@ class Traps:
             found.append(f"processes were started: {sorted(strays)}")
         return tuple(found)
 
-    def close(self) -> None:
+    def close(self):
         """Stop listening."""
         if self._listener is not None:
             self._listener.close()
 
 
-def _functions() -> tuple[object, ...]:
+def _functions():
     return np.sqrt, np.exp, np.load, math.sqrt, builtins.open, builtins.print, os.system
 
 
-_FUNCTIONS: Final = _functions()
+_FUNCTIONS = _functions()
 
 
-def _marked_files() -> set[Path]:
+def _marked_files():
     return {path for place in (Path.cwd(), Path.home(), Path("/tmp")) for path in place.glob(f"{MARK}*")}
 
 
-def _grandchildren() -> set[int]:
+def _grandchildren():
     me = psutil.Process()
     found = set()
     for child in me.children(recursive=True):
@@ -187,7 +184,7 @@ def _grandchildren() -> set[int]:
 class HonestStream(threading.Thread):
     """Scores reference rules beside the hostile ones, and notes every score that is not the undisturbed one."""
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena):
         super().__init__(name="honest rules", daemon=True)
         self._arena = arena
         self._stop_asked = threading.Event()
@@ -196,9 +193,9 @@ class HonestStream(threading.Thread):
             REFERENCE_RULES[name].source: self._score(REFERENCE_RULES[name].source) for name in names
         }
         self.scored = 0
-        self.disturbed: list[str] = []
+        self.disturbed = []
 
-    def run(self) -> None:
+    def run(self):
         """Go round until asked to stop."""
         while not self._stop_asked.is_set():
             for source, expected in self._expected.items():
@@ -208,11 +205,11 @@ class HonestStream(threading.Thread):
                     self.disturbed.append(f"{found} instead of {expected}")
             self._stop_asked.wait(0.05)
 
-    def end(self) -> None:
+    def end(self):
         """Stop after the present round."""
         self._stop_asked.set()
         self.join()
 
-    def _score(self, source: str) -> tuple[float | None, str | None]:
+    def _score(self, source):
         score = score_low(source, self._arena.decisions, LowFidelityConfig(), self._arena.pool)
         return score.f_lf, score.failure

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-RULES: Final = Path(__file__).with_name("rules")
+RULES = Path(__file__).with_name("rules")
 
-_DIRECTIVE: Final = re.compile(rb"#\s*(expect|solve|about|repeat|pad)\s*:\s*(.*?)\s*")
-_CASE: Final = re.compile(rb"^# case: (.+?) \| (.+) \| .*\n", re.MULTILINE)
-_HEAD: Final = b"def candidate_variable_score(variable_features):\n"
-_NUMBER: Final = re.compile(r"\{(.*?)\}")
-_KINDS: Final = frozenset({"no_code", "syntax", "signature", "forbidden", "type"})
+_DIRECTIVE = re.compile(rb"#\s*(expect|solve|about|repeat|pad)\s*:\s*(.*?)\s*")
+_CASE = re.compile(rb"^# case: (.+?) \| (.+) \| .*\n", re.MULTILINE)
+_HEAD = b"def candidate_variable_score(variable_features):\n"
+_NUMBER = re.compile(r"\{(.*?)\}")
+_KINDS = frozenset({"no_code", "syntax", "signature", "forbidden", "type"})
 
 
 @dataclass(frozen=True)
@@ -26,16 +25,16 @@ class Case:
     solve: tuple[str, ...]
 
     @property
-    def text(self) -> str:
+    def text(self):
         """The rule as scoring gets it."""
         return self.source.decode("utf-8", "surrogateescape")
 
-    def accepts(self, outcome: str) -> bool:
+    def accepts(self, outcome):
         """Whether an outcome of scoring is an expected one."""
         return not self.expect or outcome in self.expect or outcome.partition("/")[0] in self.expect
 
 
-def read_cases(path: Path) -> list[Case]:
+def read_cases(path):
     """Read a file of several rules, or of one; one without header is expected to be contained, whatever it takes."""
     _, *parts = _CASE.split(path.read_bytes())
     return [
@@ -44,7 +43,7 @@ def read_cases(path: Path) -> list[Case]:
     ] or [_case(path.stem, path.read_bytes(), {})]
 
 
-def _case(name: str, text: bytes, directives: dict[str, str]) -> Case:
+def _case(name, text, directives):
     lines = text.split(b"\n")
     while lines and (match := _DIRECTIVE.fullmatch(lines[0].removesuffix(b"\r"))):
         directives[match[1].decode()] = match[2].decode()
@@ -59,30 +58,30 @@ def _case(name: str, text: bytes, directives: dict[str, str]) -> Case:
     return Case(name, source, _words(directives.get("expect", "")), _words(directives.get("solve", "")))
 
 
-def read_corpus(directory: Path) -> list[Case]:
+def read_corpus(directory):
     """Read all files of a directory and its sub-directories, in the order of their names."""
     files = [path for path in sorted(directory.rglob("*")) if path.suffix in (".py", ".txt")]
     return [case for path in files for case in read_cases(path)]
 
 
-def outcome_of(kind: str | None) -> str:
+def outcome_of(kind):
     """Return the outcome a kind of rejection belongs to."""
     if kind is None:
         return "scored"
     return f"rejected/{kind}" if kind in _KINDS else kind
 
 
-def _repeated(source: str, times: int) -> str:
+def _repeated(source, times):
     """Return a source whose lines with braces, or else the last one, stand there so many times, numbered."""
     lines = source.splitlines(keepends=True)
     numbered = [line for line in lines if _NUMBER.search(line)] or lines[-1:]
     first, block = lines.index(numbered[0]), "".join(numbered)
 
-    def copy(i: int) -> str:
+    def copy(i):
         return _NUMBER.sub(lambda found: str(eval(found[1], {"i": i})), block)
 
     return "".join([*lines[:first], *map(copy, range(times)), *lines[first + len(numbered) :]])
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _words(text):
     return tuple(word.strip() for word in text.split("|") if word.strip())

@@ -1,21 +1,17 @@
 """Small models that are awkward to branch on, each made for one reason."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable
-from typing import Final
 
-from pyscipopt import SCIP_PARAMSETTING, Model, Variable, quicksum
+from pyscipopt import SCIP_PARAMSETTING, Model, quicksum
 
 
-def _empty() -> Model:
+def _empty():
     model = Model()
     model.hideOutput()
     return model
 
 
-def _bare() -> Model:
+def _bare():
     """Return a model that SCIP will have to branch on, since it may do little else."""
     model = _empty()
     model.setPresolve(SCIP_PARAMSETTING.OFF)
@@ -24,7 +20,7 @@ def _bare() -> Model:
     return model
 
 
-def _knapsacks(model: Model, n: int, seed: int = 0) -> list[Variable]:
+def _knapsacks(model, n, seed=0):
     """Add n binaries in five knapsack rows, with an objective to maximise."""
     rng = random.Random(seed)
     x = [model.addVar(f"x{i}", vtype="B") for i in range(n)]
@@ -35,14 +31,14 @@ def _knapsacks(model: Model, n: int, seed: int = 0) -> list[Variable]:
     return x
 
 
-def knapsacks() -> Model:
+def knapsacks():
     """Nothing awkward: 20 binaries."""
     model = _empty()
     _knapsacks(model, 20)
     return model
 
 
-def no_lp() -> Model:
+def no_lp():
     """No LP is ever solved, so SCIP branches on pseudo solutions."""
     model = _empty()
     _knapsacks(model, 14)
@@ -50,7 +46,7 @@ def no_lp() -> Model:
     return model
 
 
-def lps_cut_short() -> Model:
+def lps_cut_short():
     """Every LP stops after three iterations; some nodes end without a solution of theirs."""
     model = knapsacks()
     model.setParam("lp/iterlim", 3)
@@ -58,7 +54,7 @@ def lps_cut_short() -> Model:
     return model
 
 
-def zero_rows_and_columns() -> Model:
+def zero_rows_and_columns():
     """Integer variables in no row, and rows without variables of weight."""
     model = _bare()
     x = _knapsacks(model, 20)
@@ -68,7 +64,7 @@ def zero_rows_and_columns() -> Model:
     return model
 
 
-def infeasible() -> Model:
+def infeasible():
     """An even sum that must be odd: only branching finds out."""
     model = _bare()
     x = [model.addVar(f"x{i}", vtype="B") for i in range(9)]
@@ -77,7 +73,7 @@ def infeasible() -> Model:
     return model
 
 
-def unbounded() -> Model:
+def unbounded():
     """Two integers that grow together."""
     model = _empty()
     x, y = (model.addVar(name, vtype="I", ub=None) for name in "xy")
@@ -86,7 +82,7 @@ def unbounded() -> Model:
     return model
 
 
-def solved_at_the_root() -> Model:
+def solved_at_the_root():
     """One row of two binaries."""
     model = _empty()
     x, y = (model.addVar(name, vtype="B") for name in "xy")
@@ -95,7 +91,7 @@ def solved_at_the_root() -> Model:
     return model
 
 
-def continuous() -> Model:
+def continuous():
     """A linear program."""
     model = _empty()
     x = [model.addVar(f"x{i}", ub=10) for i in range(6)]
@@ -104,7 +100,7 @@ def continuous() -> Model:
     return model
 
 
-def implied_integers() -> Model:
+def implied_integers():
     """All variables are declared integral by implication: they are no branching candidates of the LP."""
     model = _bare()
     rng = random.Random(4)
@@ -115,7 +111,7 @@ def implied_integers() -> Model:
     return model
 
 
-def nonconvex() -> Model:
+def nonconvex():
     """Integer and continuous variables multiplied: SCIP branches on both kinds."""
     model = _empty()
     x = [model.addVar(f"x{i}", vtype="I", lb=-5, ub=5) for i in range(4)]
@@ -129,7 +125,7 @@ def nonconvex() -> Model:
     return model
 
 
-def nonconvex_continuous() -> Model:
+def nonconvex_continuous():
     """Products of continuous variables: spatial branching alone."""
     model = _bare()
     rng = random.Random(2)
@@ -142,7 +138,7 @@ def nonconvex_continuous() -> Model:
     return model
 
 
-def ordered_sets() -> Model:
+def ordered_sets():
     """Special ordered sets of both types beside binaries."""
     model = _empty()
     rng = random.Random(3)
@@ -158,7 +154,7 @@ def ordered_sets() -> Model:
     return model
 
 
-def indicators() -> Model:
+def indicators():
     """Binaries that switch rows on."""
     model = _bare()
     rng = random.Random(3)
@@ -172,7 +168,7 @@ def indicators() -> Model:
     return model
 
 
-def free_integers() -> Model:
+def free_integers():
     """Integer variables without bounds."""
     model = _bare()
     rng = random.Random(5)
@@ -185,7 +181,7 @@ def free_integers() -> Model:
     return model
 
 
-def huge_values() -> Model:
+def huge_values():
     """Integers of up to 1e9 whose LP values have a fractional part near the precision of a double."""
     model = _bare()
     rng = random.Random(5)
@@ -197,7 +193,7 @@ def huge_values() -> Model:
     return model
 
 
-FEASIBLE: Final[dict[str, Callable[[], Model]]] = {
+FEASIBLE = {
     make.__name__: make
     for make in (
         lps_cut_short,
@@ -211,7 +207,7 @@ FEASIBLE: Final[dict[str, Callable[[], Model]]] = {
 }
 """Models with an optimum on which LP solutions are branched on."""
 
-UNASKED: Final[dict[str, tuple[Callable[[], Model], str]]] = {
+UNASKED = {
     make.__name__: (make, status)
     for make, status in (
         (no_lp, "optimal"),

@@ -1,11 +1,8 @@
 """The bipartite graph of a node, computed slowly from the definitions, by PySCIPOpt's own methods alone."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
-import pyscipopt
 from pyscipopt import SCIP_IMPLINTTYPE
 
 TYPES = {"BINARY": 0, "INTEGER": 1, "IMPLINT": 2, "CONTINUOUS": 3}
@@ -48,7 +45,7 @@ def row_features(model, row, side, sign, norm):
     ]
 
 
-def slow_graph(model: pyscipopt.Model) -> dict[str, np.ndarray]:
+def slow_graph(model):
     """Return variables, rows, and edges as triples of row, variable and value."""
     cols = model.getLPColsData()
     norm = math.sqrt(sum(col.getObjCoeff() ** 2 for col in cols)) or 1.0

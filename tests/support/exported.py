@@ -1,11 +1,7 @@
 """Rules out of Python, loaded into the SCIP of this process."""
 
-from __future__ import annotations
-
 import ctypes
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyscipopt
 
@@ -16,7 +12,7 @@ from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 
-def load(file: Path) -> ctypes.CDLL:
+def load(file):
     """Load a library, or build a C file without SCIP's headers first, so that it finds this process's SCIP."""
     built = file.with_suffix(".so")
     if built != file:
@@ -25,46 +21,46 @@ def load(file: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(built))
 
 
-def include(code: ctypes.CDLL, model: pyscipopt.Model) -> None:
+def include(code, model):
     """Include the plugin of a library in a model."""
     function = getattr(code, INCLUDE_FUNCTION)
     function.argtypes = [ctypes.c_void_p]
     check(function(scip_address(model)), "include the exported rule")
 
 
-def exported(reference: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
+def exported(reference, folder):
     """Return what attaches an exported rule to a model, without a guard."""
     source = folder / f"{Path(reference).stem}.c"
     source.write_text(export_c(reference), encoding="utf-8")
     code = load(source)
 
-    def attach(model: pyscipopt.Model) -> None:
+    def attach(model):
         include(code, model)
         model.setParam("branching/bife/maxshare", 0.0)
 
     return attach
 
 
-class Branchings(pyscipopt.Eventhdlr):  # type: ignore[misc]
+class Branchings(pyscipopt.Eventhdlr):
     """Writes down the branching that led to each node, in the order in which SCIP works on them."""
 
-    def __init__(self) -> None:
-        self.seen: list[Any] = []
+    def __init__(self):
+        self.seen = []
 
-    def eventinit(self) -> None:
+    def eventinit(self):
         self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODEFOCUSED, self)
 
-    def eventexit(self) -> None:
+    def eventexit(self):
         self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODEFOCUSED, self)
 
-    def eventexec(self, event: Any) -> None:
+    def eventexec(self, event):
         node = self.model.getCurrentNode()
         change = node.getParentBranchings()
         names = None if change is None else ([v.name for v in change[0]], list(change[1]), list(change[2]))
         self.seen.append((node.getNumber(), names))
 
 
-def branchings(path: Path, attach: Callable[[pyscipopt.Model], Any], **settings: Any) -> list[Any]:
+def branchings(path, attach, **settings):
     """Solve an instance and return every branching, then the number of LP iterations."""
     model = read_model(path)
     apply(SolveSettings(**settings), model)

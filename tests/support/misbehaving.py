@@ -3,8 +3,6 @@
 A worker runs functions of `bife_core` only; `bife_core.sandbox.selftest:run_unchecked` is the tests' way in.
 """
 
-from __future__ import annotations
-
 import ctypes
 import inspect
 import os
@@ -12,9 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from bife_core.errors import RuleError
 
@@ -26,13 +22,13 @@ from bife_core.errors import RuleError
 """
 
 
-def text_of(function: Callable[..., Any], **arguments: Any) -> dict[str, str]:
+def text_of(function, **arguments):
     """Return the arguments of `RUN` that have a function of this module called in a worker."""
     call = f"result = {function.__name__}(**{arguments!r})"
     return {"source": f"{_HEAD}\n{inspect.getsource(function)}\n{call}\n"}
 
 
-def gone(pid: int, seconds: float = 5.0) -> bool:
+def gone(pid, seconds=5.0):
     """Wait some seconds for the end of a process, and tell whether it came; one not yet reaped has ended."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -46,7 +42,7 @@ def gone(pid: int, seconds: float = 5.0) -> bool:
     return False
 
 
-def burn(seconds: float) -> float:
+def burn(seconds):
     """Keep one core busy and return the CPU seconds used."""
     start = time.process_time()
     while time.process_time() - start < seconds:
@@ -54,12 +50,12 @@ def burn(seconds: float) -> float:
     return time.process_time() - start
 
 
-def hold_lock(seconds: float) -> int:
+def hold_lock(seconds):
     """Sleep without letting any other thread of the worker run, as a stuck native call can."""
     return int(ctypes.PyDLL(None).usleep(int(min(seconds, 4000.0) * 1e6)))
 
 
-def shout(megabytes: int) -> int:
+def shout(megabytes):
     """Print much to both streams, past Python's own buffers too."""
     line = b"x" * 1023 + b"\n"
     for _ in range(megabytes * 512):
@@ -69,31 +65,31 @@ def shout(megabytes: int) -> int:
     return megabytes
 
 
-def hoard(megabytes: int) -> int:
+def hoard(megabytes):
     """Keep memory after the call, as compiled rules and a heap in pieces do."""
-    sys.modules[f"hoard {time.monotonic_ns()}"] = bytearray(b"x") * (megabytes << 20)  # type: ignore[assignment]
+    sys.modules[f"hoard {time.monotonic_ns()}"] = bytearray(b"x") * (megabytes << 20)
     return megabytes
 
 
-def fail(message: str, known: bool = False) -> None:
+def fail(message, known=False):
     """Raise a `RuleError` (known) or a ValueError with the message."""
     if known:
         raise RuleError(message)
     raise ValueError(message)
 
 
-def leave(code: int) -> None:
+def leave(code):
     """End the process without an answer."""
     print("leaving early", file=sys.stderr)
     os._exit(code)
 
 
-def die(by: str = "SIGKILL") -> None:
+def die(by="SIGKILL"):
     """End at once by a signal, as the out-of-memory killer or a limit on CPU time would have it."""
     os.kill(os.getpid(), signal.Signals[by])
 
 
-def spawn_and_hang(pid_file: str, own_session: bool = False) -> None:
+def spawn_and_hang(pid_file, own_session=False):
     """Start a process that sleeps, perhaps outside this one's group, note its id, then never return."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
     child = subprocess.Popen(sleep, start_new_session=own_session)
@@ -103,6 +99,6 @@ def spawn_and_hang(pid_file: str, own_session: bool = False) -> None:
         time.sleep(60)
 
 
-def unserialisable() -> Any:
+def unserialisable():
     """Return what JSON cannot hold."""
     return {1, 2, 3}

@@ -1,21 +1,15 @@
 """Models as SCIP reads their files, compared number by number with what was written."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from pyscipopt import Model
 from scipy.sparse import csr_array
 
-from bife_core.benchmarks.milp import Milp
-
 INFINITE = 1e20
 
 
-def read_by_scip(path: Path) -> Model:
+def read_by_scip(path):
     """Return the model in a file."""
     model = Model()
     model.hideOutput()
@@ -23,7 +17,7 @@ def read_by_scip(path: Path) -> Model:
     return model
 
 
-def arrays(model: Milp) -> Any:
+def arrays(model):
     """Return the columns and rows of a model as arrays, without coefficients that are zero."""
     names, lower, upper, cost, integer = zip(*model.variables, strict=True)
     row_names, columns, coefficients, low, high = zip(*model.constraints, strict=True)
@@ -37,7 +31,7 @@ def arrays(model: Milp) -> Any:
     return SimpleNamespace(**found, **about, integer=np.array(integer), rows=rows)
 
 
-def assert_same(model: Model, drawn: Milp) -> None:
+def assert_same(model, drawn):
     """Check that SCIP read the very names and numbers that were drawn."""
     data = arrays(drawn)
     assert model.getObjectiveSense() == ("maximize" if data.maximise else "minimize")

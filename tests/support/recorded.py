@@ -1,35 +1,29 @@
 """Decisions made by hand, and those of an expert whose formula is known."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import FEATURES, GROUPS, groups_of
-from bife_core.generators.offline.expression import Node
 from bife_core.symbolic.fitting import Columns
 
 
 def decisions_of(
-    sizes: Sequence[int],
-    scores: ArrayLike,
+    sizes,
+    scores,
     *,
-    feature: ArrayLike | None = None,
-    instance: str = "a",
-    **arrays: Any,
-) -> Decisions:
+    feature=None,
+    instance="a",
+    **arrays,
+):
     """Return decisions with that many candidates each, whose first feature is `feature`; the rest is zero."""
     rows, n = sum(sizes), len(sizes)
     columns = np.zeros((BRANCHING.n_features, rows))
     if feature is not None:
         columns[0] = feature
-    default: dict[str, Any] = {
+    default = {
         "columns": columns,
         "gains": np.zeros((2, rows)),
         "probindex": np.zeros(rows, dtype=np.int32),
@@ -45,9 +39,7 @@ def decisions_of(
     )
 
 
-def planted(
-    count: int, expert: Node, *, doubt: float = 0.0, seed: int = 0, candidates: int = 12
-) -> Decisions:
+def planted(count, expert, *, doubt=0.0, seed=0, candidates=12):
     """Return decisions of an expert that scores by a formula, times noise of `doubt` in log units.
 
     Groups of features differ in scale; features are zero now and then, and never below what they may be.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import FiniteFloat
 
 from bife_core.features import feature_index
@@ -19,11 +18,10 @@ class Weighted(Scorer):
     weights: dict[str, FiniteFloat]
 
     @property
-    def features(self) -> frozenset[int]:
+    def features(self):
         return frozenset(map(feature_index, self.weights))
 
-    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        scores: npt.NDArray[np.float64] = sum(
+    def score(self, X):
+        return sum(
             (weight * X[:, feature_index(name)] for name, weight in self.weights.items()), np.zeros(len(X))
         )
-        return scores

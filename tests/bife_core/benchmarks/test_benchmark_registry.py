@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES

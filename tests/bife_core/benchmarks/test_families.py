@@ -1,7 +1,5 @@
 """What every family promises; a new one is tested as soon as it is registered."""
 
-from __future__ import annotations
-
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -9,15 +7,11 @@ from bife_core.benchmarks.base import SPLITS
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.milp import mps_text
+from tests.support.marks import long_but
 from tests.support.read_back import arrays, assert_same, read_by_scip
 
 QUICK = ("combinatorial_auction", "independent_set", "item_placement")
 """Families whose tiny models are solved at once; `make long` solves some of every family."""
-
-
-def long_but(values, quick):
-    """Mark what only `make long` looks at: all but the quick ones."""
-    return [pytest.param(value, marks=() if value in quick else pytest.mark.long) for value in values]
 
 
 @pytest.fixture(params=FAMILIES)

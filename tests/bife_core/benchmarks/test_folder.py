@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import os
 import shutil
@@ -9,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bife_core.benchmarks.base import SPLITS, Instance
-from bife_core.benchmarks.folder import FolderBenchmark, _split, fewest_usable, open_folder
+from bife_core.benchmarks.folder import _split, fewest_usable, open_folder
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
 
@@ -24,7 +22,7 @@ def folder(tmp_path):
     return path
 
 
-def opened(folder, seed=0, progress=None) -> FolderBenchmark:
+def opened(folder, seed=0, progress=None):
     return open_folder(folder, folder.parent / "cache", seed, progress)
 
 

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
@@ -30,7 +26,7 @@ PACKING = (
 )
 
 
-def test_the_published_instances_are_described(golden_dir: Path) -> None:
+def test_the_published_instances_are_described(golden_dir):
     sentences = " ".join(formulation([golden_dir / "cauctions_0.mps.gz"]))
     assert "Variables: 500 (100 % binary)." in sentences
     assert "Constraints: 193 (100 % set packing (sum of binaries <= 1)), each on 13.9" in sentences
@@ -40,7 +36,7 @@ def test_the_published_instances_are_described(golden_dir: Path) -> None:
     assert "minimised; 100 % of the variables have a coefficient in it: 1 to 100." in sentences
 
 
-def test_instances_that_differ_are_described_by_ranges(tmp_path: Path) -> None:
+def test_instances_that_differ_are_described_by_ranges(tmp_path):
     (tmp_path / "one.lp").write_text(MIXED)
     (tmp_path / "two.lp").write_text(MIXED.replace("Subject To", "Subject To\n more: a + y >= 1"))
     sentences = " ".join(formulation([tmp_path / "one.lp", tmp_path / "two.lp"]))
@@ -60,19 +56,17 @@ def test_instances_that_differ_are_described_by_ranges(tmp_path: Path) -> None:
         ([2.0, 3.0, -1.0], 4.0, None, "on binaries, with both signs"),
     ],
 )
-def test_rows_have_their_usual_names(
-    values: list[float], low: float | None, high: float | None, name: str
-) -> None:
+def test_rows_have_their_usual_names(values, low, high, name):
     assert row_type(["binary"] * len(values), values, low, high).startswith(name)
 
 
-def packing(folder: Path, name: str, more: str = "") -> Path:
+def packing(folder, name, more=""):
     path = folder / name
     path.write_text(PACKING.format(more=more))
     return path
 
 
-def test_instances_are_like_those_they_are_of(tmp_path: Path) -> None:
+def test_instances_are_like_those_they_are_of(tmp_path):
     paths = [packing(tmp_path, "a.lp"), packing(tmp_path, "b.lp", " c: x + z <= 1\n")]
     known = likeness_of(paths)
     assert known.ranges["constraints"] == (2.0, 3.0)
@@ -80,7 +74,7 @@ def test_instances_are_like_those_they_are_of(tmp_path: Path) -> None:
     assert Likeness.model_validate_json(known.model_dump_json()) == known
 
 
-def test_other_types_of_rows_and_other_sizes_make_a_difference(tmp_path: Path) -> None:
+def test_other_types_of_rows_and_other_sizes_make_a_difference(tmp_path):
     plain = packing(tmp_path, "a.lp")
     covering = packing(tmp_path, "c.lp", " c: x + z >= 1\n")
     known, found = likeness_of([plain]), shape(read_model(plain))
@@ -90,7 +84,7 @@ def test_other_types_of_rows_and_other_sizes_make_a_difference(tmp_path: Path) -
     assert known.difference(found | {"variables": 6.0}) == "variables: 6 here, 3 there"
 
 
-def test_families_are_distinguished(tmp_path: Path) -> None:
+def test_families_are_distinguished(tmp_path):
     files = {
         name: [
             one.path

@@ -1,7 +1,5 @@
 """The generators of learn2branch, draw by draw."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

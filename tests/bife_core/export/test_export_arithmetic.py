@@ -1,12 +1,9 @@
 """A rule in C scores as the machine code BiFE runs, to the bit where the mathematical library is the same."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 import subprocess
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +30,7 @@ LAST_BIT = ("cbrt", "10.0 ** f[2]", "hypot")
 """What the two compilers take from different functions of the mathematical library."""
 
 
-def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
+def in_c(sources, folder):
     """Return the scores of rules as C computes them."""
     parts = []
     for k, source in enumerate(sources):
@@ -52,17 +49,8 @@ def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
     )
     path = folder / f"rules_{len(list(folder.iterdir()))}.c"  # a library is loaded once under one name
     path.write_text("\n".join((head, f"enum {{ {names} }};", library, *parts)), encoding="utf-8")
-    flags = [
-        "-std=c99",
-        "-O2",
-        "-fPIC",
-        "-shared",
-        "-ffp-contract=off",
-        "-Wall",
-        "-Werror",
-        "-Wno-div-by-zero",
-    ]
-    command = [*compiler(), *flags, "-Wno-unused-but-set-variable", str(path)]
+    flags = "-std=c99 -O2 -fPIC -shared -ffp-contract=off -Wall -Werror -Wno-div-by-zero"
+    command = [*compiler(), *flags.split(), "-Wno-unused-but-set-variable", str(path)]
     done = subprocess.run(
         [*command, "-o", str(path.with_suffix(".so")), "-lm"], capture_output=True, text=True, check=False
     )
@@ -78,7 +66,7 @@ def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
     return found
 
 
-def assert_same(sources: list[str], folder: Path) -> None:
+def assert_same(sources, folder):
     for source, found in zip(sources, in_c(sources, folder), strict=True):
         rule = compile_rule(source)
         assert isinstance(rule, CompiledRule), (source, rule)
@@ -88,15 +76,15 @@ def assert_same(sources: list[str], folder: Path) -> None:
             np.testing.assert_array_equal(found, rule.score(X), err_msg=source)
 
 
-def of(expressions: list[str]) -> list[str]:
+def of(expressions):
     return [f"{HEAD}    return {expression}\n" for expression in expressions]
 
 
-def test_reference_rules(tmp_path: Path) -> None:
+def test_reference_rules(tmp_path):
     assert_same([rule.source for rule in REFERENCE_RULES.values()], tmp_path)
 
 
-def test_statements(tmp_path: Path) -> None:
+def test_statements(tmp_path):
     assert_same([HELPERS, *(f"{HEAD}    {body}\n" for body in STATEMENTS)], tmp_path)
 
 
@@ -106,10 +94,10 @@ SHARE = pytest.mark.parametrize(
 
 
 @SHARE
-def test_expressions(step: int, tmp_path: Path) -> None:
+def test_expressions(step, tmp_path):
     assert_same(of(EXPRESSIONS[::step]), tmp_path)
 
 
 @SHARE
-def test_functions(step: int, tmp_path: Path) -> None:
+def test_functions(step, tmp_path):
     assert_same(of(CALLS[::step]), tmp_path)

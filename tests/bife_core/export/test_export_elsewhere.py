@@ -1,16 +1,11 @@
 """What `bench.export --python` sees of an exported rule, and that it would see a mistake."""
 
-from __future__ import annotations
-
 import json
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench import export
-from bife_core.benchmarks.base import Instance
 from bife_core.export import export_c
 
 pytestmark = pytest.mark.skipif(not export.compiler(), reason="there is no C compiler here")
@@ -26,13 +21,8 @@ pytestmark = pytest.mark.skipif(not export.compiler(), reason="there is no C com
     ids=["none", "of a feature", "of a choice"],
 )
 def test_features_and_choices_are_compared_at_every_branching(
-    mistake: tuple[str, str],
-    seen: Any,
-    knapsacks: list[Instance],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+    mistake, seen, knapsacks, tmp_path, monkeypatch, capfd
+):
     text = export_c("paper_ca")
     assert mistake[0] in text
     monkeypatch.setattr(export, "export_c", lambda rule: text.replace(*mistake) if mistake[0] else text)

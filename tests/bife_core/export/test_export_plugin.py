@@ -1,11 +1,7 @@
 """An exported rule branches as the native one does, node for node, and falls back where it must."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyscipopt
@@ -13,7 +9,6 @@ import pytest
 
 from bench.export import SHOW_FEATURES, compiler, rule_of_all
 from bife_core import FeatureExtractor
-from bife_core.benchmarks.base import Instance
 from bife_core.components import BRANCHING
 from bife_core.export import export_c
 from bife_core.features import FEATURES
@@ -24,37 +19,34 @@ from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 from tests.bife_core.scip.test_extractor import AtEachBranching
 from tests.support.exported import branchings, exported, include, load
+from tests.support.marks import long_but
 
 needs_compiler = pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
 
 
 @pytest.fixture
-def all_features(tmp_path: Path) -> str:
+def all_features(tmp_path):
     path = tmp_path / "all_features.py"
     path.write_text(rule_of_all(BRANCHING.n_features), encoding="utf-8")
     return str(path)
 
 
-def assert_same_tree(path: Path, rule: str, folder: Path, **settings: Any) -> None:
+def assert_same_tree(path, rule, folder, **settings):
     native = branchings(path, lambda model: attach(model, rule), **settings)
     assert len(native) > 3
     assert branchings(path, exported(rule, folder), **settings) == native
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "family", ["cauctions", *(pytest.param(name, marks=pytest.mark.long) for name in ("setcover", "indset"))]
-)
-def test_every_feature_is_that_of_the_kernel(
-    family: str, all_features: str, golden_dir: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("family", long_but(["cauctions", "setcover", "indset"], ["cauctions"]))
+def test_every_feature_is_that_of_the_kernel(family, all_features, golden_dir, tmp_path):
     source = tmp_path / "shown.c"
     source.write_text(export_c(all_features) + SHOW_FEATURES, encoding="utf-8")
     code = load(source)
     code.show_features.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    extractor: list[FeatureExtractor] = []
+    extractor = []
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         if not extractor:
             extractor.append(FeatureExtractor(model, frozenset(range(BRANCHING.n_features))))
         _, expected = extractor[0].extract()
@@ -78,14 +70,14 @@ def test_every_feature_is_that_of_the_kernel(
 
 
 @needs_compiler
-def test_the_tree_is_the_native_one(all_features: str, knapsacks: list[Instance], tmp_path: Path) -> None:
+def test_the_tree_is_the_native_one(all_features, knapsacks, tmp_path):
     for rule in ("paper_ca", all_features):
         assert_same_tree(knapsacks[0].path, rule, tmp_path)
 
 
 @needs_compiler
 @pytest.mark.long
-def test_all_features_on_all_models(all_features: str, golden_dir: Path, tmp_path: Path) -> None:
+def test_all_features_on_all_models(all_features, golden_dir, tmp_path):
     for path in sorted(golden_dir.glob("*.mps.gz")):
         assert_same_tree(path, all_features, tmp_path, node_limit=100)
 
@@ -93,16 +85,14 @@ def test_all_features_on_all_models(all_features: str, golden_dir: Path, tmp_pat
 @needs_compiler
 @pytest.mark.long
 @pytest.mark.parametrize(("number", "rule"), list(enumerate(REFERENCE_RULES)), ids=list(REFERENCE_RULES))
-def test_all_rules_on_a_model_each(number: int, rule: str, golden_dir: Path, tmp_path: Path) -> None:
+def test_all_rules_on_a_model_each(number, rule, golden_dir, tmp_path):
     models = sorted(golden_dir.glob("*.mps.gz"))
     assert_same_tree(models[number % len(models)], rule, tmp_path, node_limit=100)
 
 
 @needs_compiler
 @pytest.mark.parametrize("body", ["return float('nan')", "return float('-inf')"])
-def test_where_the_rule_cannot_decide_scip_branches(
-    body: str, knapsacks: list[Instance], tmp_path: Path
-) -> None:
+def test_where_the_rule_cannot_decide_scip_branches(body, knapsacks, tmp_path):
     path = tmp_path / "undecided.py"
     path.write_text(f"def candidate_variable_score(f):\n    {body}\n", encoding="utf-8")
     alone = branchings(knapsacks[0].path, lambda model: None)
@@ -110,14 +100,12 @@ def test_where_the_rule_cannot_decide_scip_branches(
 
 
 @needs_compiler
-def test_the_guard_wants_a_finite_score_and_can_be_turned_off(
-    knapsacks: list[Instance], tmp_path: Path
-) -> None:
+def test_the_guard_wants_a_finite_score_and_can_be_turned_off(knapsacks, tmp_path):
     path = tmp_path / "infinite.py"
     path.write_text("def candidate_variable_score(f):\n    return float('inf')\n", encoding="utf-8")
     put = exported(str(path), tmp_path)
 
-    def guarded(model: pyscipopt.Model) -> None:
+    def guarded(model):
         put(model)
         model.setParam("branching/bife/maxshare", 1.0)
 
@@ -127,7 +115,7 @@ def test_the_guard_wants_a_finite_score_and_can_be_turned_off(
 
 
 @needs_compiler
-def test_the_file_is_clean_c_and_two_may_be_in_one_program(all_features: str, tmp_path: Path) -> None:
+def test_the_file_is_clean_c_and_two_may_be_in_one_program(all_features, tmp_path):
     for name in ("paper_ca", all_features):
         (tmp_path / "rule.c").write_text(export_c(name), encoding="utf-8")
         strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wmissing-prototypes", "-Werror"]
@@ -146,12 +134,12 @@ def test_the_file_is_clean_c_and_two_may_be_in_one_program(all_features: str, tm
     assert {"branching/bife/maxshare", "branching/bife_2/maxshare"} <= model.getParams().keys()
 
 
-def compiled(source: Path, *flags: str) -> None:
+def compiled(source, *flags):
     command = [*compiler(), "-DBIFE_NO_SCIP_HEADERS", "-fPIC", "-c", *flags, str(source)]
     subprocess.run([*command, "-o", str(source.with_suffix(".o"))], check=True, capture_output=True)
 
 
-def test_only_what_the_rule_reads_is_in_the_file() -> None:
+def test_only_what_the_rule_reads_is_in_the_file():
     text = export_c("pseudocost_product")
     assert "SCIPgetVarPseudocost(scip, variable" in text
     assert "features_by_row" not in text
@@ -160,7 +148,7 @@ def test_only_what_the_rule_reads_is_in_the_file() -> None:
     assert "@" not in text.partition("#define BIFE_NAME")[2]
 
 
-def test_a_rule_cannot_end_the_comment_it_stands_in(tmp_path: Path) -> None:
+def test_a_rule_cannot_end_the_comment_it_stands_in(tmp_path):
     path = tmp_path / "odd.py"
     path.write_text('def candidate_variable_score(f):\n    """*/ int x; /*"""\n    return f[18]\n')
     text = export_c(str(path))

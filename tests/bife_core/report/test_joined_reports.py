@@ -1,15 +1,11 @@
 """The table of a report, and reports of several evaluations."""
 
-from __future__ import annotations
-
 import re
 from html import escape
-from pathlib import Path
 
 import pytest
 
 from bife_core import plots
-from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report import Report, render_page, report_figures, report_latex, report_markdown
 from bife_core.stats import holm
 from tests.support.measured import LIMIT_S, summary
@@ -17,7 +13,7 @@ from tests.support.measured import LIMIT_S, summary
 USUAL_S = [10.0 + number for number in range(8)]
 
 
-def evaluation(setting: str, factor: float) -> EvaluationSummary:
+def evaluation(setting, factor):
     """Return an evaluation of a rule that takes so many times as long as RPB."""
     made = summary([factor * seconds * (1 + 0.01 * k) for k, seconds in enumerate(USUAL_S)], list(USUAL_S))
     compared = tuple(one.model_copy(update={"setting": setting}) for one in made.comparisons)
@@ -25,11 +21,11 @@ def evaluation(setting: str, factor: float) -> EvaluationSummary:
 
 
 @pytest.fixture
-def joined() -> Report:
+def joined():
     return Report(evaluations=(evaluation("CA test", 0.5), evaluation("SC_x test", 1.1)))
 
 
-def test_the_table_has_a_row_for_each_method_and_marks_what_is_significant(joined: Report) -> None:
+def test_the_table_has_a_row_for_each_method_and_marks_what_is_significant(joined):
     markdown, latex = report_markdown(joined), report_latex(joined)
     rows = [line.split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
     assert [row[:3] for row in rows] == [
@@ -47,13 +43,13 @@ def test_the_table_has_a_row_for_each_method_and_marks_what_is_significant(joine
     assert len({line.count(" & ") for line in latex.splitlines() if " & " in line}) == 1
 
 
-def test_tests_are_adjusted_over_all_evaluations(joined: Report) -> None:
+def test_tests_are_adjusted_over_all_evaluations(joined):
     p_values = [one.p_value for one in (joined.evaluations[0].lead, joined.evaluations[1].lead)]
     assert [compared[0].p_adjusted for compared in joined.comparisons] == pytest.approx(holm(p_values))
     assert {compared[0].family for compared in joined.comparisons} == {2}
 
 
-def test_the_page_leads_with_each_evaluation(joined: Report) -> None:
+def test_the_page_leads_with_each_evaluation(joined):
     page = render_page(joined)
     assert page.count("<h1>") == 2
     assert "On CA test, pseudocost_product is faster than RPB" in joined.conclusion
@@ -61,7 +57,7 @@ def test_the_page_leads_with_each_evaluation(joined: Report) -> None:
     assert [one.name for one in report_figures(joined)] == ["ratios", "instances", "instances-2"]
 
 
-def test_another_metric_has_a_column_of_its_own() -> None:
+def test_another_metric_has_a_column_of_its_own():
     integral = summary([LIMIT_S] * 8, [LIMIT_S] * 8, "primal_dual_integral", integrals=([1.0] * 8, 4.0))
     joined = Report(evaluations=(evaluation("CA test", 0.5), integral))
     heads, _, *rows = report_markdown(joined).splitlines()
@@ -73,7 +69,7 @@ AWKWARD = ("d$1$x$.mps", "\\g<9>", "p|pe`.mps", "[bold]x", "_u", "new\nline", "ð
 
 
 @pytest.mark.filterwarnings("error")
-def test_no_name_breaks_a_report(tmp_path: Path) -> None:
+def test_no_name_breaks_a_report(tmp_path):
     made, setting = summary([5.0] * 9, [9.0 + k for k in range(9)]), " ".join(AWKWARD[:-1])
     rows = tuple({**row, "instance": AWKWARD[int(row["digest"])]} for row in made.rows)
     compared = tuple(

@@ -1,7 +1,5 @@
 """The page: what it says, that it stands alone, and that what is not from us cannot run in it."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -9,14 +7,12 @@ from html.parser import HTMLParser
 import pytest
 from markupsafe import escape
 
-from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.comparing import headline, statement
-from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.evaluation.summary import evaluate
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
 from bife_core.report import Report, SearchRecord, Story, render_page, report_figures
-from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.stats import confidence_of
 from bife_core.store import Store
@@ -28,14 +24,14 @@ VOID = {"meta", "link", "br", "img", "input", "hr"}
 class Outline(HTMLParser):
     """Checks that elements are closed in order, and keeps what a page refers to."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.open: list[str] = []
-        self.references: list[str] = []
-        self.ids: list[str] = []
-        self.tags: set[str] = set()
+        self.open = []
+        self.references = []
+        self.ids = []
+        self.tags = set()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         if tag not in VOID:
             self.open.append(tag)
@@ -45,19 +41,17 @@ class Outline(HTMLParser):
             if name == "id" and value:
                 self.ids.append(value)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
         if tag not in VOID:
             self.open.pop()
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
 @pytest.fixture(scope="module")
-def summary(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path_factory: pytest.TempPathFactory
-) -> EvaluationSummary:
+def summary(knapsacks, pool, tmp_path_factory):
     return evaluate(
         [load_method("pseudocost_product")],
         knapsacks[:2],
@@ -69,7 +63,7 @@ def summary(
 
 
 @pytest.fixture(scope="module")
-def story() -> Story:
+def story():
     samples = [
         Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=0.5 + k / 10, f_hf=-2.0 - k)
         for k in range(3)
@@ -94,11 +88,11 @@ def story() -> Story:
 
 
 @pytest.fixture(scope="module")
-def page(summary: EvaluationSummary, story: Story) -> str:
+def page(summary, story):
     return render_page(Report(evaluations=(summary,), stories=(story,)))
 
 
-def test_the_page_is_well_formed_and_stands_alone(page: str) -> None:
+def test_the_page_is_well_formed_and_stands_alone(page):
     outline = Outline()
     outline.feed(page)
     assert outline.open == []
@@ -109,9 +103,7 @@ def test_the_page_is_well_formed_and_stands_alone(page: str) -> None:
     assert outline.tags >= {"h1", "table", "figure", "svg", "pre"}
 
 
-def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(
-    page: str, summary: EvaluationSummary
-) -> None:
+def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(page, summary):
     heading = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert heading is not None
     assert heading[1] == headline(summary.lead)
@@ -133,9 +125,7 @@ def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(
         assert text in page
 
 
-def test_a_configuration_stands_there_as_settings_and_source(
-    summary: EvaluationSummary, story: Story
-) -> None:
+def test_a_configuration_stands_there_as_settings_and_source(summary, story):
     rule = load_method("pseudocost_product")
     methods = summary.methods | {rule.name: Configuration(params={"lp/pricing": "d"}, branching=rule)}
     whole = summary.model_copy(update={"methods": methods})
@@ -143,9 +133,7 @@ def test_a_configuration_stands_there_as_settings_and_source(
     assert f"<pre>{escape(rule.text)}</pre><pre>lp/pricing = d\n</pre>" in page
 
 
-def test_what_brought_it_is_a_table_and_a_figure_where_it_was_measured(
-    page: str, summary: EvaluationSummary
-) -> None:
+def test_what_brought_it_is_a_table_and_a_figure_where_it_was_measured(page, summary):
     assert (
         '<tr><th>LP</th><td class="words">lp/pricing = d</td><td>-</td><td>-</td><td>-</td><td>no budget</td></tr>'
         in page
@@ -154,18 +142,18 @@ def test_what_brought_it_is_a_table_and_a_figure_where_it_was_measured(
     assert "What brought it" not in render_page(Report(evaluations=(summary,)))
 
 
-def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
+def test_it_is_made_for_phones_and_for_the_dark(page):
     assert 'name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
     assert "var(--ink, #000000)" in page
 
 
-def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None:
+def test_all_figures_are_there(summary, story):
     names = [figure.name for figure in report_figures(Report(evaluations=(summary,), stories=(story,)))]
     assert names == ["ratios", "instances", "ablation", "fidelities"]
 
 
-def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:
+def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary):
     strict = summary.comparisons[0].model_copy(update={"confidence": confidence_of(9, 0.95)})
     report = Report(evaluations=(summary.model_copy(update={"comparisons": (strict,), "use": 9}),))
     page = render_page(report)
@@ -177,7 +165,7 @@ def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: Evaluati
     )
 
 
-def test_what_limits_a_result_is_said(summary: EvaluationSummary) -> None:
+def test_what_limits_a_result_is_said(summary):
     rows = [dict(row) for row in summary.rows]
     rows[0] |= {"status": "timelimit", "wall_s": 9.0, "cpu_s": 1.0}
     rows[1] |= {"wall_s": 9.0, "cpu_s": 1.0}

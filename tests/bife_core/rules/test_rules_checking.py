@@ -1,7 +1,5 @@
 """What a rule may say, and that every rejection is one sentence naming the line."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -16,7 +14,7 @@ from bife_core.rules.types import Program, Rejection
 HEAD = "def candidate_variable_score(variable_features):\n"
 
 
-def rejection(source: str | bytes) -> Rejection:
+def rejection(source):
     found = check_source(source)
     assert isinstance(found, Rejection), f"accepted: {source!r}"
     assert re.fullmatch(r"[A-Z][^\n]*\.", found.reason), found.reason
@@ -95,7 +93,7 @@ def test_exactly_the_features_it_reads_are_known(body):
 def test_checking_near_the_end_of_the_stack_is_a_rejection_not_a_crash():
     source = HEAD + "    return " + "-" * 90 + "variable_features[1]"
 
-    def deep(n: int):
+    def deep(n):
         return check_source(source) if n == 0 else deep(n - 1)
 
     for depth in range(500, 1000, 20):

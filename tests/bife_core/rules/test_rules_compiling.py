@@ -1,7 +1,5 @@
 """Compiled rules as their users meet them: the object, the C function, rejections, threads."""
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import pickle
@@ -12,7 +10,7 @@ import pytest
 
 from bife_core.components import BRANCHING
 from bife_core.errors import ConfigError, RuleError
-from bife_core.rules import CompiledRule, Rejection, compile_rule, rule_sha
+from bife_core.rules import compile_rule, rule_sha
 from bife_core.rules.compiling import recompiled
 
 HEAD = "def candidate_variable_score(f):\n    "
@@ -21,7 +19,6 @@ SIMPLE = HEAD + "return f[20] * f[21]\n"
 
 def test_what_a_rule_knows_of_itself():
     rule = compile_rule(SIMPLE, name="mine")
-    assert isinstance(rule, CompiledRule)
     assert (rule.name, rule.source, rule.features) == ("mine", SIMPLE, frozenset({20, 21}))
     assert rule.address != 0
     assert compile_rule(SIMPLE).name == f"rule_{rule.sha[:8]}"
@@ -70,9 +67,9 @@ def test_a_worker_compiles_and_scores(pool):
 
 
 def test_many_threads_may_compile_and_score_at_once():
-    wrong: list[object] = []
+    wrong = []
 
-    def work(k: int) -> None:
+    def work(k):
         rule = compile_rule(f"{HEAD}return f[{k % 3}] * {k % 3 + 1}.0 + {k % 3}")
         scores = rule.score(np.ones((10, BRANCHING.n_features)))
         if scores.tolist() != [2.0 * (k % 3) + 1.0] * 10:
@@ -91,23 +88,21 @@ def pseudocosts(variable_features):
     return variable_features[20] * variable_features[21]
 
 
-def test_a_function_is_compiled_as_its_source_is() -> None:
+def test_a_function_is_compiled_as_its_source_is():
     rule = compile_rule(pseudocosts)
-    assert isinstance(rule, CompiledRule)
     assert rule.name == "pseudocosts"
     assert rule.sha == rule_sha("def candidate_variable_score(f): return f[20] * f[21]")
 
 
 @pytest.mark.parametrize(("given", "reason"), [(lambda f: f[0], "lambda"), (eval("len"), "cannot be read")])
-def test_a_function_without_a_source_is_rejected_in_a_sentence(given: object, reason: str) -> None:
-    found = compile_rule(given)  # type: ignore[arg-type]
-    assert isinstance(found, Rejection)
+def test_a_function_without_a_source_is_rejected_in_a_sentence(given, reason):
+    found = compile_rule(given)
     assert reason in found.reason
     with pytest.raises(ConfigError, match=r"source was expected to be .* Callable\[\.\.\., Any\] and is 3"):
-        compile_rule(3)  # type: ignore[arg-type]
+        compile_rule(3)
 
 
-def test_a_rule_can_be_pickled_and_copied_and_is_checked_when_it_is_read() -> None:
+def test_a_rule_can_be_pickled_and_copied_and_is_checked_when_it_is_read():
     rule = compile_rule("def candidate_variable_score(f): return f[20] * f[21]", name="mine")
     X = np.random.default_rng(0).random((5, BRANCHING.n_features))
     for copied in (pickle.loads(pickle.dumps(rule)), copy.deepcopy(rule), copy.copy(rule)):

@@ -1,7 +1,5 @@
 """The five metrics of the paper's appendix, counted by hand."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

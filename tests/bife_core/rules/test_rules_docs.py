@@ -1,7 +1,5 @@
 """The page on rules names everything the code allows and offers."""
 
-from __future__ import annotations
-
 import pytest
 
 from bife_core.rules import REFERENCE_RULES, compile_rule

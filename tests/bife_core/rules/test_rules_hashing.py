@@ -1,7 +1,5 @@
 """What makes two rules the same rule."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The reference library: every rule is sound, named, sourced, and the published ones rank as published."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -13,7 +11,7 @@ from bife_core.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule
 from bife_core.rules.reference_rules import read_rules
 
 
-def candidates(n: int = 400) -> np.ndarray:
+def candidates(n=400):
     """Features in the range solvers give them, some pseudocosts and activities at zero."""
     rng = np.random.default_rng(7)
     X = rng.lognormal(0.0, 1.0, (n, BRANCHING.n_features))
@@ -26,26 +24,26 @@ def candidates(n: int = 400) -> np.ndarray:
     return X
 
 
-def published_ca(X: np.ndarray) -> np.ndarray:
+def published_ca(X):
     s, u, d, w = (np.maximum(X[:, k], 1e-10) for k in (18, 20, 21, 67))
     z = np.sqrt(s * 2 / (1 / u + 1 / d)) * w
     return z / (z + 1)
 
 
-def published_sc(X: np.ndarray) -> np.ndarray:
+def published_sc(X):
     s, u, d, a, b = (X[:, k] for k in (18, 20, 21, 66, 48))
     with np.errstate(divide="ignore"):
         mean = np.where((a > 0) & (b > 0), 2 / (1 / a + 1 / b), np.maximum(a, b))
     return np.minimum(np.log1p(s * np.sqrt(u * d) * (1 + mean)) / np.log(101), 1)
 
 
-def published_mis(X: np.ndarray) -> np.ndarray:
+def published_mis(X):
     s, u, d, total, a, w = (X[:, k] for k in (18, 20, 21, 23, 48, 67))
     mean = np.where((u > 1e-9) & (d > 1e-9), np.sqrt(u * d), np.maximum(u, d))
     return np.sqrt(2.5 * np.tanh(3 * s) + 3.5 * mean / (1 + np.sqrt(total)) + 2 * np.log1p(a * w))
 
 
-def published_cfl(X: np.ndarray) -> np.ndarray:
+def published_cfl(X):
     p, n = np.maximum(X[:, 8], 1e-8), np.maximum(X[:, 13], 1e-8)
     product = np.maximum(X[:, 20] * X[:, 21], 1e-8)
     return X[:, 18] * np.sqrt(product) * np.minimum(p, n) / np.maximum(p, n)
@@ -77,7 +75,6 @@ def test_every_rule_compiles_and_reads_few_features(name):
     reference = REFERENCE_RULES[name]
     rule = load_rule(name)
     assert rule.name == name
-    assert rule.features is not None
     assert 1 <= len(rule.features) <= 8
     assert rule.source == reference.source
     assert len(reference.origin) > 10

@@ -1,7 +1,5 @@
 """Machine code scores as Python and numpy do, whatever the features are."""
 
-from __future__ import annotations
-
 import ast
 import math
 import types
@@ -12,22 +10,19 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bife_core.components import BRANCHING
 from bife_core.rules import CompiledRule, compile_rule
-from bife_core.rules.language import MATH_FUNCTIONS, NUMPY_FUNCTIONS
+from bife_core.rules.language import ARGUMENTS, MATH_FUNCTIONS, NUMPY_FUNCTIONS
 
 HEAD = "def candidate_variable_score(f):\n"
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 7.0, 1e-320, 1e308, -1e308, 1e19, np.inf, -np.inf, np.nan]
 
 
-def edge_matrix(rows: int, seed: int = 0) -> np.ndarray:
+def edge_matrix(rows, seed=0):
     """Ordinary and awkward values, mixed within rows."""
     rng = np.random.default_rng(seed)
-    plain = rng.lognormal(0.0, 2.0, (rows, BRANCHING.n_features)) * rng.choice(
-        [1.0, -1.0], (rows, BRANCHING.n_features)
-    )
-    awkward = rng.choice(EDGES, (rows, BRANCHING.n_features))
-    return np.where(
-        rng.random((rows, BRANCHING.n_features)) < np.linspace(0, 1, rows)[:, None], awkward, plain
-    )
+    shape = rows, BRANCHING.n_features
+    plain = rng.lognormal(0.0, 2.0, shape) * rng.choice([1.0, -1.0], shape)
+    awkward = rng.choice(EDGES, shape)
+    return np.where(rng.random(shape) < np.linspace(0, 1, rows)[:, None], awkward, plain)
 
 
 X = edge_matrix(300)
@@ -132,12 +127,6 @@ def in_groups(items, size=12):
     return [ordered[start : start + size] for start in range(0, len(ordered), size)]
 
 
-ARGUMENTS = {
-    **dict.fromkeys(("math.atan2", "math.hypot", "math.pow", "np.arctan2", "np.hypot", "np.power"), 2),
-    **dict.fromkeys(("np.maximum", "np.minimum", "np.fmax", "np.fmin"), 2),
-    "np.where": 3,
-    "np.clip": 3,
-}
 CALLS = [
     f"{name}({', '.join(f'f[{i}]' for i in range(1, ARGUMENTS.get(name, 1) + 1))})"
     for name in sorted(

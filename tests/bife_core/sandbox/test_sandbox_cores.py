@@ -1,7 +1,5 @@
 """Slots for cores: held by one at a time, handed on fairly, released by the system when a holder dies."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a worker may see of its parent."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -12,23 +10,11 @@ from bife_core.sandbox.process import worker_environment
 
 CALL = "bife_core.sandbox.selftest:"
 
-SECRETS = [
-    "OPENAI_API_KEY",
-    "BIFE_LLM_API_KEY",
-    "BIFE_LLM_BASE_URL",
-    "AWS_SECRET_ACCESS_KEY",
-    "GITHUB_TOKEN",
-    "MLFLOW_TRACKING_PASSWORD",
-    "MLFLOW_TRACKING_URI",
-    "DATABASE_URL",
-    "SSH_AUTH_SOCK",
-    "XDG_TOKEN",
-    "BIFE_SOME_token",
-    "BIFE_STORE",
-    "BIFE_MLFLOW_UI",
-    "BIFE_ENV_FILE",
-    "HTTPS_PROXY",
-]
+SECRETS = """
+    OPENAI_API_KEY BIFE_LLM_API_KEY BIFE_LLM_BASE_URL AWS_SECRET_ACCESS_KEY GITHUB_TOKEN
+    MLFLOW_TRACKING_PASSWORD MLFLOW_TRACKING_URI DATABASE_URL SSH_AUTH_SOCK XDG_TOKEN BIFE_SOME_token
+    BIFE_STORE BIFE_MLFLOW_UI BIFE_ENV_FILE HTTPS_PROXY
+"""
 
 
 @pytest.mark.parametrize(
@@ -45,7 +31,7 @@ def test_the_parents_search_path_comes_after_its_own_package():
 
 
 def test_a_real_worker_sees_no_secret_and_computes_on_one_thread(monkeypatch):
-    for name in SECRETS:
+    for name in SECRETS.split():
         monkeypatch.setenv(name, "s3cret")
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     with WorkerPool(1) as pool:

@@ -1,14 +1,11 @@
 """A worker never outlives its parent, however the parent ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,9 +29,7 @@ ENDING
 """
 
 
-def start(
-    temporary: Path, call: str, arguments: dict[str, Any], ending: str
-) -> tuple[subprocess.Popen[str], list[int]]:
+def start(temporary, call, arguments, ending):
     script = (
         PARENT.replace("CALL", repr(call)).replace("ARGUMENTS", repr(arguments)).replace("ENDING", ending)
     )
@@ -44,7 +39,6 @@ def start(
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
     )
-    assert parent.stdout is not None
     with parent.stdout as output:
         return parent, [int(word) for word in output.readline().split()]
 

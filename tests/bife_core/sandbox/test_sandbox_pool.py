@@ -1,7 +1,5 @@
 """Worker pools with real processes: every way a call can end, and what is left behind."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -31,7 +29,7 @@ from tests.support.misbehaving import (
 CALL = "bife_core.sandbox.selftest:"
 
 
-def failure_of(pool: WorkerPool, what, limit_s: float = 20.0, **arguments: object) -> WorkerFailure:
+def failure_of(pool, what, limit_s=20.0, **arguments):
     """Return how a call ends: of a function of the self-test by its name, or of one that misbehaves."""
     known = isinstance(what, str)
     call, given = (CALL + what, arguments) if known else (RUN, text_of(what, **arguments))
@@ -233,7 +231,7 @@ def test_closing_cancels_what_is_still_to_come_in_turn():
 
 
 def test_a_call_whose_worker_is_killed_is_repeated_and_that_is_noted(pool):
-    notes: list[str] = []
+    notes = []
     pid = pool.submit(CALL + "describe", {}, limit_s=60).result()["pid"]
     future = pool.submit(CALL + "pause", {"seconds": 0.5}, limit_s=60, note=notes.append)
     time.sleep(0.2)
@@ -253,7 +251,7 @@ def test_a_call_whose_worker_is_killed_is_repeated_and_that_is_noted(pool):
     ],
 )
 def test_what_a_call_does_by_itself_costs_itself(pool, call, arguments, limit_s, kind, repeats):
-    notes: list[str] = []
+    notes = []
     with pytest.raises(WorkerFailure) as failure:
         pool.submit(call, arguments, limit_s=limit_s, note=notes.append).result(timeout=60)
     assert (failure.value.kind, failure.value.by_machine) == (kind, kind == "died")
@@ -269,7 +267,7 @@ def test_a_queued_call_can_be_cancelled(pool):
 
 
 def test_a_worker_that_has_grown_fat_is_replaced_between_calls(pool):
-    def pid() -> int:
+    def pid():
         return int(pool.submit(CALL + "describe", {}, limit_s=60).result()["pid"])
 
     first = pid()

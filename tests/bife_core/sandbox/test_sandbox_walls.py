@@ -3,8 +3,6 @@
 What a system lacks (`in_force` says so) cannot hold there; each test asks for the measure it is about.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys
@@ -29,17 +27,17 @@ def pool():
         yield pool
 
 
-def run(pool: WorkerPool, source: str, limit_s: float = 20.0, **options: object) -> object:
+def run(pool, source, limit_s=20.0, **options):
     return pool.submit(RUN, {"source": source}, limit_s=limit_s, **options).result()
 
 
-def failure(pool: WorkerPool, source: str, limit_s: float = 20.0, **options: object) -> WorkerFailure:
+def failure(pool, source, limit_s=20.0, **options):
     with pytest.raises(WorkerFailure) as caught:
         run(pool, source, limit_s, **options)
     return caught.value
 
 
-def holds(pool: WorkerPool, measure: str) -> bool:
+def holds(pool, measure):
     return not pool.submit(DESCRIBE, {}, limit_s=20).result()["in_force"][measure].startswith("no:")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numba
 import numpy as np
@@ -12,34 +11,27 @@ import pytest
 
 import bife_core
 from bife_core import Budget, FeatureExtractor, NodeMethod
-from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.methods.loading import as_scoring, with_budget
 from bife_core.scip.compiled.bipartite import CANDIDATES, FIRST
 from bife_core.scip.compiled.memory import float64_at, int64_at
-from bife_core.scip.node import ROW_FEATURES, VARIABLE_FEATURES, Node
+from bife_core.scip.node import ROW_FEATURES, VARIABLE_FEATURES
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
-from tests.bife_core.scip.test_extractor import visit_branchings
+from tests.bife_core.scip.test_extractor import GOLDEN_FAMILIES, visit_branchings
 from tests.support.bipartite import slow_graph
+from tests.support.marks import long_but
 
 VALUE = VARIABLE_FEATURES.index("value")
 
 
-@pytest.mark.parametrize(
-    ("family", "solver"),
-    [
-        ("cauctions", "paper"),
-        pytest.param("indset", "default", marks=pytest.mark.long),
-        pytest.param("setcover", "paper", marks=pytest.mark.long),
-        pytest.param("facilities", "paper", marks=pytest.mark.long),
-    ],
-)
-def test_the_graph_is_what_the_definitions_give(family: str, solver: str, golden_dir: Path) -> None:
-    extractor: list[FeatureExtractor] = []
-    seen: list[Node] = []
+@pytest.mark.parametrize("family", long_but(GOLDEN_FAMILIES, ["cauctions"]))
+def test_the_graph_is_what_the_definitions_give(family, golden_dir):
+    solver = "default" if family == "indset" else "paper"
+    extractor = []
+    seen = []
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         if not extractor:
             extractor.append(FeatureExtractor(model, frozenset()))
         node, slow = extractor[0].observe(), slow_graph(model)
@@ -59,7 +51,7 @@ def test_the_graph_is_what_the_definitions_give(family: str, solver: str, golden
     assert {node.rows.shape[1] for node in seen} == {len(ROW_FEATURES)}
 
 
-def test_rows_with_two_sides_stand_twice_and_continuous_variables_have_no_fraction(tmp_path: Path) -> None:
+def test_rows_with_two_sides_stand_twice_and_continuous_variables_have_no_fraction(tmp_path):
     rng = np.random.default_rng(0)
     model = pyscipopt.Model()
     integers = [model.addVar(vtype="I", ub=9, obj=-rng.integers(5, 30)) for _ in range(12)]
@@ -71,27 +63,23 @@ def test_rows_with_two_sides_stand_twice_and_continuous_variables_have_no_fracti
     model.writeProblem(tmp_path / "two.cip", verbose=False)
     compared = []
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         node, slow = FeatureExtractor(model, frozenset()).observe(), slow_graph(model)
         np.testing.assert_allclose(node.variables, slow["variables"], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(node.rows, slow["rows"], rtol=1e-9, atol=1e-12)
         compared.append((len(node.rows), len(model.getLPRowsData()), node.variables[:, :4].sum(axis=0)))
 
-    params: dict[str, Any] = {
-        "presolving/maxrounds": 0,
-        "separating/maxroundsroot": 0,
-        "heuristics/trivial/freq": -1,
-    }
+    params = {"presolving/maxrounds": 0, "separating/maxroundsroot": 0, "heuristics/trivial/freq": -1}
     visit_branchings(tmp_path / "two.cip", compare, 1, params=params)
     sides, rows, types = compared[0]
     assert sides > rows
     assert types[3] > 0
 
 
-def test_without_the_graph_the_candidates_have_the_same_features(knapsacks: list[Instance]) -> None:
-    extractors: list[FeatureExtractor] = []
+def test_without_the_graph_the_candidates_have_the_same_features(knapsacks):
+    extractors = []
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         extractors.extend(FeatureExtractor(model, frozenset()) for _ in range(3 if not extractors else 0))
         whole, alone, at_first = (
             extractors[0].observe(),
@@ -114,16 +102,16 @@ class MostRows(NodeMethod):
     native: bool = False
 
     @property
-    def address(self) -> int:
+    def address(self):
         return int(machine_code.address) if self.native else 0
 
-    def score(self, node: Node) -> np.ndarray[Any, Any]:
+    def score(self, node):
         size = np.bincount(node.edge_variables, minlength=len(node.variables)).astype(float)
         return size[node.candidates] + node.variables[node.candidates, VALUE] + node.depth
 
 
 @numba.cfunc(numba.int64(numba.types.CPointer(numba.int64), numba.int64, numba.types.CPointer(numba.float64)))
-def machine_code(node, n, out):  # type: ignore[no-untyped-def]
+def machine_code(node, n, out):
     for c in range(n):
         position = int64_at(node[3])[c]
         out[c] = float64_at(node[1])[19 * position + 16] + node[10]
@@ -132,9 +120,7 @@ def machine_code(node, n, out):  # type: ignore[no-untyped-def]
     return 0
 
 
-def solved(
-    method: NodeMethod, path: Path, nodes: int = 12, **options: Any
-) -> tuple[int, bife_core.BranchingStats]:
+def solved(method, path, nodes=12, **options):
     model = read_model(path)
     apply(SolveSettings(solver="paper", node_limit=nodes), model)
     stats = method.attach(model, **options)
@@ -142,7 +128,7 @@ def solved(
     return model.getNTotalNodes(), stats
 
 
-def test_machine_code_sees_the_node_that_python_sees(knapsacks: list[Instance]) -> None:
+def test_machine_code_sees_the_node_that_python_sees(knapsacks):
     path = knapsacks[0].path
     (nodes, slow), (same, fast) = (solved(MostRows(native=native), path) for native in (False, True))
     assert nodes == same
@@ -154,7 +140,7 @@ def test_machine_code_sees_the_node_that_python_sees(knapsacks: list[Instance]) 
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_guard_and_budget_hold_for_scorers_of_nodes(native: bool, knapsacks: list[Instance]) -> None:
+def test_guard_and_budget_hold_for_scorers_of_nodes(native, knapsacks):
     path = knapsacks[0].path
     guard = bife_core.Guard(max_share=1e-9, grace_s=0)
     _, stats = solved(MostRows(native=native), path, 3, guard=guard)
@@ -165,7 +151,7 @@ def test_guard_and_budget_hold_for_scorers_of_nodes(native: bool, knapsacks: lis
     assert stats.within_budget > 0
 
 
-def test_a_scorer_of_nodes_is_no_scorer_of_recorded_features() -> None:
+def test_a_scorer_of_nodes_is_no_scorer_of_recorded_features():
     with pytest.raises(RuleError, match="least scores no candidates"):
         as_scoring(MostRows())
     assert bife_core.load_method(MostRows()).name == "least"

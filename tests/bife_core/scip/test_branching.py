@@ -1,36 +1,29 @@
 """A rule in charge of a model: it decides, and falls back where it must."""
 
-from __future__ import annotations
-
 import gc
 import math
 import warnings
 import weakref
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyscipopt
 import pytest
 
-from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.methods.loading import load_rule
 from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import attach
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.rules import compile_rule
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 from tests.support.weighted import Weighted
 
-METHODS_HERE: dict[str, Any] = {
-    "rule": "pseudocost_product",
-    "python scorer": Weighted(name="slack", weights={"slack": 1.0}),
-}
+METHODS_HERE = {"rule": "pseudocost_product", "python scorer": Weighted(name="slack", weights={"slack": 1.0})}
 
 
-def knapsack(n: int = 20) -> pyscipopt.Model:
+def knapsack(n=20):
     """A model that takes some branching, and milliseconds."""
     rng, model = np.random.default_rng(0), pyscipopt.Model()
     model.hideOutput()
@@ -47,17 +40,17 @@ def knapsack(n: int = 20) -> pyscipopt.Model:
 HEADER = "import math\ndef candidate_variable_score(variable_features) -> float:\n    "
 
 
-def rule_of(body: str) -> CompiledRule:
+def rule_of(body):
     return RuleMethod(name="rule", source=HEADER + body).compiled
 
 
-def paper_model(path: Path, node_limit: int | None = None) -> pyscipopt.Model:
+def paper_model(path, node_limit=None):
     model = read_model(path)
     apply(SolveSettings(node_limit=node_limit), model)
     return model
 
 
-def test_counters_tell_what_the_rule_did(knapsacks: list[Instance]) -> None:
+def test_counters_tell_what_the_rule_did(knapsacks):
     model = paper_model(knapsacks[0].path)
     stats = attach(model, load_rule("pseudocost_product"))
     assert (stats.calls, stats.candidates) == (0, 0)
@@ -71,7 +64,7 @@ def test_counters_tell_what_the_rule_did(knapsacks: list[Instance]) -> None:
 @pytest.mark.parametrize(
     "body", ["return math.nan", pytest.param("return -math.inf", marks=pytest.mark.long)]
 )
-def test_a_rule_without_a_usable_score_hands_over_to_scip(body: str, knapsacks: list[Instance]) -> None:
+def test_a_rule_without_a_usable_score_hands_over_to_scip(body, knapsacks):
     alone = paper_model(knapsacks[0].path)
     alone.optimize()
     model = paper_model(knapsacks[0].path)
@@ -94,13 +87,13 @@ def test_a_rule_without_a_usable_score_hands_over_to_scip(body: str, knapsacks: 
         ([], -1),
     ],
 )
-def test_the_first_largest_number_wins(scores: list[float], chosen: int) -> None:
+def test_the_first_largest_number_wins(scores, chosen):
     assert best_candidate(np.array(scores)) == chosen
 
 
-def test_branching_priorities_of_the_user_come_first() -> None:
+def test_branching_priorities_of_the_user_come_first():
     """x and y are both fractional; the rule prefers y, the model says x."""
-    seen: list[set[str]] = []
+    seen = []
     for x_priority in (0, 1):
         model = pyscipopt.Model()
         model.hideOutput()
@@ -114,13 +107,13 @@ def test_branching_priorities_of_the_user_come_first() -> None:
         model.setObjective(5 * x + 7.1 * y, "maximize")
         model.chgVarBranchPriority(x, x_priority)
         attach(model, rule_of("return variable_features[0] * -1.0"))
-        branched: set[str] = set()
+        branched = set()
 
-        class Watch(pyscipopt.Eventhdlr):  # type: ignore[misc]
-            def eventinit(self) -> None:
+        class Watch(pyscipopt.Eventhdlr):
+            def eventinit(self):
                 self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODEFOCUSED, self)
 
-            def eventexec(self, event: pyscipopt.scip.Event, names: set[str] = branched) -> None:
+            def eventexec(self, event, names=branched):
                 node = event.getNode()
                 if node.getDepth() == 1:
                     names.update(v.name for v in node.getParentBranchings()[0])
@@ -131,7 +124,7 @@ def test_branching_priorities_of_the_user_come_first() -> None:
     assert seen == [{"t_y"}, {"t_x"}]
 
 
-def test_a_second_rule_on_a_model_is_refused() -> None:
+def test_a_second_rule_on_a_model_is_refused():
     model = pyscipopt.Model()
     attach(model, load_rule("pseudocost_product"))
     with pytest.raises(SolverError, match="already has a BiFE rule"):
@@ -140,7 +133,7 @@ def test_a_second_rule_on_a_model_is_refused() -> None:
         attach(model, "pscost")
 
 
-def test_of_methods_of_scip_the_last_counts_and_a_rule_after_them() -> None:
+def test_of_methods_of_scip_the_last_counts_and_a_rule_after_them():
     model = knapsack()
     attach(model, "mostinf")
     attach(model, "pscost")
@@ -163,14 +156,14 @@ def test_of_methods_of_scip_the_last_counts_and_a_rule_after_them() -> None:
         (Path("absent.py"), r"There is no file absent\.py"),
     ],
 )
-def test_what_is_no_rule_is_refused_with_a_sentence(rule: Any, said: str) -> None:
+def test_what_is_no_rule_is_refused_with_a_sentence(rule, said):
     model = pyscipopt.Model()
     with pytest.raises(RuleError, match=said):
         attach(model, rule)
     attach(model, "pseudocost_product")  # nothing was done to the model
 
 
-def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(knapsacks: list[Instance]) -> None:
+def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(knapsacks):
     model = paper_model(knapsacks[0].path, node_limit=2)
     model.optimize()
     with pytest.raises(SolverError, match=r"attach before optimize, or after freeTransform\(\)"):
@@ -182,7 +175,7 @@ def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(knapsacks: list[I
 
 
 @pytest.mark.parametrize("name", ["rule", "python scorer"])
-def test_a_row_may_be_added_between_two_solves_and_a_third_be_cut_short_and_gone_on_with(name: str) -> None:
+def test_a_row_may_be_added_between_two_solves_and_a_third_be_cut_short_and_gone_on_with(name):
     model, fresh = knapsack(), knapsack()
     stats = attach(model, METHODS_HERE[name], guard=True, budget=0.3)
     model.optimize()
@@ -206,17 +199,17 @@ def test_a_row_may_be_added_between_two_solves_and_a_third_be_cut_short_and_gone
 class Interrupted(Weighted):
     """Meets Ctrl-C at its first branching."""
 
-    def score(self, X: Any) -> Any:
+    def score(self, X):
         if not pressed:
             pressed.append(True)
             raise KeyboardInterrupt
         return super().score(X)
 
 
-pressed: list[bool] = []
+pressed = []
 
 
-def test_ctrl_c_in_a_scorer_stops_the_solve_which_goes_on_when_asked() -> None:
+def test_ctrl_c_in_a_scorer_stops_the_solve_which_goes_on_when_asked():
     model, alone = knapsack(), knapsack()
     stats = attach(model, Interrupted(name="interrupted", weights={"slack": 1.0}))
     model.optimize()
@@ -229,7 +222,7 @@ def test_ctrl_c_in_a_scorer_stops_the_solve_which_goes_on_when_asked() -> None:
 
 
 @pytest.mark.parametrize("name", ["rule", "python scorer"])
-def test_models_and_what_was_attached_are_freed_at_once(name: str) -> None:
+def test_models_and_what_was_attached_are_freed_at_once(name):
     gc.collect()
     gc.disable()
     try:
@@ -248,7 +241,7 @@ def test_models_and_what_was_attached_are_freed_at_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rule", "python scorer"])
-def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name: str) -> None:
+def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name):
     model = knapsack()
     stats = attach(model, METHODS_HERE[name])
     said = "branches without (pseudocost_product|slack), and solveConcurrent solves copies"
@@ -266,7 +259,7 @@ def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name: str) -> None:
     assert stats.calls == 0
 
 
-def test_heuristics_copy_a_model_without_a_word() -> None:
+def test_heuristics_copy_a_model_without_a_word():
     model = knapsack()
     stats = attach(model, "pseudocost_product")
     model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.AGGRESSIVE)

@@ -1,12 +1,7 @@
 """The features against frozen values, and the extractor's behaviour at its edges."""
 
-from __future__ import annotations
-
 import gc
-from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -14,41 +9,31 @@ import pyscipopt
 import pytest
 
 from bife_core import FeatureExtractor
-from bife_core.benchmarks.base import Instance
 from bife_core.components import BRANCHING
 from bife_core.errors import SolverError
 from bife_core.features import FEATURES
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
+from tests.support.marks import long_but
 
 GOLDEN_BRANCHINGS = 8
 GOLDEN_FAMILIES = ["cauctions", "setcover", "indset", "facilities"]
-DEAR_HEURISTICS = (
-    "alns",
-    "crossover",
-    "distributiondiving",
-    "farkasdiving",
-    "feaspump",
-    "objpscostdiving",
-    "randrounding",
-    "rens",
-    "rins",
-    "rootsoldiving",
-    "shiftandpropagate",
-    "undercover",
-)
+DEAR_HEURISTICS = """
+    alns crossover distributiondiving farkasdiving feaspump objpscostdiving randrounding rens rins
+    rootsoldiving shiftandpropagate undercover
+"""
 
 
-class AtEachBranching(pyscipopt.Branchrule):  # type: ignore[misc]
+class AtEachBranching(pyscipopt.Branchrule):
     """Calls a function at every branching, then branches on the most fractional candidate."""
 
-    def __init__(self, visit: Callable[[pyscipopt.Model], None], stop_after: int) -> None:
+    def __init__(self, visit, stop_after):
         self.visit = visit
         self.stop_after = stop_after
         self.calls = 0
-        self.error: BaseException | None = None
+        self.error = None
 
-    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+    def branchexeclp(self, allowaddcons):
         model = self.model
         try:
             self.visit(model)
@@ -66,9 +51,7 @@ class AtEachBranching(pyscipopt.Branchrule):  # type: ignore[misc]
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
-def visit_branchings(
-    path: Path, visit: Callable[[pyscipopt.Model], None], stop_after: int = 3, **settings: Any
-) -> int:
+def visit_branchings(path, visit, stop_after=3, **settings):
     """Solve with `visit` called at each branching; raise what it raised; return the number of calls."""
     model = read_model(path)
     apply(SolveSettings(**settings), model)
@@ -80,20 +63,14 @@ def visit_branchings(
     return rule.calls
 
 
-@pytest.mark.parametrize(
-    "family",
-    [
-        pytest.param(name, marks=() if name in ("cauctions", "indset") else pytest.mark.long)
-        for name in GOLDEN_FAMILIES
-    ],
-)
-def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_dir: Path) -> None:
+@pytest.mark.parametrize("family", long_but(GOLDEN_FAMILIES, ("cauctions", "indset")))
+def test_features_equal_the_goldens_at_the_first_branchings(family, golden_dir):
     with np.load(golden_dir / f"{family}_0.npz") as file:
         golden = dict(file)
-    extractor: list[FeatureExtractor] = []
+    extractor = []
     step = 0
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         nonlocal step
         if not extractor:
             extractor.append(FeatureExtractor(model))
@@ -107,16 +84,14 @@ def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_
     assert step == sum(name.startswith("X_") for name in golden)
 
 
-def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(
-    knapsacks: list[Instance],
-) -> None:
+def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(knapsacks):
     rng = np.random.default_rng(0)
     subsets = [
         frozenset(rng.choice(BRANCHING.n_features, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
     ] + [frozenset({feature.index}) for feature in FEATURES]
     everything = frozenset(range(BRANCHING.n_features))
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         _, full = FeatureExtractor(model, everything).extract()
         for subset in subsets:
             _, part = FeatureExtractor(model, subset).extract()
@@ -127,12 +102,12 @@ def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(
     assert visit_branchings(knapsacks[0].path, compare, 2) == 2
 
 
-def test_static_features_are_those_of_the_first_call(knapsacks: list[Instance]) -> None:
-    kept: dict[int, np.ndarray[Any, Any]] = {}
-    extractor: list[FeatureExtractor] = []
+def test_static_features_are_those_of_the_first_call(knapsacks):
+    kept = {}
+    extractor = []
     static = [feature.index for feature in FEATURES if feature.static]
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         if not extractor:
             extractor.append(FeatureExtractor(model))
         probindex, features = extractor[0].extract()
@@ -142,20 +117,17 @@ def test_static_features_are_those_of_the_first_call(knapsacks: list[Instance]) 
     assert visit_branchings(knapsacks[0].path, compare, 6) == 6
 
 
-@pytest.mark.parametrize(
-    "family",
-    [pytest.param(name, marks=() if name == "cauctions" else pytest.mark.long) for name in GOLDEN_FAMILIES],
-)
-def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str, golden_dir: Path) -> None:
+@pytest.mark.parametrize("family", long_but(GOLDEN_FAMILIES, ["cauctions"]))
+def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family, golden_dir):
     rng = np.random.default_rng(0)
-    extractor: list[FeatureExtractor] = []
+    extractor = []
     changing = [
         feature.index for feature in FEATURES if not feature.static and feature.index not in (33, 34, 35)
     ]
     everything = frozenset(range(BRANCHING.n_features))
-    rows: list[set[str]] = []
+    rows = []
 
-    def compare(model: pyscipopt.Model) -> None:
+    def compare(model):
         if not extractor:
             extractor.append(FeatureExtractor(model, everything))
         rows.append({row.name for row in model.getLPRowsData()})
@@ -166,29 +138,25 @@ def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str
         np.testing.assert_allclose(kept[:, changing], anew[:, changing], rtol=1e-9, atol=1e-12)
 
     branchings = 6 if family == "facilities" else 20
-    cuts_everywhere: dict[str, int] = {
-        "separating/poolfreq": 1,
-        "separating/maxrounds": 3,
-        "separating/gomory/freq": 1,
-    }
+    cuts_everywhere = {"separating/poolfreq": 1, "separating/maxrounds": 3, "separating/gomory/freq": 1}
     # They find solutions, not rows, and take most of the root's time.
-    no_heuristics = dict.fromkeys((f"heuristics/{name}/freq" for name in DEAR_HEURISTICS), -1)
+    no_heuristics = dict.fromkeys((f"heuristics/{name}/freq" for name in DEAR_HEURISTICS.split()), -1)
     params = cuts_everywhere | no_heuristics
     visit_branchings(golden_dir / f"{family}_0.mps.gz", compare, branchings, solver="default", params=params)
     assert any(one != other for one, other in pairwise(rows))
 
 
-def test_extract_before_solving_says_when_features_exist(golden_dir: Path) -> None:
+def test_extract_before_solving_says_when_features_exist(golden_dir):
     model = read_model(golden_dir / "cauctions_0.mps.gz")
     with pytest.raises(SolverError, match="only while SCIP is branching"):
         FeatureExtractor(model).extract()
 
 
 @pytest.mark.long
-def test_extractors_give_their_memory_back(golden_dir: Path) -> None:
+def test_extractors_give_their_memory_back(golden_dir):
     process = psutil.Process()
 
-    def hundred_extractors(model: pyscipopt.Model) -> None:
+    def hundred_extractors(model):
         for _ in range(100):
             FeatureExtractor(model).extract()
         gc.collect()

@@ -1,17 +1,13 @@
 """A guarded rule: RPB takes over where it gives no finite score or takes too much of the time."""
 
-from __future__ import annotations
-
 import time
-from typing import Any
 
-import pyscipopt
 import pytest
 
 from bife_core import Guard, attach, solve
-from bife_core.benchmarks.base import Instance
 from bife_core.scip.solving import SolveSettings
 from tests.bife_core.scip.test_branching import knapsack, paper_model, rule_of
+from tests.support.marks import long_but
 from tests.support.weighted import Weighted
 
 SLOW = (
@@ -21,33 +17,22 @@ SLOW = (
 STRICT = Guard(max_share=0.02, grace_s=0.0)
 
 
-def tree(model: pyscipopt.Model) -> tuple[str, int, int]:
+def tree(model):
     model.optimize()
     return model.getStatus(), model.getNTotalNodes(), model.getNLPIterations()
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "return math.inf",
-        pytest.param("return 0.0 / 0.0", marks=pytest.mark.long),
-        pytest.param("return -1.0 / 0.0", marks=pytest.mark.long),
-    ],
-)
-def test_without_a_finite_score_rpb_branches_whatever_else_the_user_prefers(
-    body: str, knapsacks: list[Instance]
-) -> None:
+@pytest.mark.parametrize("number", long_but(["math.inf", "0.0 / 0.0", "-1.0 / 0.0"], ["math.inf"]))
+def test_without_a_finite_score_rpb_branches_whatever_else_the_user_prefers(number, knapsacks):
     alone = tree(paper_model(knapsacks[0].path))
     model = paper_model(knapsacks[0].path)
     model.setParam("branching/mostinf/priority", 1_000_000)
-    stats = attach(model, rule_of(body), guard=True)
+    stats = attach(model, rule_of(f"return {number}"), guard=True)
     assert tree(model) == alone
     assert stats.undecided == stats.fallbacks == stats.calls > 0
 
 
-def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_users(
-    knapsacks: list[Instance],
-) -> None:
+def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_users(knapsacks):
     model = paper_model(knapsacks[0].path)
     stats = attach(model, rule_of("return math.inf"))
     model.optimize()
@@ -61,7 +46,7 @@ def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_use
     assert tree(model) == tree(alone)
 
 
-def test_some_finite_score_is_enough(knapsacks: list[Instance]) -> None:
+def test_some_finite_score_is_enough(knapsacks):
     body = "return math.inf if variable_features[18] > 0.49 else variable_features[18]"
     trees = []
     for guard in (False, True):
@@ -75,12 +60,12 @@ def test_some_finite_score_is_enough(knapsacks: list[Instance]) -> None:
 class Waiting(Weighted):
     """Waits as for another machine, which takes no CPU time."""
 
-    def score(self, X: Any) -> Any:
+    def score(self, X):
         time.sleep(0.005)
         return super().score(X)
 
 
-def test_what_a_scorer_waits_for_counts_under_a_guard() -> None:
+def test_what_a_scorer_waits_for_counts_under_a_guard():
     model = knapsack()
     stats = attach(model, Waiting(name="waiting", weights={"slack": 1.0}), guard=STRICT)
     model.optimize()
@@ -88,7 +73,7 @@ def test_what_a_scorer_waits_for_counts_under_a_guard() -> None:
     assert stats.callback_s >= stats.rule_s >= 0.005 * stats.calls > 0
 
 
-def test_with_scips_clocks_off_no_share_is_known(knapsacks: list[Instance]) -> None:
+def test_with_scips_clocks_off_no_share_is_known(knapsacks):
     model = paper_model(knapsacks[0].path, node_limit=10)
     model.setParam("timing/enabled", False)
     stats = attach(model, rule_of(SLOW), guard=STRICT)
@@ -96,7 +81,7 @@ def test_with_scips_clocks_off_no_share_is_known(knapsacks: list[Instance]) -> N
     assert (stats.overtime, stats.calls > 0) == (0, True)
 
 
-def test_each_solve_of_a_model_has_a_share_of_its_own(knapsacks: list[Instance]) -> None:
+def test_each_solve_of_a_model_has_a_share_of_its_own(knapsacks):
     model = paper_model(knapsacks[0].path)
     stats = attach(model, rule_of(SLOW), guard=STRICT)
     asked = []
@@ -108,14 +93,14 @@ def test_each_solve_of_a_model_has_a_share_of_its_own(knapsacks: list[Instance])
     assert min(asked) > 0
 
 
-def test_a_guard_that_has_nothing_to_do_changes_nothing(knapsacks: list[Instance]) -> None:
+def test_a_guard_that_has_nothing_to_do_changes_nothing(knapsacks):
     plain = solve(knapsacks[0].path, "paper_ca")
     guarded = solve(knapsacks[0].path, "paper_ca", guard=Guard(max_share=1.0))
     assert (guarded.nodes, guarded.lp_iterations) == (plain.nodes, plain.lp_iterations)
     assert guarded.fallbacks == 0
 
 
-def test_a_solve_tells_what_the_guard_did(knapsacks: list[Instance]) -> None:
+def test_a_solve_tells_what_the_guard_did(knapsacks):
     result = solve(knapsacks[0].path, rule_of(SLOW), guard=STRICT)
     assert result.overtime == result.fallbacks > 0
     assert SolveSettings.model_validate({"guard": True}) == SolveSettings(guard=Guard())

@@ -1,7 +1,5 @@
 """Files that SCIP's readers take as another model without a word are refused, and good ones of all dialects are not."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import re
@@ -49,7 +47,7 @@ CIP = (
 TEXTS = {"lp": LP, "mps": MPS, "opb": OPB, "cip": CIP, "free": FREE}
 
 
-def changed(base: str, *changes: str) -> str:
+def changed(base, *changes):
     text = TEXTS[base]
     for old, new in zip(changes[::2], changes[1::2], strict=True):
         assert old in text, old

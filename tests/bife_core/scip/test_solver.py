@@ -1,13 +1,9 @@
 """How SCIP is set up: as in the paper, as it comes, or by a user's settings file."""
 
-from __future__ import annotations
-
 import ctypes
-from pathlib import Path
 
 import pytest
 
-from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError
 from bife_core.evaluation.metrics import solve_frame
@@ -22,7 +18,7 @@ from tests.support.weighted import Weighted
 
 
 @pytest.fixture
-def set_file(tmp_path: Path) -> Path:
+def set_file(tmp_path):
     path = tmp_path / "ours.set"
     path.write_text(
         "# tuned by us\nlimits/gap = 0.01\nlimits/time = 7\nheuristics/rens/freq = -1\n"
@@ -31,7 +27,7 @@ def set_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_counts_by_what_it_changes(set_file: Path) -> None:
+def test_a_file_counts_by_what_it_changes(set_file):
     solver = SolverConfig.model_validate(str(set_file))
     assert solver.name == "ours.set"
     assert solver.params == {
@@ -50,7 +46,7 @@ def test_a_file_counts_by_what_it_changes(set_file: Path) -> None:
     )
 
 
-def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file: Path) -> None:
+def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file):
     solver = SolverConfig.model_validate(set_file)
     params = parameters(SolveSettings(solver=solver, time_limit_s=3, seed=1, params={"limits/gap": 0.5}))
     assert (params["limits/time"], params["limits/gap"], params["heuristics/rens/freq"]) == (3, 0.5, -1)
@@ -59,7 +55,7 @@ def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file: Pa
     assert parameters(SolveSettings(solver=solver))["limits/time"] == 7
 
 
-def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file: Path) -> None:
+def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file):
     asked = SolverConfig(gap=0.005)
     assert asked.sentence == (
         "Solves ran under SCIP default settings to a gap of 0.5 %. A solve costs what it took until then."
@@ -71,7 +67,7 @@ def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file: Path) -> 
     assert "the settings of ours.set to a gap of 0.5 %: heuristics" in files.sentence
 
 
-def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(knapsacks: list[Instance]) -> None:
+def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(knapsacks):
     proof, enough = (
         solve(knapsacks[0].path, "most_fractional", solver=SolverConfig(gap=gap)) for gap in (0.0, 0.02)
     )
@@ -86,7 +82,7 @@ def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(knapsacks: list[Insta
     assert frame["cpu_s"].tolist() == [proof.cpu_s, enough.cpu_s]
 
 
-def test_scips_defaults_are_the_default_everywhere() -> None:
+def test_scips_defaults_are_the_default_everywhere():
     default, paper = SolverConfig.model_validate("default"), SolverConfig.model_validate("paper")
     assert default == SolverConfig() == PipelineConfig().solver == SolveSettings().solver
     assert [preset(name).solver for name in ("smoke", "quick", "paper")] == [default, default, paper]
@@ -95,9 +91,7 @@ def test_scips_defaults_are_the_default_everywhere() -> None:
     assert paper.sentence == "Solves ran under paper settings, cuts at the root only and no restarts."
 
 
-def test_settings_are_told_apart_by_what_they_set_and_not_by_their_name(
-    set_file: Path, tmp_path: Path
-) -> None:
+def test_settings_are_told_apart_by_what_they_set_and_not_by_their_name(set_file, tmp_path):
     renamed = set_file.rename(tmp_path / "my nightly.set")
     ours = SolverConfig.model_validate(renamed)
     same = ours.model_copy(update={"name": "other.set", "params": ours.params | {"limits/time": 9.0}})
@@ -111,7 +105,7 @@ def test_settings_are_told_apart_by_what_they_set_and_not_by_their_name(
     assert len({one.digest for one in (SolverConfig(), SolverConfig(name="paper"), ours, gap, switched)}) == 5
 
 
-def test_a_file_that_sets_what_the_paper_does_is_the_paper(tmp_path: Path) -> None:
+def test_a_file_that_sets_what_the_paper_does_is_the_paper(tmp_path):
     file = tmp_path / "own.set"
     file.write_text("separating/maxrounds = 0\npresolving/maxrestarts = 0\n")
     own = SolverConfig.model_validate(file)
@@ -121,12 +115,12 @@ def test_a_file_that_sets_what_the_paper_does_is_the_paper(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("given", ["fast", "absent.set"])
-def test_what_is_no_solver_is_one_sentence(given: str) -> None:
+def test_what_is_no_solver_is_one_sentence(given):
     with pytest.raises(ConfigError, match=r"'default', 'paper' or a SCIP settings file"):
         SolverConfig.model_validate(given)
 
 
-def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_scip_does_not_take_is_one_sentence(tmp_path):
     bad = tmp_path / "bad.set"
     bad.write_text("emphasis: easycip\n# limits/gapp = 1\nlimits/gapp = 0.1\n")
     with pytest.raises(
@@ -153,12 +147,12 @@ def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
         ("limits/gap = many", "limits/gap is a number; found many"),
     ],
 )
-def test_a_number_of_which_scip_would_read_the_beginning_is_refused(line, expected) -> None:
+def test_a_number_of_which_scip_would_read_the_beginning_is_refused(line, expected):
     with pytest.raises(ConfigError, match=f"own.set, line 2: {expected}"):
         settings_in(f"# own\n{line}\n", "own.set")
 
 
-def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir: Path) -> None:
+def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir):
     """After a restart columns and rows are others: what is kept between branchings must be forgotten."""
     settings = SolveSettings(solver="default", node_limit=4, params={"presolving/restartminred": 0.0})
     native = compile_rule("def candidate_variable_score(f): return f[24]")

@@ -1,18 +1,13 @@
 """Models that are awkward to branch on: same optimum as without a rule, and each fault counted as whose it is."""
 
-from __future__ import annotations
-
 import math
 import signal
-from pathlib import Path
 
 import pyscipopt
 import pytest
 
 from bife_core import attach, solve
-from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
-from bife_core.scip.branching import BranchingStats
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, optimize
 from tests.support import awkward
@@ -22,14 +17,14 @@ RULE = "paper_mis"  # it reads pseudocosts, coefficients and rows
 OPEN_LP = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\nEnd\n"
 
 
-def solved(model: pyscipopt.Model) -> tuple[str, float | None]:
+def solved(model):
     apply(SolveSettings(time_limit_s=60), model)
     model.optimize()
     return model.getStatus(), model.getObjVal() if model.getNSols() else None
 
 
 @pytest.mark.parametrize("name", awkward.FEASIBLE)
-def test_awkward_models_have_the_optimum_they_have_without_a_rule(name: str) -> None:
+def test_awkward_models_have_the_optimum_they_have_without_a_rule(name):
     make = awkward.FEASIBLE[name]
     expected = solved(make())
     model = make()
@@ -42,7 +37,7 @@ def test_awkward_models_have_the_optimum_they_have_without_a_rule(name: str) -> 
 
 
 @pytest.mark.parametrize("name", awkward.UNASKED)
-def test_models_on_which_no_rule_is_asked_end_as_they_do_without_one(name: str) -> None:
+def test_models_on_which_no_rule_is_asked_end_as_they_do_without_one(name):
     make, status = awkward.UNASKED[name]
     alone, model = make(), make()
     stats = attach(model, RULE)
@@ -54,20 +49,20 @@ def test_models_on_which_no_rule_is_asked_end_as_they_do_without_one(name: str) 
 
 
 @pytest.mark.parametrize("guard", [False, True])
-def test_an_infeasible_model_is_proven_infeasible_by_branching(guard: bool) -> None:
+def test_an_infeasible_model_is_proven_infeasible_by_branching(guard):
     model = awkward.infeasible()
     stats = attach(model, RULE, guard=guard)
     assert solved(model) == ("infeasible", None)
     assert stats.calls > 10
 
 
-class AtPseudoSolutions(pyscipopt.Branchrule):  # type: ignore[misc]
+class AtPseudoSolutions(pyscipopt.Branchrule):
     """Asks for features where there is no LP."""
 
-    def __init__(self) -> None:
-        self.refusals: list[str] = []
+    def __init__(self):
+        self.refusals = []
 
-    def branchexecps(self, allowaddcons: bool) -> dict[str, int]:
+    def branchexecps(self, allowaddcons):
         try:
             FeatureExtractor(self.model).extract()
         except SolverError as error:
@@ -75,7 +70,7 @@ class AtPseudoSolutions(pyscipopt.Branchrule):  # type: ignore[misc]
         return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 
-def test_there_are_no_features_without_an_lp(capfd: pytest.CaptureFixture[str]) -> None:
+def test_there_are_no_features_without_an_lp(capfd):
     model = awkward.no_lp()
     rule = AtPseudoSolutions()
     model.includeBranchrule(rule, "pseudo", "", 20_000_000, -1, 1.0)
@@ -86,13 +81,11 @@ def test_there_are_no_features_without_an_lp(capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr().err == ""
 
 
-def counters(stats: BranchingStats) -> tuple[int, int]:
+def counters(stats):
     return stats.calls, stats.fallbacks
 
 
-def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(
-    knapsacks: list[Instance], tmp_path: Path
-) -> None:
+def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(knapsacks, tmp_path):
     model = awkward.knapsacks()
     stats = attach(model, RULE)
     model.setParam("visual/vbcfilename", str(tmp_path / "no" / "such" / "tree.vbc"))
@@ -106,9 +99,7 @@ def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(
     assert solve(knapsacks[0].path, RULE).status == "optimal"
 
 
-def test_out_of_memory_is_an_end_like_a_limit(
-    knapsacks: list[Instance], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_out_of_memory_is_an_end_like_a_limit(knapsacks, capfd):
     for method in ("relpscost", RULE):
         result = solve(knapsacks[0].path, method, params={"limits/memory": 1})
         assert result.status == "memlimit"
@@ -119,13 +110,13 @@ def test_out_of_memory_is_an_end_like_a_limit(
 
 
 class Raising(pyscipopt.Branchrule):
-    def branchexeclp(self, allowaddcons: bool) -> None:
+    def branchexeclp(self, allowaddcons):
         raise ValueError("no")
 
     branchexecps = branchexeclp
 
 
-def test_ctrl_c_is_heard_after_a_solve_that_failed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_is_heard_after_a_solve_that_failed(capfd):
     model = next(iter(awkward.FEASIBLE.values()))()
     model.hideOutput()
     model.includeBranchrule(Raising(), "raising", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
@@ -136,7 +127,7 @@ def test_ctrl_c_is_heard_after_a_solve_that_failed(capfd: pytest.CaptureFixture[
         signal.raise_signal(signal.SIGINT)
 
 
-def test_results_of_unbounded_models_hold_no_infinite_number(tmp_path: Path) -> None:
+def test_results_of_unbounded_models_hold_no_infinite_number(tmp_path):
     path = tmp_path / "open.lp"
     path.write_text(OPEN_LP)
     result = solve(path, RULE)

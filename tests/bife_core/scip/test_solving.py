@@ -1,41 +1,33 @@
 """One solve: what goes in, what comes out, and what each mistake is called."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 from contextlib import suppress
-from pathlib import Path
 
 import pyscipopt
 import pytest
 
 from bife_core import solve
-from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
-from bife_core.methods.base import BUILTIN_METHODS, Method
+from bife_core.methods.base import BUILTIN_METHODS
 from bife_core.methods.loading import load_rule
 from bife_core.rules import REFERENCE_RULES
-from bife_core.scip.solving import SolveResult, SolveSettings, apply
+from bife_core.scip.solving import SolveSettings, apply
+from tests.support.marks import long_but
 from tests.support.measured import result
 from tests.support.weighted import Weighted
 
 
 @pytest.fixture(scope="module")
-def reference(knapsacks: list[Instance]) -> SolveResult:
+def reference(knapsacks):
     return solve(knapsacks[1].path)
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(name, marks=() if name in ("fullstrong", "pscost", "paper_ca") else pytest.mark.long)
-        for name in (*BUILTIN_METHODS, "pseudocost_product", "paper_ca")
-    ],
-)
-def test_every_brancher_proves_the_same_optimum(
-    method: str, reference: SolveResult, knapsacks: list[Instance]
-) -> None:
+METHODS_HERE = (*BUILTIN_METHODS, "pseudocost_product", "paper_ca")
+
+
+@pytest.mark.parametrize("method", long_but(METHODS_HERE, ("fullstrong", "pscost", "paper_ca")))
+def test_every_brancher_proves_the_same_optimum(method, reference, knapsacks):
     result = solve(knapsacks[1].path, method)
     assert result.status == "optimal"
     assert result.method == method
@@ -47,7 +39,7 @@ def test_every_brancher_proves_the_same_optimum(
     assert (result.calls > 0) == (method not in BUILTIN_METHODS)
 
 
-def test_the_time_is_divided_by_scips_own_clocks(golden_dir: Path) -> None:
+def test_the_time_is_divided_by_scips_own_clocks(golden_dir):
     path = golden_dir / "cauctions_0.mps.gz"
     result = solve(path, node_limit=2)
     parts = ("presolving", "separation", "heuristics", "propagation", "branching")
@@ -58,15 +50,15 @@ def test_the_time_is_divided_by_scips_own_clocks(golden_dir: Path) -> None:
     assert bare.separation_s < result.separation_s
 
 
-class Nonsense(pyscipopt.Branchrule):  # type: ignore[misc]
+class Nonsense(pyscipopt.Branchrule):
     """A branching rule whose answer ends the solve with an error."""
 
-    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+    def branchexeclp(self, allowaddcons):
         return {"result": pyscipopt.SCIP_RESULT.FOUNDSOL}
 
 
 class Failing(Weighted):
-    def attach(self, model: pyscipopt.Model, guard: object = False) -> None:  # type: ignore[override]
+    def attach(self, model, guard=False):
         rule = Nonsense()
         model.includeBranchrule(rule, "failing", "", 10_000_000, -1, 1.0)
         rule.model = None
@@ -75,13 +67,13 @@ class Failing(Weighted):
 CALLED = [Weighted(name="called", weights={}), Failing(name="failing", weights={})]
 
 
-def method_name(method: str | Method) -> str:
+def method_name(method):
     return method if isinstance(method, str) else method.name
 
 
 @pytest.mark.parametrize("method", ["relpscost", "paper_ca", *CALLED], ids=method_name)
-def test_a_solved_model_is_freed_at_once(method: str | Method, knapsacks: list[Instance]) -> None:
-    def models() -> int:  # isinstance would follow the weak references of others
+def test_a_solved_model_is_freed_at_once(method, knapsacks):
+    def models():  # isinstance would follow the weak references of others
         return sum(type(thing) is pyscipopt.Model for thing in gc.get_objects())
 
     gc.collect()
@@ -95,7 +87,7 @@ def test_a_solved_model_is_freed_at_once(method: str | Method, knapsacks: list[I
         gc.enable()
 
 
-def test_a_rule_is_the_same_however_it_is_named(knapsacks: list[Instance], tmp_path: Path) -> None:
+def test_a_rule_is_the_same_however_it_is_named(knapsacks, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(REFERENCE_RULES["paper_ca"].source)
     results = [
@@ -107,14 +99,14 @@ def test_a_rule_is_the_same_however_it_is_named(knapsacks: list[Instance], tmp_p
     assert solve(knapsacks[0].path, "relpscost", node_limit=5).rule_sha is None
 
 
-def test_the_same_seed_gives_the_same_tree(knapsacks: list[Instance]) -> None:
+def test_the_same_seed_gives_the_same_tree(knapsacks):
     runs = [solve(knapsacks[1].path, "paper_ca", seed=3) for _ in range(2)]
     assert runs[0].nodes == runs[1].nodes
     assert runs[0].lp_iterations == runs[1].lp_iterations
 
 
-def test_seed_0_leaves_the_order_of_the_file_and_others_permute_it() -> None:
-    def order(seed: int) -> list[str]:
+def test_seed_0_leaves_the_order_of_the_file_and_others_permute_it():
+    def order(seed):
         model = pyscipopt.Model()
         model.hideOutput()
         variables = [model.addVar(str(number), vtype="B", obj=-1) for number in range(30)]
@@ -129,7 +121,7 @@ def test_seed_0_leaves_the_order_of_the_file_and_others_permute_it() -> None:
     assert len({tuple(order(seed)) for seed in range(3)}) == 3
 
 
-def test_limits_stop_the_solve(knapsacks: list[Instance], golden_dir: Path) -> None:
+def test_limits_stop_the_solve(knapsacks, golden_dir):
     assert solve(knapsacks[1].path, "pscost", node_limit=3).status == "nodelimit"
     result = solve(golden_dir / "setcover_0.mps.gz", "pscost", time_limit_s=0.5)
     assert result.status == "timelimit"
@@ -138,7 +130,7 @@ def test_limits_stop_the_solve(knapsacks: list[Instance], golden_dir: Path) -> N
 
 
 @pytest.mark.parametrize("value", [False, 0, "FALSE", "false"])
-def test_truth_values_are_taken_as_scip_writes_them(value: bool | int | str) -> None:
+def test_truth_values_are_taken_as_scip_writes_them(value):
     model = pyscipopt.Model()
     apply(SolveSettings(params={"misc/catchctrlc": value}), model)
     assert model.getParam("misc/catchctrlc") is False
@@ -153,23 +145,19 @@ def test_truth_values_are_taken_as_scip_writes_them(value: bool | int | str) -> 
         ("limits/bodes", 5, "Not a valid parameter name"),
     ],
 )
-def test_a_value_that_does_not_fit_is_told_with_its_cause(
-    name: str, value: float | str, said: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_value_that_does_not_fit_is_told_with_its_cause(name, value, said, capfd):
     with pytest.raises(SolverError, match=f"SCIP does not take {name} = {value!r}: .*{said}"):
         apply(SolveSettings(params={name: value}), pyscipopt.Model())
     assert capfd.readouterr().err == "", "SCIP's own lines are in the sentence"
 
 
-def test_costs_are_those_of_the_result() -> None:
+def test_costs_are_those_of_the_result():
     costs = {"nodes": 7, "lp_iterations": 9, "gap": 0.25, "primal_dual_integral": 33.0}
     found = result(status="timelimit", cpu_s=1.5, wall_s=2.0, **costs)
     assert {kind: found.cost(kind) for kind in ("time", *costs)} == {"time": 1.5, **costs}
 
 
-def test_the_log_is_shown_when_asked_for(
-    knapsacks: list[Instance], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_log_is_shown_when_asked_for(knapsacks, capfd):
     solve(knapsacks[0].path)
     assert capfd.readouterr().out == ""
     solve(knapsacks[0].path, show_log=True)
