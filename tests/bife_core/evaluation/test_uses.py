@@ -27,7 +27,7 @@ def test_the_fewest_instances_are_those_that_exclude_chance(use: int) -> None:
     assert signed_rank_test([math.log(0.6)] * fewest) < 1 - level, "the exact test asks for no more"
 
 
-# What costs more than the bound takes into account can pass it: docs/explanation/results.md says how often.
+# What costs more than the bound takes into account can pass it: docs/research/measurements.md says how often.
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "beyond"])
 def test_a_rule_that_is_no_better_is_hardly_ever_promoted(kind: str) -> None:
     """Few experiments here; `python -m bench.gate` makes thousands."""
