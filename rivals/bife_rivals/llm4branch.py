@@ -4,7 +4,7 @@ Each generation writes one program for each island from a parent and its inspira
 stages: screening, where it must not be much slower than RPB on any training instance; tuning, where Bayesian
 optimisation sets its parameters by the cost of solving a few training instances; and validation, which is F_HF on the
 design instances. Only programs with an F_HF live on an island. What differs from the published method is in
-`docs/explanation/searches.md`; besides:
+`docs/research/rivals.md`; besides:
 
 - The start program, which is not tuned, uses up no budget and lives on every island.
 - The published prompt has the model name parameters and bounds.

@@ -4,7 +4,7 @@ One generation: pairs of rules of different F_LF are drawn uniformly; a short-te
 makes the better one better; a crossover of the pair is written with that hint; one long-term reflection joins the
 lesson so far with the new hints; mutants of the best rule are written with it. Crossovers and mutants replace the
 population; the best rule so far is drawn from even when it is no longer in it. What ReEvo leaves open is answered in
-`docs/explanation/searches.md`; besides, a reflection that fails leaves its crossover without a hint, or the lesson as
+`docs/research/rivals.md`; besides, a reflection that fails leaves its crossover without a hint, or the lesson as
 it was.
 """
 
