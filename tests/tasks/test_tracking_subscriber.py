@@ -8,6 +8,7 @@ import uuid
 import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
@@ -15,6 +16,7 @@ from bife_core.generators.account import Account
 from bife_core.stages.records import EVOLUTION
 from bife_core.store import ClaimLostError
 from bife_core.study.journal import Finalised, claim_on
+from tasks import stores
 from tasks.stores import home_store, observing
 from tasks.tracking import store, subscriber, traces as tracing
 from tasks.tracking.provenance import WHOLE_RUN
@@ -55,17 +57,27 @@ def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folde
         assert points(one) == [(0, 3.0), (1, 6.0)]
 
 
-def test_a_run_that_was_deleted_is_made_anew_with_all_events(journal, folder, no_patience):
+@pytest.mark.parametrize("written", ["what is new", "all"])
+def test_a_run_that_was_deleted_is_made_anew_with_all_events(journal, folder, no_patience, written):
     journals.add_search(journal, 1)
-    evolution = synced(folder)
-    lost = evolution.run_id
+    lost = synced(folder).run_id
     store.client().delete_run(lost)
     add_generation(journal, 1, samples=3)
+    if written == "all":
+        home_store().set_cursor(stores.subscriber(), folder.name, 0)
+    evolution = Projection(folder.name)
     evolution.sync()
     assert not evolution.sync()
     assert evolution.run_id != lost
-    assert len(children(evolution)) == 4
+    assert (len(children(evolution)), len(traces(evolution))) == (4, 7)
     assert points(evolution) == [(0, 3.0), (1, 3.0)]
+    everywhere = f"tags.evolution_key = '{journal.key}' and tags.kind = 'sample'"
+    parents = {run.data.tags[MLFLOW_PARENT_RUN_ID] for run in store.find_runs(EVOLUTION, everywhere)}
+    assert parents == {evolution.run_id}
+    left = store.client().search_traces(
+        locations=[store.experiment_id(EVOLUTION)], filter_string=f"tags.`bife.run` = '{lost}'"
+    )
+    assert list(left) == []
 
 
 def written_once(run):

@@ -3,11 +3,12 @@
 import json
 import re
 import time
+import uuid
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 import pytest
-from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
@@ -32,6 +33,27 @@ SILENT = {
     "failure": "The answer holds no code.",
     "attempts": (journals.attempt(answer="no"),),
 }
+
+
+@pytest.fixture(scope="module")
+def ended(home):
+    """A search that ended: a good sample, a broken one, an answer without a rule, a reflection, a generation."""
+    key = uuid.uuid4().hex[:16]
+    journal = journals.opened(key, home / "runs" / key)
+    fates = (("g01-c00", GOOD), ("g01-c01", BROKEN), ("g01-c02", SILENT))
+    samples = [add_sample(journal, name, **fate) for name, fate in fates]
+    journals.add_reflection(journal)
+    journals.write_files(journal.folder, samples)
+    add_generation(journal, 1)
+    add_end(journal)
+    return Ended(synced(journal.folder), journal.entries)
+
+
+class Ended(NamedTuple):
+    """What MLflow has of a search, and the events it is made of."""
+
+    evolution: Projection
+    entries: list
 
 
 def test_a_search_that_has_begun_is_found_with_what_defines_it(journal, folder):
@@ -84,25 +106,6 @@ def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
         after(run)
 
 
-def test_an_evolution_whose_run_was_deleted_is_there_once_when_it_is_written_anew(journal, folder):
-    add_sample(journal, **GOOD)
-    add_end(journal)
-    first = synced(folder)
-    former = parent(first).info.run_id
-    assert (len(traces(first)), len(children(first))) == (2, 1)
-    store.client().delete_run(former)
-    home_store().set_cursor(subscriber(), folder.name, 0)
-    again = synced(folder)
-    assert again.run_id != former
-    key = parent(again).data.tags["evolution_key"]
-    live = store.find_runs(EVOLUTION, f"tags.evolution_key = '{key}' and tags.kind = 'sample'")
-    assert [run.data.tags[MLFLOW_PARENT_RUN_ID] for run in live] == [again.run_id]
-    everywhere = store.client().search_traces(
-        locations=[store.experiment_id(EVOLUTION)], filter_string=f"tags.`bife.run` = '{former}'"
-    )
-    assert (len(traces(again)), list(everywhere)) == (2, [])
-
-
 def test_every_run_names_the_process_it_comes_from(key, journal, folder):
     journals.opened(key, folder, {"mlflow.user": "ada", "prefect.flow_run_id": "1"})
     add_sample(journal, **GOOD)
@@ -119,9 +122,8 @@ def test_every_run_names_the_process_it_comes_from(key, journal, folder):
     assert "prefect.flow_run_id" not in tags
 
 
-def test_a_sample_becomes_a_child_run_with_everything_known(journal, folder):
-    add_sample(journal, **GOOD)
-    run = children(synced(folder))["g01-c00"]
+def test_a_sample_becomes_a_child_run_with_everything_known(ended):
+    run = children(ended.evolution)["g01-c00"]
     assert run.info.status == "FINISHED"
     written = {"generation": "1", "operator": "m1", "llm_model": "stand-in", "generator": "openai"}
     assert run.data.params == written
@@ -143,14 +145,11 @@ def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal
     assert info.end_time == int(scored.at_unix_s * 1000)
 
 
-def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own_kind(journal, folder):
-    add_sample(journal, "g01-c01", **BROKEN)
-    add_sample(journal, "g01-c02", **SILENT)
-    journals.add_reflection(journal)
-    evolution = synced(folder)
-    runs = children(evolution)
+def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own_kind(ended):
+    runs = children(ended.evolution)
     kinds = {name: (run.data.tags["kind"], run.info.status) for name, run in runs.items()}
     assert kinds == {
+        "g01-c00": ("sample", "FINISHED"),
         "g01-c01": ("sample", "FAILED"),
         "g01-c02": ("call", "FAILED"),
         "g01-r00": ("reflection", "FINISHED"),
@@ -159,7 +158,6 @@ def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own
     assert artifacts(runs["g01-c01"].info.run_id) == {"rule.py", "error.txt"}
     assert artifacts(runs["g01-r00"].info.run_id) == {"reflection.txt", "call.json"}
     assert runs["g01-r00"].data.metrics["prompt_tokens"] == 3
-    assert {trace.info.tags["bife.call"] for trace in traces(evolution)} == {"g01-c02.1", "g01-r00.1"}
 
 
 def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
@@ -183,11 +181,9 @@ def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
     assert len(client.search_prompt_versions(PROMPTS)) == 1
 
 
-def test_every_attempt_is_a_trace_tied_to_the_parent_run(journal, folder):
-    add_sample(journal, **GOOD)
-    add_sample(journal, "g01-c02", **SILENT)
-    found = {trace.info.tags["bife.call"]: trace for trace in traces(synced(folder))}
-    assert set(found) == {"g01-c00.1", "g01-c00.2", "g01-c02.1"}
+def test_every_attempt_is_a_trace_tied_to_the_parent_run(ended):
+    found = {trace.info.tags["bife.call"]: trace for trace in traces(ended.evolution)}
+    assert set(found) == {"g01-c00.1", "g01-c00.2", "g01-c02.1", "g01-r00.1"}
     assert found["g01-c00.1"].info.state == "ERROR"
     good = found["g01-c00.2"]
     assert good.info.execution_duration == 2000
@@ -231,36 +227,33 @@ def test_a_sample_under_way_is_a_child_that_runs_until_it_is_settled(journal, fo
         assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1, metric
 
 
-def test_a_generation_has_its_points_at_its_own_time_and_the_files_of_the_folder(journal, folder):
-    journals.write_files(folder, [add_sample(journal, **GOOD)])
-    add_generation(journal, 1)
-    evolution = synced(folder)
-    (point,) = store.client().get_metric_history(evolution.run_id, "samples_total")
-    assert (point.step, point.value) == (1, 1.0)
-    assert point.timestamp == int(journal.entries[-1].at_unix_s * 1000)
-    measured = parent(evolution).data.metrics
-    assert (measured["cost_usd"], measured["mean_f_hf"], measured["solve_cpu_s"]) == (0.25, -2.0, 3.0)
-    assert artifacts(evolution.run_id) == {reports.SAMPLES}
-    assert list(table(evolution, reports.SAMPLES)["id"]) == ["g01-c00"]
-
-
 def table(evolution, artifact):
     return store.client().load_table(store.experiment_id(EVOLUTION), artifact, [evolution.run_id])
 
 
-def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):
-    journals.write_files(folder, [add_sample(journal, **GOOD)])
-    add_end(journal)
-    evolution = synced(folder)
-    run = parent(evolution)
-    assert (run.info.status, run.info.end_time) == ("FINISHED", int(journal.entries[-1].at_unix_s * 1000))
+def test_a_generation_has_its_points_at_its_own_time_and_the_files_of_the_folder(ended):
+    evolution = ended.evolution
+    (point,) = store.client().get_metric_history(evolution.run_id, "samples_total")
+    assert (point.step, point.value) == (1, 1.0)
+    assert point.timestamp == int(ended.entries[-2].at_unix_s * 1000)
+    measured = parent(evolution).data.metrics
+    assert (measured["cost_usd"], measured["mean_f_hf"], measured["solve_cpu_s"]) == (0.25, -2.0, 3.0)
+    assert list(table(evolution, reports.SAMPLES)["id"]) == ["g01-c00", "g01-c01", "g01-c02"]
+
+
+def test_an_end_has_its_files_its_numbers_and_its_status(ended):
+    run = parent(ended.evolution)
+    assert (run.info.status, run.info.end_time) == ("FINISHED", int(ended.entries[-1].at_unix_s * 1000))
     assert (run.data.metrics["final_f_hf"], run.data.metrics["design_s"]) == (-2.0, 2.0)
     tags = run.data.tags
     assert (tags["best_sample"], tags["best_sha"], tags["ended_by"]) == ("g01-c00", "abc", "search.samples")
     assert tags["lineage"] == "g01-c00 by m1"
     assert tags["mlflow.note.content"].startswith("**g01-c00 by m1**")
-    assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(evolution.run_id)
-    add_end(journals.opened(journal.key, folder), best=None)
+    assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(run.info.run_id)
+
+
+def test_an_end_without_a_rule_says_so(journal, folder):
+    add_end(journal, best=None)
     tags = parent(synced(folder)).data.tags
     assert tags["best_sample"] == "none"
     assert tags["mlflow.note.content"].startswith("No sampled rule was of use")
