@@ -1,4 +1,4 @@
-"""Everything `bife up` starts, real, once for all tests here."""
+"""Everything `bife up` starts, real, once for all tests here, and stopped after the last: idle servers use CPU time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bife_core.home import Home
 from tests.support.operating import Operated, bife_up
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def operated(
     tmp_path_factory: pytest.TempPathFactory, databases: Callable[[Path], Path]
 ) -> Iterator[Operated]:

@@ -1,0 +1,1 @@
+"""A package, so that pytest stops its servers after the last test here."""
