@@ -3,9 +3,9 @@
     python -m bench.hardness --families network_verification --size test --instances 3 --methods relpscost pscost
 
 Held-out models under SCIP's settings `--solver`, one after the other. One JSON object a line: {instance, rows, columns,
-integers, method, status, cpu_s, nodes, gap, integral, share}, where share is the part of the time spent in branching:
-of RPB's it is the most that a rule can save which decides as well. For a rule also {overhead, us_features, us_rule,
-candidates}: the part of the time that features, rule and callback take, CPU microseconds and candidates of a branching.
+integers, method, status, cpu_s, nodes, gap, integral, share}, where share is the part of the time spent in branching.
+For a rule also {overhead, us_features, us_rule, candidates}: the part of the time that features, rule and callback
+take, CPU microseconds and candidates of a branching.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ class CollectionConfig(Value):
     """How strong-branching decisions are recorded."""
 
     decisions: int = Field(1000, ge=1, description="Decisions to record in all.")
-    max_instances: int = Field(200, ge=1, description="Design instances that may be solved for them.")
+    max_instances: int = Field(200, ge=1, description="Collection instances that may be solved for them.")
     decisions_per_instance: int | None = Field(
         None, ge=1, description="Decisions taken from one instance at most; None takes all it gives."
     )
