@@ -158,16 +158,18 @@ CHECKS: dict[str, Check] = {
 def _need(folder: Path, groups: str | None) -> Finding:
     """Find whether a folder has enough instances for a champion, and how many that takes."""
     from bife_core.benchmarks.folder import fewest_usable, open_folder
-    from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
+    from bife_core.evaluation.comparing import LARGE_GAIN, fewest_for_champion
 
-    tested, units = fewest_instances(confidence_of(1, CONFIDENCE)), "groups" if groups else "instances"
+    tested, units = fewest_for_champion(1), "groups" if groups else "instances"
     usable = len(open_folder(folder, project_home().instances, groups=groups).ordered)
     needed = fewest_usable(tested)
-    need = f"A champion needs {needed} {units} or more, for {tested} of them to be held out"
-    if usable >= needed:
-        return Finding("ok", f"{need}.")
-    few = f"with fewer, chance is not excluded. Add instances of this kind, there are {usable}."
-    return Finding("warn", f"{need}: {few}")
+    half = fewest_usable(fewest_for_champion(1, 0.5))
+    need = (
+        f"A champion needs {needed} {units} or more, for {tested} of them to be held out, if it takes "
+        f"{LARGE_GAIN:g} of RPB's time on each, and {half} if it takes half."
+    )
+    few = f" Add instances of this kind, there are {usable}."
+    return Finding("ok", need) if usable >= half else Finding("warn", need + few)
 
 
 def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:

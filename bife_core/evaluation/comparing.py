@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from bife_core.stats import (
     CAP,
     CONFIDENCE,
     UpperBound,
+    confidence_of,
+    fewest_instances,
     holm,
     ratio_interval,
     share_bound,
@@ -48,6 +51,19 @@ SLOW: Final = 1.25
 """On an instance with a larger ratio of costs a method counts as slower."""
 MOST_SLOW: Final = 1 / 3
 """Share of instances on which a champion may be slower, by its upper 95 % limit."""
+
+
+LARGE_GAIN: Final = 0.25
+"""Ratio of costs that settings and rule together often reach."""
+
+
+def fewest_for_champion(use: int, ratio: float = LARGE_GAIN) -> int:
+    """Return on how many test instances, at which use of them, a method with this ratio on each may become champion.
+
+    See `Ratio.doubt`: by fewer than eight, too large a share of others may be slower, whatever the ratio.
+    """
+    enough = next(number for number in count(1) if share_bound(0, number) <= MOST_SLOW)
+    return max(enough, fewest_instances(confidence_of(use, CONFIDENCE), ratio))
 
 
 class Ratio(Value):

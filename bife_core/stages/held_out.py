@@ -10,6 +10,7 @@ from typing import Final
 from bife_core.benchmarks.base import Instance, marks
 from bife_core.benchmarks.folder import FolderBenchmark, fewest_usable
 from bife_core.config import InstancesConfig, PipelineConfig
+from bife_core.evaluation.comparing import fewest_for_champion
 from bife_core.evaluation.measuring import enter_comparisons, key_of
 from bife_core.methods.base import Method
 from bife_core.stages.runtime import InstanceSet, Runtime
@@ -101,7 +102,7 @@ def no_champion_by(tested: InstanceSet, config: PipelineConfig, runtime: Runtime
             "instances that are gone or in other groups; add others.",
         )
     few, most = (len({one.group for one in some}) for some in (tested.instances, folder.parts["test"]))
-    fewest = fewest_instances(confidence_of(tested.use, CONFIDENCE))
+    fewest = fewest_for_champion(tested.use)
     further = max(fewest_usable(fewest) - len(folder.ordered), 1)
     remedies = [f"add {counted(further, 'instance')} or more to the folder"] if most < fewest else []
     if few < min(most, fewest):

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from bife_core.benchmarks.base import SPLITS, Instance
 from bife_core.benchmarks.folder import _split, fewest_usable, open_folder
 from bife_core.errors import ConfigError, InstanceError
-from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
+from bife_core.evaluation.comparing import fewest_for_champion
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 LINEAR = "Minimize\n obj: x\nSubject To\n c: x >= 1\nEnd\n"
@@ -60,7 +60,7 @@ def test_instances_are_split_and_small_folders_share_some(folder, count, sizes, 
 
 
 def test_so_many_instances_give_enough_to_test_on_and_documents_say_how_many_a_champion_needs(folder):
-    tests = fewest_instances(confidence_of(1, CONFIDENCE))
+    tests = fewest_for_champion(1)
     fewest = fewest_usable(tests)
     fill(folder, fewest)
     assert len(opened(folder).instances("test", 99)) == tests

@@ -155,20 +155,20 @@ def test_a_folder_that_has_too_few_for_a_champion_says_so_and_what_to_do(tmp_pat
 
     few, enough = folder(tmp_path / "few", range(12)), folder(tmp_path / "enough", range(20, 43))
     assert said(few) == (
-        "No rule can become champion by 6 test instances, 11 are needed: add 10 instances or more to the folder.",
+        "No rule can become champion by 6 test instances, 8 are needed: add 4 instances or more to the folder.",
     )
     (sentence,) = said(few, 2)
     assert sentence.endswith(
-        "instances or more to the folder and set evaluation.most_instances to 11 or more."
+        "instances or more to the folder and set evaluation.most_instances to 8 or more."
     )
     assert said(enough) == ()
     assert said(enough, 4) == (
-        "No rule can become champion by 4 test instances, 11 are needed: "
-        "set evaluation.most_instances to 11 or more.",
+        "No rule can become champion by 4 test instances, 8 are needed: "
+        "set evaluation.most_instances to 8 or more.",
     )
     judge(enough, R, count=20)
-    (sentence,) = said(enough)
-    assert "18 are needed at use 2 of some of them: add" in sentence
+    (sentence,) = said(enough, 9)
+    assert "11 are needed at use 2 of some of them: set" in sentence
     assert said(PipelineConfig()) == (), "a family has as many as one asks for"
 
 
