@@ -120,7 +120,7 @@ def tune(
 
 @with_configuration
 def run(*, config: PipelineConfig) -> None:
-    """Discover a rule from instances to registry: collect, evolve, evaluate, register."""
+    """Find settings and a rule, from instances to registry: tune, collect, evolve, evaluate, register."""
     result = discover(config)
     finish(config, result.evaluation, result.evolution)
     for sentence in filter(None, (result.no_champion, result.advice)):
