@@ -16,7 +16,7 @@ from bife_core.files import write_whole
 from bife_core.home import RECORD
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import BUDGET, with_budget
+from bife_core.methods.loading import BUDGET
 from bife_core.registry.choosing import other_settings
 from bife_core.registry.evidence import CHAMPION
 from bife_core.report import Story
@@ -243,8 +243,7 @@ def record_evaluation(
 
 
 def _method(reference: str, runtime: Runtime) -> Method:
-    plain, comma, budget = reference.rpartition(BUDGET)
-    if comma:
-        return with_budget(_method(plain, runtime), budget)
     method = runtime.method(reference)
-    return method.model_copy(update={"name": evaluation_files.sample_name(reference, runtime) or method.name})
+    if (sample := evaluation_files.sample_name(reference, runtime)) is None:
+        return method
+    return method.model_copy(update={"name": sample + "".join(method.name.partition(BUDGET)[1:])})

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 import mlflow
-from mlflow.entities import SpanType
+from mlflow.entities import SpanType, TraceInfo
 from mlflow.entities.model_registry import PromptVersion
 from mlflow.tracing.provider import safe_set_span_in_context
 
@@ -71,31 +71,26 @@ def _prompts(version: str) -> list[PromptVersion]:
 
 def delete_traces(run_id: str) -> None:
     """Delete the traces of a run."""
-    evolutions = experiment_id(EVOLUTION)
-    found = mlflow.search_traces(
-        locations=[evolutions],
-        filter_string=f"tags.`bife.run` = '{run_id}'",
-        include_spans=False,
-        return_type="list",
-    )
-    ids = [trace.info.trace_id for trace in found]
+    _delete([trace.trace_id for trace in _found(f"tags.`bife.run` = '{run_id}'")])
+
+
+def _delete(ids: list[str]) -> None:
     for start in range(0, len(ids), _AT_ONCE):
-        client().delete_traces(evolutions, trace_ids=ids[start : start + _AT_ONCE])
+        client().delete_traces(experiment_id(EVOLUTION), trace_ids=ids[start : start + _AT_ONCE])
+
+
+def _found(wanted: str) -> list[TraceInfo]:
+    found = mlflow.search_traces(
+        locations=[experiment_id(EVOLUTION)], filter_string=wanted, include_spans=False, return_type="list"
+    )
+    return [trace.info for trace in found]
 
 
 def _stored(run_id: str, generation: int) -> dict[str, str]:
     """Return the traces of a generation's calls by their names; what an outage left half is deleted."""
-    found = mlflow.search_traces(
-        locations=[experiment_id(EVOLUTION)],
-        filter_string=f"tags.`bife.run` = '{run_id}' and tags.generation = '{generation}'",
-        include_spans=False,
-        return_type="list",
-    )
-    halves = [trace.info.trace_id for trace in found if _SOURCE_RUN not in trace.info.trace_metadata]
-    if halves:
-        client().delete_traces(experiment_id(EVOLUTION), trace_ids=halves)
-    ids = {trace.info.tags["bife.call"]: trace.info.trace_id for trace in found}
-    return {name: trace for name, trace in ids.items() if trace not in halves}
+    found = _found(f"tags.`bife.run` = '{run_id}' and tags.generation = '{generation}'")
+    _delete([trace.trace_id for trace in found if _SOURCE_RUN not in trace.trace_metadata])
+    return {trace.tags["bife.call"]: trace.trace_id for trace in found if _SOURCE_RUN in trace.trace_metadata}
 
 
 def _store(name: str, call: Call, run_id: str) -> None:
