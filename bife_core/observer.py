@@ -7,8 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from bife_core.generators.account import Spending
-from bife_core.search.cost import CostPoint
-from bife_core.search.types import GenerationSummary, Sample
+from bife_core.search.types import CostPoint, GenerationSummary, Sample
 
 if TYPE_CHECKING:
     from bife_core.estimate import Estimate

@@ -15,8 +15,7 @@ from bife_core.registry.base import GATE, Case, ChampionChange
 from bife_core.registry.evidence import RegisteredRule
 from bife_core.stages.conclusions import link
 from flows.reporting.conduct import FlowRuntime, stage
-from tasks.runtime import present_run
-from tasks.states import with_message
+from tasks.runtime import present_run, with_message
 from tasks.tracking import store
 
 _POLL_S = 3

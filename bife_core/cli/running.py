@@ -58,7 +58,7 @@ def run_stage(
         from bife_core.home import project_home
         from bife_core.methods.loading import load_method
         from bife_core.observer import Observer
-        from bife_core.stages.instances import entered
+        from bife_core.stages.runtime import entered
 
         home = project_home()
         for reference in methods:

@@ -62,6 +62,14 @@ class HighScore(Value):
     cpu_s: float = 0.0
     notes: tuple[str, ...] = ()
 
+    def beside(self, reference: Reference) -> Iterator[tuple[int, float, SolveResult, SolveResult]]:
+        """Yield place, cost, solve and RPB's solve of each design instance that has both."""
+        results = iter(self.results)
+        for place, (cost, rpb) in enumerate(zip(self.costs, reference.results, strict=False)):
+            own = next(results) if cost is not None else None
+            if cost is not None and own is not None and rpb is not None:
+                yield place, cost, own, rpb
+
 
 def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) -> float:
     """Return F_HF of the given solves, at least one, their seconds as the clock showed them."""

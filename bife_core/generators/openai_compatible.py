@@ -4,32 +4,71 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Final
 from urllib.parse import quote
 
 import httpx2
+import numpy as np
 import openai
 
 from bife_core.errors import ConfigError
 from bife_core.generators.account import Account, Call
-from bife_core.generators.bandit import choose_model
 from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError, PromptContext
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import read_answer
 from bife_core.generators.prompting import assemble, assemble_repair, prompt_digest, prompt_version
 from bife_core.generators.replies import LASTING, LATE, bill_of, completion_of, failure_of, said_by
-from bife_core.search.types import WrittenRequest
+from bife_core.search.types import Sample, SampleRequest, WrittenRequest
 
 _NOT_ACCEPTED: Final = frozenset(range(400, 500)) - {408, 409, 429}
 _MOST_BYTES: Final = 8 * 2**20
 _CONNECT_S: Final = 20.0
 _WHOLE: Final = "stream=false"
 """What a server refuses that answers in chunks only."""
+FIRST_TURNS: Final = 2
+"""Rules that each model writes in turn before the bandit chooses."""
 _DEFAULT: Final = GeneratorConfig()
 _TOO_MUCH: Final = re.compile(r"too large|at most|maximum|exceed|less than", re.IGNORECASE)
+
+
+def choose_model(
+    models: Sequence[str], request: WrittenRequest, earlier: Iterable[Sample], calls: Iterable[Call]
+) -> str:
+    """Return the model that writes a rule, by what each wrote `earlier` and what its calls cost.
+
+    A rule improves if its F_HF is higher than those of its parents. How likely that is of a model is drawn from what is
+    known (Thompson sampling), and divided by what one of its rules costs, in tokens where a price is missing. The draw
+    depends on the request's seed and on the earlier rules alone, so that a search taken up again asks the same model.
+    """
+    samples = {sample.id: sample for sample in earlier}
+    made = [call for call in calls if call.key in samples and call.model in models]
+    written = {model: {call.key for call in made if call.model == model} for model in models}
+    if min(map(len, written.values())) < FIRST_TURNS:
+        turn = request.number if isinstance(request, SampleRequest) else request.seed
+        return models[turn % len(models)]
+    priced = all(call.cost_usd is not None for call in made)
+    # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
+    rng = np.random.Generator(np.random.PCG64(request.seed))
+
+    def drawn(model: str) -> float:
+        rules = written[model]
+        better = sum(_improves(samples[name], samples) for name in rules)
+        own = [call for call in made if call.model == model]
+        costs = [call.cost_usd if priced else call.prompt_tokens + call.completion_tokens for call in own]
+        spent = sum(cost for cost in costs if cost is not None)
+        return float(rng.beta(1 + better, 1 + len(rules) - better)) / max(float(spent) / len(rules), 1e-9)
+
+    return max(models, key=drawn)
+
+
+def _improves(sample: Sample, samples: Mapping[str, Sample]) -> bool:
+    if sample.f_hf is None:
+        return False
+    parents = [samples[name].f_hf for name in sample.parents if name in samples]
+    return all(f_hf is None or sample.f_hf > f_hf for f_hf in parents)
 
 
 class OpenAIGenerator:

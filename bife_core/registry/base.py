@@ -15,7 +15,6 @@ from bife_core.errors import BifeError, RegistryError, RuleError
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import method_of, unaltered
 from bife_core.methods.stored import MODEL_REFERENCE
-from bife_core.registry.card import model_card
 from bife_core.registry.choosing import choose, registered_name
 from bife_core.registry.evidence import (
     CHALLENGER,
@@ -26,6 +25,7 @@ from bife_core.registry.evidence import (
     GateDecision,
     RegisteredRule,
     gate,
+    model_card,
     refusal,
 )
 from bife_core.scip.solver import SolverConfig

@@ -1,19 +1,19 @@
-"""What is known of a registered rule, and whether it earns the alias ``champion``."""
+"""What is known of a registered rule, whether it earns the alias ``champion``, and what a page shows of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from bife_core.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
-from bife_core.methods.base import RPB
+from bife_core.methods.base import RPB, Method
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
-from bife_core.wording import counted, interval_text
+from bife_core.wording import counted, fits, interval_text, storable
 
 CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
@@ -24,6 +24,14 @@ REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"
 REPLACED: Final = "replaced_version"
 
 _UNRECORDED: Final = "; to let this one be champion, take the other out of use (`bife rules rollback`)"
+
+
+MOST_IN_CARD: Final = 3800
+"""Characters of a card: MLflow's database takes 5,000, with the links that follow."""
+
+_LANGUAGES: Final = {"rule": "python", "configuration": "ini"}
+_SENTENCE: Final = 600
+"""Characters of a sentence of it; the evidence has all."""
 
 
 class Origin(Value):
@@ -153,49 +161,48 @@ def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:
 
 
 class RegisteredRule(Value):
-    """One version in the registry, and what its tags say; `card` is its description in Markdown.
-
-    `sha` and `solver_digest` are hashes of the rule and of the settings of SCIP it was measured under, which `solver`
-    names; a version that was registered by other means has none, and no `evidence`. `replaced` is the number of the
-    version that it replaced as champion, empty if it replaced none.
-    """
+    """One version in the registry, and what its tags say; `card` is its description in Markdown."""
 
     name: str
     version: int
     aliases: tuple[str, ...]
     tags: dict[str, str]
     card: str = Field("", repr=False)
-    sha: str = ""
-    solver: str = "settings that were not recorded"
-    solver_digest: str = ""
-    replaced: str = ""
-    evidence: Evidence | None = None
-
-    @classmethod
-    def of(
-        cls, name: str, version: int, aliases: Iterable[str], tags: Mapping[str, str], card: str
-    ) -> RegisteredRule:
-        """Return a version by what a registry holds of it."""
-        evidence = None
-        with suppress(ValidationError):
-            evidence = Evidence.model_validate(
-                {k: tags[k] for k in Evidence.model_fields.keys() & tags.keys()}
-            )
-        return cls(
-            name=name,
-            version=version,
-            aliases=tuple(sorted(aliases)),
-            tags=dict(tags),
-            card=card,
-            replaced=tags.get(REPLACED, ""),
-            evidence=evidence,
-            **{name: tags[name] for name in ("sha", "solver", "solver_digest") if tags.get(name)},
-        )
 
     @property
     def reference(self) -> str:
         """What `load_method` takes."""
         return f"models:/{self.name}/{self.version}"
+
+    @property
+    def sha(self) -> str:
+        """Hash of the rule, empty for a version that was registered by other means."""
+        return self.tags.get("sha", "")
+
+    @property
+    def solver(self) -> str:
+        """What the settings of SCIP are called that it was measured under."""
+        return self.tags.get("solver") or "settings that were not recorded"
+
+    @property
+    def solver_digest(self) -> str:
+        """Hash of these settings, empty where they were not recorded."""
+        return self.tags.get("solver_digest", "")
+
+    @property
+    def replaced(self) -> str:
+        """Number of the version that it replaced as champion, empty if it replaced none."""
+        return self.tags.get(REPLACED, "")
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """What was known of it when it was registered; None for a version that was registered by other means."""
+        try:
+            return Evidence.model_validate(
+                {k: self.tags[k] for k in Evidence.model_fields.keys() & self.tags.keys()}
+            )
+        except ValidationError:
+            return None
 
     @property
     def ungated(self) -> bool:
@@ -221,3 +228,66 @@ class RegisteredRule(Value):
     def refusal(self) -> str:
         """The decision of a person that keeps this version from being challenger, as a sentence; empty without one."""
         return refusal(self.tags, self.tags.get("test_digest"))
+
+
+def model_card(name: str, method: Method, evidence: Evidence) -> str:
+    """Return the description of a version: how good it is, what it is, how it is used, and where it holds.
+
+    Of a text that is too long the card shows the beginning.
+    """
+    language = _LANGUAGES.get(method.kind, "json")
+    head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n```{language}\n"
+    where = "\n".join(f"- {fits(fact, _SENTENCE)}" for fact in _where(evidence) if fact)
+    text, end = storable(method.shown.rstrip()), "\n```\n"
+    foot = f"{_use(name)}\n\n### Where it holds\n\n{where}"
+    if len(head) + len(text) + len(end) + len(foot) > MOST_IN_CARD:
+        end += f"This is the beginning of {len(text):,} characters: `artifacts/{method.file_name}` has all.\n"
+    return f"{head}{text[: MOST_IN_CARD - len(head) - len(end) - len(foot)]}{end}{foot}"
+
+
+def _headline(one: Evidence) -> str:
+    against = "RPB" if one.baseline == RPB else fits(one.baseline, 80)
+    return f"{one.ratio:.3f} of {against}'s {METRICS[one.metric].words}"
+
+
+def _measured(one: Evidence) -> str:
+    better = "faster" if one.metric == "time" else "better"
+    tested = f"{counted(one.instances, 'held-out instance', one.groups)} of {fits(one.benchmark, 120)}"
+    worst = f" The worst, {one.worst_instance}, takes {one.worst:.3f}." if one.worst_instance else ""
+    return (
+        f"{interval_text(one.ci_low, one.ci_high, confidence=one.confidence)}, {p_text(one.p_value)}; below 1 is "
+        f"{better}. Measured on {tested}, size {one.size}, {counted(one.seeds, 'seed')} each, under "
+        f"{one.solver or 'settings that were not recorded'}. {one.proofs} of {one.solves} solves end with a proof, of "
+        f"the baseline's {one.baseline_proofs}.{worst}"
+    )
+
+
+def _use(name: str) -> str:
+    reference = f"models:/{name}@{CHAMPION}"
+    return (
+        f"\n### Use it\n\n```python\nbife_core.attach(model, {reference!r})  # a model of PySCIPOpt\n```\n"
+        f"```sh\nbife solve MODEL.mps --rule {reference}\nbife export {reference}  # for SCIP without Python\n```\n"
+        "Until it is champion: `models:/NAME/VERSION`."
+    )
+
+
+def _where(one: Evidence) -> list[str]:
+    """Return what limits the headline, and where the rule is from."""
+    words = METRICS[one.metric].words
+    time = one.time_ratio if one.metric != "time" else None
+    champion = f"Beside the champion it takes {one.champion_ratio or 0:.3f} of its {words}."
+    scores = [
+        (score, value) for score, value in (("F_LF", one.f_lf), ("F_HF", one.f_hf)) if value is not None
+    ]
+    found = "".join(f", {score} {value:.4g}" for score, value in scores)
+    return [
+        "Other instances, settings and versions of SCIP were not tried; `bife evaluate` measures it on yours.",
+        f"Slower on {one.slower} of {one.groups}; on at most {one.slower_share:.0%} of such instances.",
+        f"CPU time: {time:.3f} of the baseline's." if time is not None else "",
+        f"{counted(one.unfinished, 'solve')} ended at a limit." if one.unfinished else "",
+        champion if one.champion_ratio is not None else "",
+        one.champion_obstacle and f"Beside the champion {one.champion_obstacle}.",
+        f"Found by the search {one.evolution_key}: {one.lineage or 'no sample'}{found}."
+        if one.evolution_key
+        else "",
+    ]

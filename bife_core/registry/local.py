@@ -101,4 +101,10 @@ class LocalRegistry(Registry):
 
 
 def _rule(stored: StoredVersion) -> RegisteredRule:
-    return RegisteredRule.of(stored.name, stored.number, stored.aliases, stored.tags, stored.card)
+    return RegisteredRule(
+        name=stored.name,
+        version=stored.number,
+        aliases=tuple(sorted(stored.aliases)),
+        tags=stored.tags,
+        card=stored.card,
+    )

@@ -11,7 +11,7 @@ from bife_core.evaluation.comparing import Comparison, adjusted, statement
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.scip.branching import FALLBACKS
 from bife_core.search import Sample
-from bife_core.search.cost import SearchCost
+from bife_core.search.types import SearchCost
 from bife_core.stats import CONFIDENCE
 from bife_core.tuning.ablation import Ablation
 from bife_core.values import Value

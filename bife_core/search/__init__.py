@@ -8,15 +8,17 @@ from bife_core.search.base import (
 )
 from bife_core.search.bife import BifeSearch as BifeSearch
 from bife_core.search.config import SEARCHES as SEARCHES
-from bife_core.search.cost import PARTS as PARTS, CostPoint as CostPoint, SearchCost as SearchCost
 from bife_core.search.population import sample_id as sample_id, sample_seed as sample_seed
 from bife_core.search.types import (
+    PARTS as PARTS,
     Answer as Answer,
+    CostPoint as CostPoint,
     GenerationSummary as GenerationSummary,
     ReflectionRequest as ReflectionRequest,
     Request as Request,
     Sample as Sample,
     SampleRequest as SampleRequest,
+    SearchCost as SearchCost,
     SolveRequest as SolveRequest,
     TrialRequest as TrialRequest,
     WrittenRequest as WrittenRequest,

@@ -13,7 +13,7 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from bife_core.search.base import OPERATORS, Answered, BaseSearch, solved_sample
 from bife_core.search.config import SearchConfig
@@ -25,7 +25,10 @@ from bife_core.search.population import (
     survivors,
     threshold,
 )
-from bife_core.search.types import GenerationSummary, Operator, Request, Sample, SolveRequest
+from bife_core.search.types import GenerationSummary, Operator, Request, Sample, SampleRequest, SolveRequest
+
+GIVEN: Final = "given"
+"""Name of `GivenSearch`, and of the generator that passes on what somebody wrote."""
 
 
 class BifeSearch(BaseSearch):
@@ -156,3 +159,27 @@ class HighOnlySearch(BifeSearch):
 
     def _survive(self, newcomers: Sequence[Sample]) -> None:
         self.population = by_high_fidelity((*self.population, *newcomers))[: self.config.population]
+
+
+class GivenSearch(BifeSearch):
+    """Scores rules that somebody else writes, such as a coding agent, one a generation.
+
+    Each valid one that chooses in a new way is solved with, and raced against the elites.
+    """
+
+    operators: tuple[Operator, ...] = ("i1",)
+
+    def propose(self) -> tuple[Request, ...]:
+        """Return solves for the rule that was sampled, or else a request for the next."""
+        return super().propose() if self._to_solve else self.sample_requests(self.operators)
+
+    def sample_request(
+        self, position: int, operator: Operator, parents: tuple[Sample, ...] = (), **fields: Any
+    ) -> SampleRequest:
+        """Return the request for a rule, which is scored where it can be: a configuration scores no candidates."""
+        return (
+            super().sample_request(position, operator, parents, **fields).model_copy(update={"scored": False})
+        )
+
+    def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
+        return self._without_duplicates(rule for rule in newcomers if rule.valid)

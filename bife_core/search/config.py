@@ -20,7 +20,7 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
         "symbolic": "bife_core.symbolic.search:SymbolicSearch",
         "random": "bife_core.search.bife:RandomSearch",
         "bife_without_f_lf": "bife_core.search.bife:HighOnlySearch",
-        "given": "bife_core.search.given:GivenSearch",
+        "given": "bife_core.search.bife:GivenSearch",
     },
     callable,
     "a class that is made from a `SearchConfig`",

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.estimate import Estimate, estimate
-from bife_core.evaluation.precheck import time_sentence
 from bife_core.fidelity.solving import measure_reference
+from bife_core.scip.solving import SolveResult
 from bife_core.search.config import SEARCHES
 from bife_core.stages.records import COLLECTION, Record
 from bife_core.stages.results import CollectionResult, Precheck
 from bife_core.stages.runtime import Runtime
 from bife_core.values import digest_of, flat
+from bife_core.wording import counted
 
 PRECHECKED: Final = 3
 """Instances that the pre-check solves."""
 _MEASURED: Final = {"decisions", "candidates", "tie_share", "pruned_share", "tightenable_share"}
+_PARTS: Final = ("presolving", "separation", "heuristics", "propagation", "branching")
+"""What SCIP has clocks of."""
 
 
 def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
@@ -36,6 +41,22 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
     cut_short, cores = not all(one.finished for one in known), runtime.workers(config.runner).workers
     expected: Estimate = estimate(config, fmean(one.cpu_s for one in known), cores, parts, cut_short)
     return Precheck(sentence=f"{sentence} A run takes {expected.sentence}.", expected=expected)
+
+
+def time_sentence(results: Sequence[SolveResult | None]) -> str:
+    """Return the share of each part of SCIP in the CPU time of RPB's solves; None is one without a result.
+
+    It promises nothing: the shares do not say what a rule or settings save.
+    """
+    solved = f"{sum(one is not None for one in results)} of {counted(len(results), 'instance')}"
+    known = [one for one in results if one is not None and one.presolving_s is not None and one.cpu_s > 0]
+    if not known:
+        return f"Where SCIP's time goes is not known: RPB has a result on {solved}."
+    every_s = math.fsum(one.cpu_s for one in known)
+    shares = {part: sum(getattr(one, f"{part}_s") or 0.0 for one in known) / every_s for part in _PARTS}
+    parts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    rest = 100 * max(1.0 - math.fsum(shares.values()), 0.0)  # heuristics propagate: two clocks count it
+    return f"SCIP's CPU time goes into {parts}, and LPs at nodes and the rest {rest:.0f} % ({solved}, RPB branches)."
 
 
 def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:

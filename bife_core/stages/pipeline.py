@@ -7,14 +7,15 @@ rule alone, and SCIP tuned as long without any rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
 from bife_core.config import PipelineConfig
-from bife_core.evaluation.advice import next_step
 from bife_core.evaluation.choosing import Choice, choose
+from bife_core.evaluation.comparing import WORTHWHILE, evidence_text, statement
 from bife_core.evaluation.measuring import unique
+from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import budgeted, method_of
 from bife_core.registry.evidence import Origin
@@ -215,3 +216,29 @@ def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample | No
         decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
         lineage=descent(final, evolved.samples),
     )
+
+
+def next_step(summary: EvaluationSummary, files: Mapping[str, str]) -> str:
+    """Return one of "use", "search longer" and "stop" with the number behind it; empty if the leading method is better.
+
+    `files` say where methods beside the leading one are, by identity; the best that is significantly better is to be
+    used.
+    """
+    judged = summary.judged
+    if judged.finding == "better":
+        return ""
+    usable = [
+        (one.ratio, "these settings" if method.by_scip else "this rule", files[method.identity], one)
+        for one in summary.comparisons
+        if one.method != summary.rule and one.metric == judged.metric and one.finding == "better"
+        if (method := summary.methods[one.method]).identity in files
+    ]
+    if usable:
+        _, what, file, found = min(usable, key=lambda one: one[0])
+        return f"Use {what}: {file}. {statement(found)}"
+    if judged.further and judged.likely and judged.ratio <= WORTHWHILE and not judged.obstacle:
+        return (
+            f"Search longer: {judged.likely} more {judged.unit}s would show it at the measured ratio, "
+            f"{judged.ratio:.3f}; {judged.further} are the fewest."
+        )
+    return f"Stop: nothing to gain here ({evidence_text(judged)})."

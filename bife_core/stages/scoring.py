@@ -15,7 +15,7 @@ from bife_core.generators import Draft, PromptContext
 from bife_core.generators.prompting import assemble
 from bife_core.presets import with_overrides
 from bife_core.sandbox import Workers
-from bife_core.search.given import GIVEN
+from bife_core.search.bife import GIVEN
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.types import SampleRequest, WrittenRequest
 from bife_core.stages.resolving import resolved
@@ -178,15 +178,19 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
 
 
 def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore | None) -> dict[str, Any]:
-    config, results, rows = study.config.high, iter(own.results), list[dict[str, Any]]()
-    for place, cost in enumerate(own.costs):
-        rpb = reference.results[place]
-        if cost is None or rpb is None:
-            continue
-        result = next(results)
-        row = {"instance": result.instance, "status": result.status, "cost": cost}
-        row |= {"rpb_cost": cost_of(rpb, config), "best_cost": rival.costs[place] if rival else None}
-        rows.append(row | {"nodes": result.nodes, "rpb_nodes": rpb.nodes})
+    config = study.config.high
+    rows: list[dict[str, Any]] = [
+        {
+            "instance": result.instance,
+            "status": result.status,
+            "cost": cost,
+            "rpb_cost": cost_of(rpb, config),
+            "best_cost": rival.costs[place] if rival else None,
+            "nodes": result.nodes,
+            "rpb_nodes": rpb.nodes,
+        }
+        for place, cost, result, rpb in own.beside(reference)
+    ]
     ratios = [row["cost"] / row["rpb_cost"] for row in rows]
     return {
         "instances": tuple(rows),

@@ -30,7 +30,7 @@ from bife_core.generators import (
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import method_of
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
-from bife_core.search.given import GIVEN
+from bife_core.search.bife import GIVEN
 from bife_core.study.archive import origin
 from bife_core.study.prompt_context import ContextBuilder, Past
 

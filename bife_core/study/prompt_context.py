@@ -263,12 +263,8 @@ def execution(
 
     Seconds are corrected for the load of the machine as costs are. Nothing is returned for a rule without costs.
     """
-    costs = [(place, cost) for place, cost in enumerate(score.costs) if cost is not None]
     rows, cut_off, done = [], set(), []
-    for (place, cost), own in zip(costs, score.results, strict=True):
-        rpb = reference.results[place]
-        if rpb is None:
-            continue
+    for place, cost, own, rpb in score.beside(reference):
         done.append(own)
         if not own.finished:
             cut_off.add(place + 1)

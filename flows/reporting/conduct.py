@@ -33,8 +33,7 @@ from bife_core.stages.runtime import Runtime
 from bife_core.wording import storable
 from flows.reporting.artifacts import EvolutionPage, renew, show_conclusion, showing
 from tasks.registry.mlflow_registry import carry_over
-from tasks.runtime import TrackedRuntime
-from tasks.states import NOTHING_TO_DO, with_message
+from tasks.runtime import NOTHING_TO_DO, TrackedRuntime, with_message
 from tasks.stores import observer, observing, watched
 from tasks.tracking.provenance import whole_run
 from tasks.tracking.store import TrackingError, client, refused

@@ -21,9 +21,8 @@ from bife_core.methods.base import Method
 from bife_core.methods.scorer import Scorer
 from bife_core.methods.stored import whole_tags
 from bife_core.registry.base import Registry
-from bife_core.registry.card import MOST_IN_CARD
 from bife_core.registry.choosing import PREFIX
-from bife_core.registry.evidence import Evidence, RegisteredRule
+from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule
 from bife_core.registry.local import LocalRegistry
 from bife_core.scip.solving import versions
 from bife_core.stages.evaluation_files import PAGE
@@ -221,5 +220,10 @@ def _links(tags: Mapping[str, str]) -> str:
 
 def _rule(version: ModelVersion, aliases: Iterable[str], *, whole: bool = True) -> RegisteredRule:
     # Some of MLflow's stores give the number as text.
-    number, tags = int(version.version), whole_tags(version, mlflow) if whole else version.tags
-    return RegisteredRule.of(version.name, number, aliases, tags, version.description or "")
+    return RegisteredRule(
+        name=version.name,
+        version=int(version.version),
+        aliases=tuple(sorted(aliases)),
+        tags=whole_tags(version, mlflow) if whole else dict(version.tags),
+        card=version.description or "",
+    )

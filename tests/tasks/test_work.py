@@ -17,8 +17,7 @@ from bife_core.sandbox import WorkerFailure
 from bife_core.stages.evaluation_files import search_behind
 from bife_core.stages.resolving import resolved, seed_at
 from bife_core.study import files
-from tasks.runtime import TrackedRuntime
-from tasks.states import is_infrastructure
+from tasks.runtime import TrackedRuntime, is_infrastructure
 from tests.support.challenging import challenge
 from tests.support.journals import add_sample, write_files
 from tests.support.tracked import children, synced

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from bife_core.config import LowFidelityConfig
-from bife_core.fidelity.low import low_fidelity, score_low
+from bife_core.fidelity.low import low_fidelity, score_low, tuned
 from bife_core.fidelity.measures import Yardstick
-from bife_core.fidelity.numbers import tuned
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import rule_sha

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from bife_core.generators.account import Call
-from bife_core.generators.bandit import choose_model
+from bife_core.generators.openai_compatible import choose_model
 from bife_core.search import Sample, SampleRequest
 
 MODELS = ("small", "large")

@@ -19,8 +19,7 @@ from bife_core.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
 from bife_core.stages.watching import CHAMPION_SLOWER
 from flows.operate.running import GONE
 from flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
-from tasks.runtime import TrackedRuntime
-from tasks.states import NOTHING_TO_DO
+from tasks.runtime import NOTHING_TO_DO, TrackedRuntime
 from tests.support.operating import until
 
 AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} for deployment in DEPLOYMENTS]

@@ -14,7 +14,7 @@ from bife_core.stages.conclusions import links
 from bife_core.stages.records import TrackedRun
 from flows.reporting.artifacts import artifact_key
 from flows.reporting.conduct import stage
-from tasks.states import with_message
+from tasks.runtime import with_message
 
 
 def artifacts(key: str) -> list[Any]:

@@ -12,7 +12,7 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import BifeError
 from flows.reporting.conduct import stage
-from tasks.states import with_message
+from tasks.runtime import with_message
 from tasks.stores import observer, observing
 from tasks.tracking import store
 from tasks.tracking.provenance import provenance

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bife_core.evaluation.precheck import time_sentence
 from bife_core.scip.solving import SolveResult
+from bife_core.stages.collecting import time_sentence
 from tests.support import measured
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bife_core.evaluation.advice import next_step
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
+from bife_core.stages.pipeline import next_step
 from tests.support.measured import BASELINE, RULE, summary
 
 LEAN = Configuration(name="tuned_scip", params={"separating/maxrounds": 0})
