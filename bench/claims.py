@@ -216,7 +216,7 @@ class Screened(OfflineGenerator):
         rng = np.random.default_rng(request.seed)
         with self._lock:  # the columns keep values for one thread
             root = max((sample_rule(rng) for _ in range(self.drawn)), key=self._f_lf)
-        return Draft(key=request.id, generator=self.name, model=self.model, source=write(root))
+        return Draft(model=self.model, source=write(root))
 
     def _f_lf(self, root: Node) -> float:
         return self._yardstick.of_scores(self._columns.value(root))

@@ -17,7 +17,6 @@ from bife_core.generators.base import (
     Message as Message,
     NoDraftError as NoDraftError,
     PromptContext as PromptContext,
-    Repairing as Repairing,
 )
 from bife_core.generators.config import GENERATORS as GENERATORS, GeneratorConfig
 

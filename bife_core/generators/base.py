@@ -81,14 +81,14 @@ class Message(Value):
 class Draft(Value):
     """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
 
-    A reflection has a `text` and no source. `seconds` are wall seconds of writing, CPU seconds of a fit. `unanswered`
-    is "refused" when the service did not accept the request, "outage" when it gave no answer: then the failure speaks
-    of the service and not of a rule. Calls to a model API are in the `Account`.
+    A reflection has a `text` and no source. `generator` is who wrote it, which the study fills in, and `model` the
+    language model, if any. `seconds` are wall seconds of writing, CPU seconds of a fit. `unanswered` is "refused" when
+    the service did not accept the request, "outage" when it gave no answer: then the failure speaks of the service and
+    not of a rule. Calls to a model API are in the `Account`.
     """
 
-    key: str
-    generator: str
-    model: str
+    generator: str = ""
+    model: str = ""
     thought: str | None = None
     source: str | None = None
     text: str | None = None
@@ -114,7 +114,9 @@ class Generator(Protocol):
     """Writes rules.
 
     One with a true attribute `needs_context` is given the whole context, which takes reading decisions and instances;
-    others get the benchmark's name.
+    others get the benchmark's name. One with a method `repair` writes a rule once more: it is given request, context,
+    the draft that was rejected, and the sentence why it is no valid rule, and returns a draft, or None where there is
+    nothing to repair.
     """
 
     name: str
@@ -124,19 +126,5 @@ class Generator(Protocol):
 
         The request's `id` is unique within a run, and its `seed` is that of all draws. A `GeneratorError` says that no
         further request can succeed either, for instance because the key was refused.
-        """
-        ...
-
-
-@runtime_checkable
-class Repairing(Protocol):
-    """A generator that writes a rule again, given what is wrong with the first."""
-
-    def repair(
-        self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
-    ) -> Draft | None:
-        """Write the rule once more; None where there is nothing to repair.
-
-        `rejected` is what `generate` gave, and `reason` why it is no valid rule, as a sentence.
         """
         ...

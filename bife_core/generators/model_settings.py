@@ -36,7 +36,7 @@ _SHORTEST_SECRET: Final = 12
 
 
 @contextmanager
-def holding_key(key: SecretStr | None) -> Iterator[None]:
+def holding_key(key: SecretStr) -> Iterator[None]:
     """Have a key from elsewhere, such as a secret store, used inside; a key for BiFE in the environment comes first."""
     token = _held.set(key)
     try:

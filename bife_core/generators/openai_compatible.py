@@ -118,7 +118,7 @@ class OpenAIGenerator:
     def _answer(self, request: WrittenRequest, messages: tuple[Message, ...], model: str) -> Draft:
         recorded = self._recorded(request, messages, model)
         if recorded is not None:
-            return read_answer(request, self.name, recorded)
+            return read_answer(request, recorded)
         call = Call(
             key=request.id,
             kind=request.kind,
@@ -134,16 +134,11 @@ class OpenAIGenerator:
         )
         call = self._call_alone(call)
         if call.status == "ok":
-            return read_answer(request, self.name, call)
+            return read_answer(request, call)
         if self._stopped is not None:
             raise DraftingStoppedError(call.error or self._stopped)
-        return Draft(
-            key=request.id,
-            generator=self.name,
-            model=model,
-            failure=call.error,
-            unanswered="refused" if call.http_status in _NOT_ACCEPTED else "outage",
-        )
+        unanswered: Any = "refused" if call.http_status in _NOT_ACCEPTED else "outage"
+        return Draft(model=model, failure=call.error, unanswered=unanswered)
 
     def _call_alone(self, call: Call) -> Call:
         """Make a call, the first one before all others; after one that stops the run it is returned as it was."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from bife_core.components import BRANCHING, COMPONENTS, Component
 from bife_core.generators.account import Call
@@ -35,32 +35,22 @@ LONGEST_ANSWER: Final = 200_000
 """Characters of an answer, its reasoning left out, that are read for a rule; a rule has a few thousand."""
 
 
-class ParsedAnswer(NamedTuple):
-    """What an answer holds: the source of a rule with an optional thought, or why there is none, as a sentence."""
-
-    thought: str | None = None
-    source: str | None = None
-    failure: str | None = None
-
-
-def read_answer(request: WrittenRequest, generator: str, call: Call) -> Draft:
+def read_answer(request: WrittenRequest, call: Call) -> Draft:
     """Turn a call that has an answer into a draft: thought and source, a text, or why there is none."""
-    draft = Draft(key=request.id, generator=generator, model=call.model, seconds=call.seconds)
+    about: dict[str, Any] = {"model": call.model, "seconds": call.seconds}
     if isinstance(request, ReflectionRequest):
         # The first words of the answer without reasoning and code.
         words = _FENCE.sub("", without_reasoning(call.answer or "")).split()
         text = " ".join(words[:_MOST_WORDS]) or None
         failure = None if text else "The model's reflection was empty."
-        return draft.model_copy(update={"text": text, "failure": failure})
+        return Draft(**about, text=text, failure=failure)
     component = COMPONENTS.find(request.component)
-    parsed = parse_answer(call.answer, cut_off=call.finish_reason == "length", component=component)
-    failure = parsed.failure and f"{_ENDS.get(call.finish_reason or '', '')}{parsed.failure}"
-    return draft.model_copy(update=parsed._asdict() | {"failure": failure})
+    draft = parse_answer(call.answer, cut_off=call.finish_reason == "length", component=component)
+    failure = draft.failure and f"{_ENDS.get(call.finish_reason or '', '')}{draft.failure}"
+    return draft.model_copy(update=about | {"failure": failure})
 
 
-def parse_answer(
-    answer: str | None, *, cut_off: bool = False, component: Component = BRANCHING
-) -> ParsedAnswer:
+def parse_answer(answer: str | None, *, cut_off: bool = False, component: Component = BRANCHING) -> Draft:
     r"""Read thought and rule from the text of an answer; all that can be wrong with it becomes its `failure`.
 
     Of several blocks of code, fenced or bare, the last that defines the function counts: models tend to repeat the
@@ -76,9 +66,9 @@ def parse_answer(
     text = without_reasoning(answer or "", name).replace("\r\n", "\n").strip()
     if not text:
         found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
-        return ParsedAnswer(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
+        return Draft(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
     if len(text) > LONGEST_ANSWER:
-        return ParsedAnswer(
+        return Draft(
             failure=f"The answer has {len(text):,} characters; a rule is looked for in {LONGEST_ANSWER:,} at most."
         )
     blocks = list(_FENCE.finditer(text))[-_MOST_PIECES:]
@@ -98,13 +88,13 @@ def parse_answer(
             continue
         # Where an answer was cut off, a rule was begun after this one, or this one may lack its end.
         if cut_off and (complaint is not None or text.endswith(code.rstrip())):
-            return ParsedAnswer(failure="The answer was cut off inside the rule.")
+            return Draft(failure="The answer was cut off inside the rule.")
         if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
-            return ParsedAnswer(failure=f"`{name}` never returns a score.")
+            return Draft(failure=f"`{name}` never returns a score.")
         thought = printable(_thought(before, text, function) or "")[:_LONGEST_THOUGHT]
-        return ParsedAnswer(thought=thought or None, source=_rule_source(tree, code))
+        return Draft(thought=thought or None, source=_rule_source(tree, code))
     begins = printable(text)[:_LONGEST_QUOTE]
-    return ParsedAnswer(failure=complaint or f'The answer holds no function `{name}`; it begins "{begins}".')
+    return Draft(failure=complaint or f'The answer holds no function `{name}`; it begins "{begins}".')
 
 
 def without_reasoning(answer: str, function: str = BRANCHING.function) -> str:

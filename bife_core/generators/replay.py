@@ -37,9 +37,9 @@ class ReplayGenerator:
         """Return the recorded rule; a request without a recorded answer gives a failure, not an error."""
         call = self._found(request, context)
         if call is not None:
-            return read_answer(request, self.name, call)
+            return read_answer(request, call)
         failure = f"{self.directory} holds no answer for {request.id!r} or for the same prompt."
-        return Draft(key=request.id, generator=self.name, model=self._answers[-1].model, failure=failure)
+        return Draft(model=self._answers[-1].model, failure=failure)
 
     def _found(self, request: WrittenRequest, context: PromptContext) -> Call | None:
         digest = prompt_digest(assemble(request, context, self.prompts))
@@ -58,7 +58,7 @@ class ReplayGenerator:
             return None
         wanted = request.id, prompt_digest(assemble_repair(first, reason))
         recorded = [call for call in self._answers if (call.key, call.prompt_digest) == wanted]
-        return read_answer(request, self.name, recorded[-1]) if recorded else None
+        return read_answer(request, recorded[-1]) if recorded else None
 
 
 def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:

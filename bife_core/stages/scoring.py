@@ -92,7 +92,7 @@ class _Given:
             raise GeneratorError(
                 "The study asks for a rule that nobody gave: score one with `bife score FILE`."
             )
-        return Draft(key=request.id, generator=self.name, model="", source=self.texts.pop())
+        return Draft(source=self.texts.pop())
 
 
 def score(config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, str]]) -> Iterator[RuleScore]:

@@ -25,7 +25,6 @@ from bife_core.generators import (
     Generator,
     NoDraftError,
     PromptContext,
-    Repairing,
 )
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import method_of
@@ -65,8 +64,7 @@ class Evaluator:
     def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
         if isinstance(request, SampleRequest) and request.source is not None:
-            about = {"key": request.id, "generator": "search", "model": "", "source": request.source}
-            return Draft(**about, thought=origin(request.source)), None
+            return Draft(generator="search", source=request.source, thought=origin(request.source)), None
         if isinstance(request, SampleRequest) and request.training is not None:
             self.account.check_time()
             return self._trained(request, past), None
@@ -92,7 +90,7 @@ class Evaluator:
             reads=[] if decisions is None else [decisions],
             writes=[self.folder],
         ).result()
-        return Draft(key=request.id, generator=name, model="", **draft)
+        return Draft(generator=name, **draft)
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
@@ -101,7 +99,7 @@ class Evaluator:
         low, found = self.config.low, request.training is not None
         if found:  # the numbers of a rule that was fitted are likeliest as they are
             low = low.model_copy(update={"tune": 0})
-        given = draft.generator == GIVEN
+        given = self.generator.name == GIVEN
         decisions = self.decisions if request.scored or given else None
         # What a person gives, or a search gives or found by training, need not be a rule; what was written must be one.
         method, component = given or request.source is not None or found, request.component
@@ -151,11 +149,12 @@ def write_draft(
     try:
         draft, score = generator.generate(request, context), None
         seconds = time.perf_counter() - began
-        if check is not None and isinstance(generator, Repairing) and draft.unanswered is None:
+        repair = getattr(generator, "repair", None)
+        if check is not None and repair is not None and draft.unanswered is None:
             score = check(draft)
             if score.failure is not None:
                 began = time.perf_counter()
-                second = generator.repair(request, context, draft, score.failure)
+                second = repair(request, context, draft, score.failure)
                 seconds += time.perf_counter() - began
                 # A server that does not take the longer conversation leaves the first answer as it was.
                 if second is not None and second.unanswered != "refused":
@@ -166,7 +165,8 @@ def write_draft(
         raise DraftingStoppedError(str(error)) from error
     # Calls have their own time, in an earlier run too; here they may have waited for each other.
     called_s = sum(call.seconds for call in account.calls(request.id))
-    draft = draft.model_copy(update={"seconds": called_s or draft.seconds or seconds})
+    about = {"generator": generator.name, "seconds": called_s or draft.seconds or seconds}
+    draft = draft.model_copy(update=about)
     if draft.unanswered is not None:
         raise NoDraftError(draft.failure or "The model API gave no answer.", draft)
     return draft, score

@@ -13,7 +13,7 @@ from bife_core.config import GeneratorConfig, PipelineConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
-from bife_core.generators import GENERATORS
+from bife_core.generators import GENERATORS, Draft
 from bife_core.scip.solving import SolveResult
 from bife_core.search import SEARCHES
 from bife_core.values import digest_of
@@ -21,8 +21,8 @@ from bife_core.values import digest_of
 VERSION: Final = 12
 """Raise this when the same configuration would no longer give the same search."""
 
-_MEASURED: Final = (LowScore, Reference, HighScore, SolveResult)
-"""What the events of an evolution hold that costs time to measure, and that is read back when it goes on."""
+_STORED: Final = (Draft, LowScore, Reference, HighScore, SolveResult)
+"""What the events of an evolution hold that costs time or money, and that is read back when it goes on."""
 
 
 def content_of(instances: Sequence[Instance]) -> str:
@@ -81,4 +81,4 @@ def evolution_facts(
 
 def evolution_key(facts: dict[str, Any]) -> str:
     """Return the key of an evolution, from its facts."""
-    return digest_of({"version": VERSION, "measured": [one.form() for one in _MEASURED], **facts})[:16]
+    return digest_of({"version": VERSION, "measured": [one.form() for one in _STORED], **facts})[:16]

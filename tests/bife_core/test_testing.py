@@ -30,7 +30,7 @@ class Mute(OfflineGenerator):
     """Says nothing, and not why."""
 
     def generate(self, request, context):
-        return Draft(key=request.id, generator=self.name, model="none")
+        return Draft(model="none")
 
 
 class Unregistered(Weighted):

@@ -61,7 +61,7 @@ def opened(key: str, folder: Path, provenance=None, store: Store | None = None, 
 
 
 def draft(name: str, *, source: str | None = SOURCE, **known) -> Draft:
-    return Draft(key=name, generator="openai", model="stand-in", source=source, **known)
+    return Draft(generator="openai", model="stand-in", source=source, **known)
 
 
 def add_calls(journal: Journal, name: str, attempts: Sequence[dict[str, Any]], operator="m1") -> None:

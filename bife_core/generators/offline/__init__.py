@@ -47,7 +47,7 @@ class OfflineGenerator:
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
         if isinstance(request, ReflectionRequest):
-            return Draft(key=request.id, generator=self.name, model=self.model, text=_reflection(request))
+            return Draft(model=self.model, text=_reflection(request))
         rng, component = np.random.default_rng(request.seed), COMPONENTS.find(request.component)
         parents = tuple(dict.fromkeys(_tree(rng, parent, component) for parent in request.parents))
         operator = request.operator if parents else "i1"
@@ -55,9 +55,7 @@ class OfflineGenerator:
         origin, made = _OPERATORS.get(operator, _OPERATORS["e2" if len(parents) > 1 else "m1"])
         root = made(rng, parents, leaves_of(component))
         thought = f"{origin}: {describe(root)}."
-        return Draft(
-            key=request.id, generator=self.name, model=self.model, source=write(root), thought=thought
-        )
+        return Draft(model=self.model, source=write(root), thought=thought)
 
 
 def _tree(rng: np.random.Generator, parent: Sample, component: Component) -> Node:

@@ -131,7 +131,7 @@ class Stubborn:
         source = f"def candidate_variable_score(f):\n    return f[24] + {number} * f[18]\n"
         if self.as_method:
             source = RuleMethod(name="mine", source=source).model_dump_json()
-        return Draft(key=request.id, generator=self.name, model="", thought="One more.", source=source)
+        return Draft(thought="One more.", source=source)
 
 
 def test_what_a_generator_writes_is_a_rule_and_never_another_method(

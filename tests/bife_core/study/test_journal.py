@@ -27,7 +27,7 @@ from tests.support.stored import entries_of, is_open
 
 OPENED = Opened(key="a", name="toys", params={"search.seed": 0})
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3, hints=("Half a pair: \ud800.",))
-DRAFT = Draft(key="g00-c00", generator="openai", model="m", source="x", seconds=0.1, thought="\ud83d é\n\x00")
+DRAFT = Draft(generator="openai", model="m", source="x", seconds=0.1, thought="\ud83d é\n\x00")
 
 
 class Clock:

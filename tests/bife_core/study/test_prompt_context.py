@@ -143,7 +143,7 @@ class Careless:
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         source = rule_source(0).replace("slack = variable_features[18]", "pass")
-        return Draft(key=request.id, generator=self.name, model="none", source=source)
+        return Draft(model="none", source=source)
 
     def repair(self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str) -> Draft:
         self.reasons.append(reason)

@@ -16,7 +16,7 @@ class ConstantGenerator:
     name = "constant"
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
-        draft = Draft(key=request.id, generator=self.name, model="none")
+        draft = Draft(model="none")
         if isinstance(request, ReflectionRequest):
             return draft.model_copy(update={"text": "Favour large pseudocosts."})
         return draft.model_copy(update={"source": SOURCE, "thought": "The pseudocost product."})
