@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final, TypeVar, cast
@@ -22,7 +23,7 @@ from pydantic import SecretStr
 
 from bife_core.config import GeneratorConfig
 from bife_core.errors import BifeError, GeneratorError
-from bife_core.generators.model_settings import KEY_VARIABLE
+from bife_core.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.registry.base import Registry
 from bife_core.sandbox import WorkerFailure
 from bife_core.stages.records import EVOLUTION, Record, TrackedRun
@@ -147,18 +148,18 @@ class TrackedRuntime(Runtime):
             stands_alone=run.parent_task_run_id is None,
         )
 
-    def model_key(self, config: GeneratorConfig) -> SecretStr | None:
-        """Return the key for a model API in the block `KEY_BLOCK`, unless none is needed or the environment has one."""
+    def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
+        """Have a model API called with the key in the block `KEY_BLOCK`, unless the environment has one."""
         if config.kind != "openai" or os.environ.get(KEY_VARIABLE):
-            return None
+            return nullcontext()
         try:
             with get_client(sync_client=True) as client:
                 block = client.read_block_document_by_name(KEY_BLOCK, "secret", include_secrets=True)
         except ObjectNotFound:  # local servers need none
-            return None
+            return nullcontext()
         except httpx.HTTPError as error:
             # Of the cause only its kind: a server may repeat the secret in its complaint.
             raise GeneratorError(
                 f"Prefect's Secret block {KEY_BLOCK} could not be read ({type(error).__name__}); set {KEY_VARIABLE}."
             ) from None
-        return SecretStr(str(block.data["value"]))
+        return holding_key(SecretStr(str(block.data["value"])))

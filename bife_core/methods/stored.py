@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -65,14 +65,17 @@ def read_stored(reference: str) -> tuple[str, dict[str, str]]:
                 else client.get_model_version(name, model["version"])
             )
             tags = whole_tags(version, mlflow)
-            file = tags.get("file", "rule.py")
-            text = mlflow.artifacts.load_text(f"models:/{name}/{version.version}/artifacts/{file}")
-            return str(text), tags
+            return text_of(f"models:/{name}/{version.version}", tags, mlflow), tags
         held = {entry.path for entry in client.list_artifacts(run["run"])}
         wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
         if not wanted:
             raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
         return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}")), {}
+
+
+def text_of(version: str, tags: Mapping[str, str], mlflow: Any) -> str:
+    """Return the text of the method that a version of MLflow's, ``models:/NAME/VERSION``, holds."""
+    return str(mlflow.artifacts.load_text(f"{version}/artifacts/{tags.get('file', 'rule.py')}"))
 
 
 def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 
 from bife_core.benchmarks.base import Benchmark, Instance, Split, marks
 from bife_core.benchmarks.folder import FolderBenchmark
@@ -232,9 +232,9 @@ class Runtime:
         """The run that goes on."""
         return PresentRun()
 
-    def model_key(self, config: GeneratorConfig) -> SecretStr | None:
-        """Return the key for a model API that is kept for runs, None where the environment is to have it."""
-        return None
+    def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
+        """Return a context in which a model API is called with a key that is kept for runs, if there is one."""
+        return nullcontext()
 
     def conclude(self, label: str, stage: str, text: str) -> None:
         """Show the conclusion of a stage, in Markdown."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
-
-from pydantic import SecretStr
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
@@ -63,7 +60,7 @@ def search(
     about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
     runtime.observer.stage("evolution", about)
     study.beside = beside or {}
-    with _holding(runtime.model_key(config.generator)), study.claim():
+    with runtime.model_key(config.generator), study.claim():
         result = _run(study, runtime, decisions, notes)
     runtime.conclude(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
@@ -107,15 +104,6 @@ def opened(
         provenance=runtime.provenance(),
     )
     return study, decisions, (*design.notes, *notes)
-
-
-def _holding(key: SecretStr | None) -> AbstractContextManager[None]:
-    """Have model APIs called with a key inside, if there is one."""
-    if key is None:
-        return nullcontext()
-    from bife_core.generators.model_settings import holding_key  # which the extra llm has
-
-    return holding_key(key)
 
 
 def _run(

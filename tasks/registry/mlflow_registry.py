@@ -19,7 +19,7 @@ from bife_core.components import BRANCHING
 from bife_core.home import RUN_ID
 from bife_core.methods.base import Method
 from bife_core.methods.scorer import Scorer
-from bife_core.methods.stored import whole_tags
+from bife_core.methods.stored import text_of, whole_tags
 from bife_core.registry.base import Registry
 from bife_core.registry.choosing import PREFIX
 from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule
@@ -94,9 +94,8 @@ class MlflowRegistry(Registry):
 
     def text(self, version: RegisteredRule) -> str:
         """Return the text of the method that a version holds."""
-        file = version.tags.get("file", "rule.py")
         with _answering():
-            return str(mlflow.artifacts.load_text(f"{version.reference}/artifacts/{file}"))
+            return text_of(version.reference, version.tags, mlflow)
 
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from mlflow.exceptions import MlflowException
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from bife_core.errors import RuleError
 from bife_core.methods.base import Method
-from bife_core.methods.loading import method_of
+from bife_core.methods.loading import method_of, unaltered
 from bife_core.methods.scorer import Scorer
 
 
@@ -32,12 +31,8 @@ class BranchingRule(PythonModel):
 
     def load_context(self, context: PythonModelContext) -> None:
         """Read, check and compile the method, or raise `RuleError` if it is not the one that was registered."""
-        method = method_of(Path(context.artifacts["rule"]).read_text(encoding="utf-8"))
-        expected = context.model_config["sha"]
-        if method.identity != expected:
-            raise RuleError(
-                f"The rule's hash is {method.identity}, registered was {expected}: it has been altered."
-            )
+        text = Path(context.artifacts["rule"]).read_text(encoding="utf-8")
+        method = method_of(unaltered(text, {"sha": context.model_config["sha"]}, "The rule"))
         if isinstance(method, Scorer):
             method.address  # noqa: B018 - a rule that does not compile is refused at once
         self.rule = method
