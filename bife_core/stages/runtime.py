@@ -66,20 +66,6 @@ class Entered:
         return found
 
 
-def entered(config: InstancesConfig, home: Home, progress: Callable[[int, int], None]) -> Entered:
-    """Return the benchmark a configuration names; a folder is screened once per process.
-
-    What instances of a folder served in the store of the home stays their split.
-    """
-    if (config, home) not in _screened:
-        _screened[config, home] = open_benchmark(config, home.instances, progress)
-    opened = _screened[config, home]
-    if isinstance(opened, FolderBenchmark):
-        ledger = home.store.served({one.digest for one in opened.usable})
-        opened = replace(opened, kept={mark: one.split for mark, one in ledger.items()})
-    return Entered(opened, home.store)
-
-
 class InstanceSet(Value):
     """The instances of one split, in order, and what a reader of results must know about them.
 
@@ -155,8 +141,17 @@ class Runtime:
         )
 
     def benchmark(self, config: InstancesConfig) -> Entered:
-        """Return the benchmark a configuration names; a folder is screened once per process."""
-        return entered(config, self.home, self.observer.progress)
+        """Return the benchmark a configuration names; a folder is screened once per process.
+
+        What instances of a folder served in the store of the home stays their split.
+        """
+        if (config, self.home) not in _screened:
+            _screened[config, self.home] = open_benchmark(config, self.home.instances, self.observer.progress)
+        opened = _screened[config, self.home]
+        if isinstance(opened, FolderBenchmark):
+            ledger = self.store.served({one.digest for one in opened.usable})
+            opened = replace(opened, kept={mark: one.split for mark, one in ledger.items()})
+        return Entered(opened, self.store)
 
     def instances(self, config: InstancesConfig, split: Split, count: int) -> InstanceSet:
         """Generate or find the instances of a split; a benchmark without usable instances is a `BifeError`."""
