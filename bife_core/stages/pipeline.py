@@ -219,20 +219,25 @@ def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample | No
 
 
 def next_step(summary: EvaluationSummary, files: Mapping[str, str]) -> str:
-    """Return one of "use", "search longer" and "stop" with the number behind it; empty if the leading method is better.
+    """Return one of "use", "search longer" and "stop" with the number behind it.
 
     `files` say where methods beside the leading one are, by identity; the best that is significantly better is to be
-    used.
+    used. Where the leading method is better itself, only settings without a rule that do as well are named.
     """
     judged = summary.judged
-    if judged.finding == "better":
-        return ""
     usable = [
         (one.ratio, "these settings" if method.by_scip else "this rule", files[method.identity], one)
         for one in summary.comparisons
         if one.method != summary.rule and one.metric == judged.metric and one.finding == "better"
         if (method := summary.methods[one.method]).identity in files
     ]
+    if judged.finding == "better":
+        alone = [
+            (file, one) for ratio, what, file, one in usable if "settings" in what and ratio <= judged.ratio
+        ]
+        return "".join(
+            f"Settings without a rule do as well: {file}. {statement(one)}" for file, one in alone[:1]
+        )
     if usable:
         _, what, file, found = min(usable, key=lambda one: one[0])
         return f"Use {what}: {file}. {statement(found)}"

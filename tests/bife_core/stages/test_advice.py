@@ -34,8 +34,16 @@ NEARLY = {"ratio": 0.92, "ci_low": 0.8, "ci_high": 1.05, "further": 7, "likely":
 FILES = {LEAN.identity: "lean.set", OTHER.identity: "general.py"}
 
 
-def test_nothing_is_said_of_a_rule_that_is_better() -> None:
-    assert next_step(ended({"ratio": 0.7} | BETTER), FILES) == ""
+def test_beside_a_rule_that_is_better_only_settings_that_do_as_well_are_named() -> None:
+    lead = {"ratio": 0.7} | BETTER
+    assert (
+        next_step(ended(lead, general={"ratio": 0.6} | BETTER, tuned_scip={"ratio": 0.71} | BETTER), FILES)
+        == ""
+    )
+    found = next_step(ended(lead, tuned_scip={"ratio": 0.69} | BETTER), FILES)
+    assert found.startswith(
+        "Settings without a rule do as well: lean.set. On these, tuned SCIP is faster than RPB"
+    )
 
 
 @pytest.mark.parametrize("lead", [EVEN, NEARLY])

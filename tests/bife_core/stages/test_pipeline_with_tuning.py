@@ -49,7 +49,7 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     assert (result.evaluation.directory / "configuration.set").read_text() == lead.settings
     assert result.choice.chosen in result.choice.scores
     assert list(result.evolution.references) == ["RPB", "SCIP default settings"]
-    assert (result.advice == "") == (summary.judged.finding == "better")
+    assert result.advice or summary.judged.finding == "better"
     assert not result.advice or result.advice in result.notes
 
 
