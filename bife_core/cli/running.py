@@ -57,14 +57,15 @@ def run_stage(
         from bife_core.generators import Account, open_generator
         from bife_core.home import project_home
         from bife_core.methods.loading import load_method
-        from bife_core.stages.runtime import Runtime
+        from bife_core.observer import Observer
+        from bife_core.stages.instances import entered
 
         home = project_home()
         for reference in methods:
             load_method(reference)
         if rules:
             open_generator(config.generator, Account(home.store, "", config.budget))
-        notes = Runtime(home).benchmark(config.instances).notes
+        notes = entered(config.instances, home, Observer().progress).notes
         from bife_core.cli.watching import Display
         from bife_core.study.journal import stop_journals
 

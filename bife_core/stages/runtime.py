@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import Field
 
-from bife_core.benchmarks.base import Benchmark, Instance, Split, marks
-from bife_core.benchmarks.folder import FolderBenchmark
-from bife_core.benchmarks.generated import open_benchmark
+from bife_core.benchmarks.base import Instance, Split
 from bife_core.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.errors import ConfigError
 from bife_core.fidelity.solving import Solving
@@ -26,6 +23,7 @@ from bife_core.observer import EvolutionState, Observer
 from bife_core.registry.base import Registry
 from bife_core.registry.local import LocalRegistry
 from bife_core.sandbox import Workers
+from bife_core.stages.instances import Entered, entered
 from bife_core.stages.records import Record, TrackedRun, store_record
 from bife_core.stages.workers import worker_pool
 from bife_core.store import Store
@@ -35,35 +33,6 @@ from bife_core.values import Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_screened: dict[tuple[InstancesConfig, Home], Benchmark] = {}
-
-
-@dataclass(frozen=True)
-class Entered:
-    """A benchmark whose instances are entered in the store with their groups, as serving their split, before use."""
-
-    opened: Benchmark
-    store: Store
-
-    @property
-    def name(self) -> str:
-        """What the instances are called."""
-        return self.opened.name
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of results must know about them."""
-        return self.opened.notes
-
-    def instances(self, split: Split, count: int) -> list[Instance]:
-        """Return instances of a split; those of ``test`` are entered when it is known by which comparison."""
-        found = self.opened.instances(split, count)
-        if split != "test":
-            groups = {one.group for one in found}
-            every = self.opened.usable if isinstance(self.opened, FolderBenchmark) else found
-            self.store.serve(marks(one for one in every if one.group in groups), split)
-        return found
 
 
 class InstanceSet(Value):
@@ -145,13 +114,7 @@ class Runtime:
 
         What instances of a folder served in the store of the home stays their split.
         """
-        if (config, self.home) not in _screened:
-            _screened[config, self.home] = open_benchmark(config, self.home.instances, self.observer.progress)
-        opened = _screened[config, self.home]
-        if isinstance(opened, FolderBenchmark):
-            ledger = self.store.served({one.digest for one in opened.usable})
-            opened = replace(opened, kept={mark: one.split for mark, one in ledger.items()})
-        return Entered(opened, self.store)
+        return entered(config, self.home, self.observer.progress)
 
     def instances(self, config: InstancesConfig, split: Split, count: int) -> InstanceSet:
         """Generate or find the instances of a split; a benchmark without usable instances is a `BifeError`."""

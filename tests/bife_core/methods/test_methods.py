@@ -146,7 +146,7 @@ def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
     assert again.methods == summary.methods
     assert summary.label_of(linear().identity) == "net"
     page = render_page(Report(evaluations=(again,)))
-    assert "<h2>The methods</h2>" in page
+    assert "<h2>What was found</h2>" in page
     assert linear().identity in page
 
 
