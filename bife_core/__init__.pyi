@@ -20,5 +20,6 @@ from .sandbox import InProcess as InProcess, WorkerPool as WorkerPool
 from .scip.branching import BranchingStats as BranchingStats, Budget as Budget, Guard as Guard
 from .scip.extractor import FeatureExtractor as FeatureExtractor
 from .scip.solving import SolveResult as SolveResult, SolveSettings as SolveSettings
+from .series.series import Series as Series
 from .store import Store as Store
 from .study import Evolution as Evolution, Study as Study, create_study as create_study

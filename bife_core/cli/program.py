@@ -17,6 +17,7 @@ from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import EXIT_CODES, ReportingGroup
 from bife_core.cli.rules import app as rules, export
 from bife_core.cli.score import score
+from bife_core.cli.series import series
 from bife_core.cli.solve import solve
 from bife_core.cli.stages import collect, demo, evaluate, evolve, run, tune
 
@@ -34,7 +35,7 @@ app = typer.Typer(
 
 for panel, commands in {
     "Discover": (demo, run, collect, evolve, evaluate, tune, score, report),
-    "Use": (solve, export),
+    "Use": (solve, series, export),
     "Operate": of_flows("flows.cli.operating").COMMANDS if orchestrated() else (),
     "Look around": (config, plugins, doctor),
 }.items():

@@ -10,6 +10,7 @@ from typing import Any
 import pyscipopt
 
 from bife_core.arguments import checked
+from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.scip.cost import relative_gap
@@ -114,45 +115,56 @@ def solve(
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
-    stats = chosen.attach(model, settings.guard or False)
+    with RootClock.over(model) as clock:
+        return solve_model(model, chosen, settings, path.name, clock)
 
-    def seconds(*clocks: str) -> float:
-        return sum(total(model, clock, ctypes.c_double, besides=PLUGIN_NAME) for clock in clocks)
 
-    with RootClock.over(model) as root:
-        cpu, wall = time.thread_time(), time.perf_counter()
-        optimize(model, f"solving {path.name} under {chosen.name}")
-        cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+def solve_model(
+    model: pyscipopt.Model,
+    method: Method,
+    settings: SolveSettings,
+    name: str,
+    clock: RootClock | None = None,
+) -> SolveResult:
+    """Solve a model, to which `settings` were applied, with the given method; `clock` listens to it already."""
+    stats = method.attach(model, settings.guard or False)
 
-        status, nodes = model.getStatus(), model.getNTotalNodes()
-        iterations, strong = lp_iterations(model)
-        others_s = seconds("SCIPbranchruleGetTime")
-        primal, dual = (
-            None if model.isInfinity(abs(bound)) else float(bound)
-            for bound in (model.getPrimalbound(), model.getDualbound())
-        )
-        return SolveResult(
-            instance=path.name,
-            method=chosen.name,
-            rule_sha=None if stats is None else chosen.identity,
-            seed=settings.seed,
-            status=status,
-            nodes=nodes,
-            lp_iterations=iterations,
-            strong_branching_iterations=strong,
-            cpu_s=cpu,
-            root_s=root.root_s,
-            wall_s=wall,
-            gap=0.0 if status in PROVEN else relative_gap(primal, dual),
-            primal_bound=primal,
-            dual_bound=dual,
-            primal_dual_integral=model.getPrimalDualIntegral(),
-            fair_nodes=nodes + saved_nodes(model),
-            branching_s=others_s + (0.0 if stats is None else stats.callback_s),
-            presolving_s=model.getPresolvingTime(),
-            separation_s=seconds("SCIPsepaGetTime", "SCIPconshdlrGetSepaTime"),
-            heuristics_s=seconds("SCIPheurGetTime"),
-            propagation_s=seconds("SCIPpropGetTime", "SCIPconshdlrGetPropTime"),
-            **({} if stats is None else stats.counts()),
-            versions=versions(),
-        )
+    def seconds(*counters: str) -> float:
+        return sum(total(model, each, ctypes.c_double, besides=PLUGIN_NAME) for each in counters)
+
+    cpu, wall = time.thread_time(), time.perf_counter()
+    optimize(model, f"solving {name} under {method.name}")
+    cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+
+    status, nodes = model.getStatus(), model.getNTotalNodes()
+    iterations, strong = lp_iterations(model)
+    others_s = seconds("SCIPbranchruleGetTime")
+    primal, dual = (
+        None if model.isInfinity(abs(bound)) else float(bound)
+        for bound in (model.getPrimalbound(), model.getDualbound())
+    )
+    return SolveResult(
+        instance=name,
+        method=method.name,
+        rule_sha=None if stats is None else method.identity,
+        seed=settings.seed,
+        status=status,
+        nodes=nodes,
+        lp_iterations=iterations,
+        strong_branching_iterations=strong,
+        cpu_s=cpu,
+        root_s=None if clock is None else clock.root_s,
+        wall_s=wall,
+        gap=0.0 if status in PROVEN else relative_gap(primal, dual),
+        primal_bound=primal,
+        dual_bound=dual,
+        primal_dual_integral=model.getPrimalDualIntegral(),
+        fair_nodes=nodes + saved_nodes(model),
+        branching_s=others_s + (0.0 if stats is None else stats.callback_s),
+        presolving_s=model.getPresolvingTime(),
+        separation_s=seconds("SCIPsepaGetTime", "SCIPconshdlrGetSepaTime"),
+        heuristics_s=seconds("SCIPheurGetTime"),
+        propagation_s=seconds("SCIPpropGetTime", "SCIPconshdlrGetPropTime"),
+        **({} if stats is None else stats.counts()),
+        versions=versions(),
+    )

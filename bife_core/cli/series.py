@@ -1,0 +1,78 @@
+"""`bife series`: instances that come one after the other, each solved with what the earlier ones taught."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bife_core.cli.consoles import number, say, show_table
+from bife_core.cli.options import assignment
+from bife_core.cli.orchestration import registry
+
+
+def series(
+    name: Annotated[str, typer.Argument(help="What the series is called; another call goes on with it.")],
+    instances: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...|DIR", help="Instances in order; those of a directory by their names."
+        ),
+    ],
+    time_limit: Annotated[
+        float, typer.Option(metavar="S", help="CPU seconds per solve, on SCIP's clock; needed.")
+    ],
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REF",
+            help="A further configuration to try, such as tuned settings (.set); may be repeated. The champion for "
+            "such instances is tried in any case.",
+        ),
+    ] = None,
+    reuse: Annotated[
+        bool, typer.Option("--reuse/--no-reuse", help="Start from the solutions of earlier instances.")
+    ] = True,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP and of all draws.")] = 0,
+    solver: Annotated[
+        str,
+        typer.Option(metavar="default|paper|FILE.set", help="SCIP's settings, of which others are tried."),
+    ] = "default",
+    set_param: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A SCIP parameter, such as limits/gap=0.01; may be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
+    from bife_core.benchmarks.folder import instance_files
+    from bife_core.methods.base import RPB
+    from bife_core.scip.reading import read_model
+    from bife_core.scip.solving import SolveSettings
+    from bife_core.series.series import Series
+
+    params = dict(map(assignment, set_param or ()))
+    given = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "guard": True, "params": params}
+    settings = SolveSettings.checked(given)
+    files = [file for path in instances for file in (instance_files(path) if path.is_dir() else [path])]
+    champion, reason = registry().rule_for(read_model(files[0]), settings.under)
+    rules = [*(rule or ()), *([champion] if champion != RPB else [])]
+    if champion != RPB:
+        say(f"{champion} takes part. {reason}")
+    opened = Series(name, rules=rules, reuse=reuse, settings=settings)
+    for file in files:
+        solved = opened.solve(file, say)
+        result = solved.result
+        say(
+            f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
+            f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"
+        )
+    say()
+    costs = {arm: [one.cost for one in opened.solves if one.arm == arm] for arm in opened.arms}
+    rows = [
+        [arm, str(len(own)), number(sum(own) / len(own) if own else None), opened.put_aside.get(arm, "")]
+        for arm, own in costs.items()
+    ]
+    show_table(["configuration", "solves", "mean cost", "put aside since"], rows, numbers=False)

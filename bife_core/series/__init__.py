@@ -1,0 +1,1 @@
+"""Instances that come one after the other: what earlier solves teach the next one."""

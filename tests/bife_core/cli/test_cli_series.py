@@ -1,0 +1,55 @@
+import signal
+import subprocess
+
+import pytest
+
+from tests.support.programs import FOREIGN, PROGRAM, environment
+from tests.support.texts import cover
+
+LSEU = FOREIGN / "lseu.mps"
+
+
+@pytest.fixture
+def days(tmp_path):
+    """Three instances in a folder, each with more solutions than the one before."""
+    folder = tmp_path / "days"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"day{number}.lp").write_text(cover(least=1, most=1 + number))
+    return folder
+
+
+def test_a_folder_is_solved_in_order_and_all_configurations_shown(bife, days):
+    done = bife("series", "days", days, "--time-limit", 10)
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines[:6:2]] == ["day0.lp", "day1.lp", "day2.lp"]
+    assert lines[0] == "day0.lp: SCIP default settings, since it is the first; no start yet."
+    assert lines[1].startswith("  optimal after ")
+    assert lines[4].endswith("starts from 2 earlier solutions, 5 of 5 names match.")
+    assert "branching general" in done.stdout.partition("configuration")[2]
+
+
+def test_no_reuse_and_further_configurations(bife, days, tmp_path):
+    (tmp_path / "lean.set").write_text("separating/maxrounds = 0\n")
+    done = bife("series", "lean", days, "--time-limit", 10, "--no-reuse", "--rule", tmp_path / "lean.set")
+    assert done.stdout.count("starts are off") == 3
+    assert "day1.lp: lean, since it was not tried yet" in done.stdout
+
+
+def test_the_time_limit_is_asked_for(bife, days):
+    assert bife("series", "days", days).exit_code == 2
+
+
+def test_what_a_killed_series_has_solved_is_not_solved_again(days, tmp_path):
+    """It is killed in the third instance, which takes a while."""
+    files = [days / "day0.lp", days / "day1.lp", LSEU, days / "day2.lp"]
+    command = [*PROGRAM, "series", "days", *map(str, files), "--time-limit", "10"]
+    outside = environment(tmp_path / "home", BIFE_PLAIN="1")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=outside) as begun:
+        lines = [begun.stdout.readline() for _ in range(5)]
+        begun.send_signal(signal.SIGKILL)
+    assert lines[4].startswith("lseu.mps")
+    again = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=outside, check=True).stdout
+    assert [f"{file.name}: solved before" in again for file in files] == [True, True, False, False]
+    assert "starts from 3 earlier solutions, 5 of 5 names match" in again

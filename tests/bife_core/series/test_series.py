@@ -1,0 +1,182 @@
+from typing import Literal
+
+import pyscipopt
+import pytest
+
+from bife_core import Series, Store
+from bife_core.errors import BifeError, RuleError
+from bife_core.methods.base import Method
+from bife_core.series.reuse import give_starts, solution_of
+from bife_core.series.series import SeriesSolve, cost_of
+from tests.support.measured import result
+from tests.support.programs import FOREIGN
+from tests.support.texts import cover
+
+LSEU = FOREIGN / "lseu.mps"
+DEFAULT = "SCIP default settings"
+GENERAL = "branching general"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(stem, **given):
+        path = tmp_path / f"{stem}.lp"
+        path.write_text(cover(**given))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def series(store):
+    def opened(**given):
+        return Series("plan", store=store, **{"time_limit_s": 10} | given)
+
+    return opened
+
+
+class Failing(Method):
+    kind: Literal["failing"] = "failing"
+    name: str = "failing"
+
+    @property
+    def identity(self):
+        return self.name
+
+    def attach(self, model, guard=False):
+        raise RuleError("It never works.")
+
+
+def entered(store, arm, found, status="timelimit"):
+    """Enter a made-up solve into the journal of the series."""
+    at = store.append("series-plan", "solution", {"x0": 1.0}) if found else None
+    known = {"instance": "made.lp", "digest": "", "reason": "", "starts": "", "settings": "", "cost": 1.0}
+    solved = SeriesSolve(arm=arm, result=result(status=status), solution_at=at, **known)
+    store.append("series-plan", "solved", solved.model_dump(mode="json"))
+
+
+def test_begins_with_the_default_settings_and_goes_on_with_what_was_not_tried(series, file):
+    said = []
+    first = series().solve(file("a", least=1), said.append)
+    second = series().solve(file("b", least=2), said.append)
+    assert (first.arm, second.arm) == (DEFAULT, GENERAL)
+    assert said == [
+        f"a.lp: {DEFAULT}, since it is the first; no start yet.",
+        f"b.lp: {GENERAL}, since it was not tried yet; starts from 1 earlier solution, 5 of 5 names match.",
+    ]
+    assert 0 < first.cost < 2
+
+
+def test_the_solution_is_kept_by_the_names_of_variables(series, file):
+    opened = series()
+    solved = opened.solve(file("a", least=1))
+    found = series().solution(solved)
+    assert found.keys() == {f"x{number}" for number in range(5)}
+    value = sum((3 + 2 * number) * found[f"x{number}"] for number in range(5))
+    assert value == pytest.approx(solved.result.primal_bound)
+
+
+def test_a_file_is_solved_once_under_the_same_settings(series, file):
+    path, said = file("a", least=1), []
+    first = series().solve(path)
+    again = series()
+    assert again.solve(path, said.append) == first
+    assert said == [f"a.lp: solved before, with {DEFAULT}."]
+    assert series(time_limit_s=5).solve(path).settings != first.settings
+    path.write_text(cover(least=2))
+    assert again.solve(path) != first
+
+
+@pytest.mark.parametrize("least", [2, 3])
+def test_a_start_that_is_infeasible_is_not_accepted(series, store, file, least):
+    first = series().solve(file("a", least=1))
+    alone = Series("alone", time_limit_s=10, store=store, reuse=False).solve(file("b", least=least))
+    solved = series().solve(file("b", least=least))
+    assert solved.result.primal_bound == alone.result.primal_bound > first.result.primal_bound
+    assert alone.starts == "starts are off"
+
+
+def test_no_start_makes_an_infeasible_instance_feasible(series, file):
+    series().solve(file("a", least=1))
+    solved = series().solve(file("b", least=4))
+    assert (solved.result.status, solved.solution_at) == ("infeasible", None)
+    assert GENERAL not in series().put_aside
+
+
+def test_values_outside_new_bounds_and_other_names_are_left_out(series, file):
+    series().solve(file("a", least=3, most=3))
+    assert series().solve(file("b", least=1)).starts.endswith("5 of 5 names match")
+    other = series().solve(file("c", least=1, name="y"))
+    assert other.starts == "no start: no name of a variable matches"
+    assert other.result.status == "optimal"
+
+
+def test_a_feasible_solution_is_a_start_before_the_root(series):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(LSEU))
+    model.optimize()
+    best = solution_of(model)
+    second = pyscipopt.Model()
+    second.hideOutput()
+    second.readProblem(str(LSEU))
+    give_starts(second, [best])
+    second.setParam("limits/nodes", 1)
+    second.setParam("limits/solutions", 1)
+    second.optimize()
+    assert second.getPrimalbound() == pytest.approx(1120)
+
+
+def test_a_model_is_solved_in_place(series):
+    model = pyscipopt.Model("today")
+    model.hideOutput()
+    x = model.addVar("x", vtype="I", ub=9, obj=-1)
+    model.addCons(2 * x <= 7)
+    solved = series().solve(model)
+    assert (solved.instance, solved.digest, model.getVal(x)) == ("today", "", 3)
+
+
+def test_what_finds_no_solution_is_put_aside_once_others_had_one(series, store):
+    entered(store, GENERAL, found=False)
+    assert not series().put_aside
+    entered(store, DEFAULT, found=True)
+    entered(store, DEFAULT, found=False)
+    entered(store, GENERAL, found=False)
+    assert series().put_aside == {GENERAL: "it found no solution of made.lp"}
+
+
+def test_what_fails_is_put_aside_and_the_file_solved_by_another(series, file):
+    opened = series(rules=[Failing()])
+    opened.solve(file("a", least=1))
+    said = []
+    assert opened.solve(file("b", least=2), said.append).arm == GENERAL
+    assert said[1] == "b.lp: failing is put aside. It never works."
+    assert "failing" in series(rules=[Failing()]).put_aside
+
+
+def test_the_next_choice_depends_on_the_journal_alone(series, store, file):
+    for arm in series().arms:
+        entered(store, arm, found=True)
+    path, said = file("a", least=1), []
+    series().solve(path, said.append)
+    entered_again = Store(store.folder.parent / "other")
+    for event in list(store.events("series-plan"))[:-2]:
+        entered_again.append("series-plan", event.kind, event.body)
+    Series("plan", store=entered_again, time_limit_s=10).solve(path, said.append)
+    assert said[0] == said[1]
+
+
+def test_a_series_needs_a_time_limit(store):
+    with pytest.raises(BifeError, match="A series needs a time limit"):
+        Series("plan", store=store)
+
+
+def test_the_cost_is_share_of_the_limit_and_mean_gap():
+    half = result(status="optimal", cpu_s=5.0, primal_dual_integral=250.0)
+    assert cost_of(half, 10.0) == pytest.approx(0.5 + 0.25)
+    assert cost_of(half.model_copy(update={"status": "timelimit"}), 10.0) == pytest.approx(1.25)
