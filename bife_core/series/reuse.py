@@ -7,13 +7,11 @@ from typing import Final, TypeAlias
 
 import pyscipopt
 
-from bife_core.wording import counted
-
 Solution: TypeAlias = Mapping[str, float]
 """The value of each variable of a model, by its name."""
 
 STARTS: Final = 5
-"""Earlier solutions that are given, the last ones: as many as SCIP completes of partial ones."""
+"""Earlier solutions that are looked at, the last ones."""
 
 _WITHIN: Final = 1e-6
 
@@ -26,30 +24,32 @@ def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
     return {variable.name: model.getSolVal(best, variable) for variable in model.getVars()}
 
 
-def give_starts(model: pyscipopt.Model, solutions: Sequence[Solution]) -> str:
-    """Give a model that is not being solved yet the last `STARTS` solutions of others; return what was given, in words.
+def give_starts(model: pyscipopt.Model, solutions: Sequence[Solution]) -> int:
+    """Give a model that is not being solved yet starts from solutions of others; return how many names match.
 
-    Each is given twice (Patel, arXiv 2308.08986): whole, which SCIP drops unless it is feasible, and as its integer
-    values alone, those within the new bounds, which SCIP's heuristic `completesol` completes. So no solution is
-    accepted that the model does not have. Names that the model lacks are left out.
+    Each is given whole, and SCIP drops it unless it is feasible. SCIP's heuristic `completesol` completes some integer
+    values: those that all of the solutions agree on, the zeros that they agree on, and those of the last two (Patel,
+    arXiv 2308.08986, has the last ones and the common ones). So no solution is accepted that the model does not have.
+    Names that the model lacks are left out, and so are integer values outside its bounds.
     """
     variables = {variable.name: variable for variable in model.getVars()}
-    matching = max((len(variables.keys() & solution) for solution in solutions[-STARTS:]), default=0)
-    if not matching:
-        return "no start: no name of a variable matches" if solutions else "no start yet"
-    bounded = {
-        name: (variable.getLbOriginal() - _WITHIN, variable.getUbOriginal() + _WITHIN)
-        for name, variable in variables.items()
-        if variable.vtype() != "CONTINUOUS"
-    }
-    for solution in reversed(solutions[-STARTS:]):
-        whole, partial = model.createOrigSol(), model.createPartialSol()
-        for name in variables.keys() & solution:
-            value = solution[name]
+    last = [{name: one[name] for name in variables.keys() & one} for one in solutions]
+    if not (matching := max(map(len, last))):
+        return 0
+    for values in last:
+        whole = model.createOrigSol()
+        for name, value in values.items():
             model.setSolVal(whole, variables[name], value)
-            if name in bounded and bounded[name][0] <= value <= bounded[name][1]:
-                model.setSolVal(partial, variables[name], round(value))
         model.addSol(whole)
-        model.addSol(partial)
-    given = counted(len(solutions[-STARTS:]), "earlier solution")
-    return f"starts from {given}, {matching} of {len(variables)} names match"
+    integers = [name for name, variable in variables.items() if variable.vtype() != "CONTINUOUS"]
+    every = [{name: round(values[name]) for name in integers if name in values} for values in last]
+    common = dict(set.intersection(*(set(values.items()) for values in every)))
+    zeros = {name: value for name, value in common.items() if not value}
+    for partial in (common, zeros, *every[-2:]):
+        start = model.createPartialSol()
+        for name, value in partial.items():
+            variable = variables[name]
+            if variable.getLbOriginal() - _WITHIN <= value <= variable.getUbOriginal() + _WITHIN:
+                model.setSolVal(start, variable, value)
+        model.addSol(start)
+    return matching

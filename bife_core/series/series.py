@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,16 +19,20 @@ from bife_core.methods.using import solve_model
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import INTERRUPTED, RootClock, SolveResult, SolveSettings, apply
 from bife_core.series.bandit import choose_arm
-from bife_core.series.reuse import STARTS, Solution, give_starts, solution_of
+from bife_core.series.reuse import STARTS, give_starts, solution_of
 from bife_core.store import Store
 from bife_core.tuning.space import BRANCHING, Choices, Space, said
 from bife_core.values import Value
+from bife_core.wording import counted
 
 PORTFOLIO: Final[tuple[Choices, ...]] = (
     {BRANCHING: "general"},
-    {"separating": "off", BRANCHING: "general"},
+    {"separating": "fast", BRANCHING: "general"},
 )
 """What is tried beside the default settings: where the lever is on most families (`docs/tuning.md`)."""
+
+
+NO_STARTS: Final = "no starts"
 
 
 class SeriesSolve(Value):
@@ -39,8 +42,10 @@ class SeriesSolve(Value):
     ----------
     instance, digest : str
         Name of the file or model, and digest of the file's content; empty for a model.
-    arm, reason, starts : str
-        The configuration, why it was chosen, and which earlier solutions were given, in words.
+    arm, reason : str
+        The configuration, and why it was chosen.
+    given, starts : bool, str
+        Whether earlier solutions were given, and which or why not, in words.
     settings : str
         Fingerprint of the `SolveSettings`.
     cost : float
@@ -54,6 +59,7 @@ class SeriesSolve(Value):
     digest: str
     arm: str
     reason: str
+    given: bool
     starts: str
     settings: str
     cost: float
@@ -86,7 +92,7 @@ class Series:
         What is tried beside SCIP's settings as they are and `PORTFOLIO`, and before that: whatever `load_method` takes,
         such as tuned settings or a champion.
     reuse : bool
-        Whether solutions of earlier instances are given as starts.
+        Whether solutions of earlier instances may be given as starts, for as long as solves with them do better.
     settings : SolveSettings, optional
         Under which all is solved; it needs a time limit, which is what trying a configuration can cost at most. Its
         seed is that of the bandit too. By default rules are guarded.
@@ -155,56 +161,67 @@ class Series:
             If a signal ended the solve; nothing is kept of it.
         """
         tell = note or logging.getLogger(__name__).info
-        path = None if isinstance(instance, pyscipopt.Model) else Path(instance)
         self._read()
-        digest = ""
-        with ExitStack() as stack:
-            if path is None:
-                model, name, clock = instance, instance.getProbName(), None
-            else:
-                model, name = read_model(path), path.name
-                digest = digest_of_file(path)
-                key = (digest, self.settings.fingerprint())
-                for solved in self.solves:
-                    if (solved.digest, solved.settings) == key:
-                        tell(f"{name}: solved before, with {solved.arm}.")
-                        return solved
-                clock = stack.enter_context(RootClock.over(model))
-            apply(self.settings, model)
-            usable = [arm for arm in self.arms if arm not in self.put_aside]
-            costs = [(one.arm, one.cost) for one in self.solves]
-            choice = choose_arm(usable, costs, self.settings.seed)
-            starts = give_starts(model, self._last_solutions()) if self.reuse else "starts are off"
-            tell(f"{name}: {choice.arm}, since {choice.reason}; {starts}.")
-            try:
-                result = solve_model(model, self.arms[choice.arm], self.settings, name, clock)
-            except (RuleError, SolverError) as error:
-                if choice.arm == self._default:
-                    raise
-                self._store.append(self._key, "failed", {"arm": choice.arm, "reason": str(error)})
-                if path is None:
-                    raise
-                tell(f"{name}: {choice.arm} is put aside. {error}")
-                return self.solve(path, note)
-            if result.status in INTERRUPTED:
-                raise InterruptedSolveError(f"The solve of {name} was interrupted.")
-            if (solution := solution_of(model)) is not None:
-                solution_at = self._store.append(self._key, "solution", solution)
-            solved = SeriesSolve(
-                instance=name,
-                digest=digest,
-                arm=choice.arm,
-                reason=choice.reason,
-                starts=starts,
-                settings=self.settings.fingerprint(),
-                cost=cost_of(result, self._limit_s),
-                result=result,
-                solution_at=None if solution is None else solution_at,
-            )
+        if isinstance(instance, str | Path):
+            return self._solve_file(Path(instance), tell)
+        model: pyscipopt.Model = instance
+        return self._solve(model, model.getProbName(), tell)
+
+    def _solve_file(self, path: Path, tell: Callable[[str], object]) -> SeriesSolve:
+        model, digest = read_model(path), digest_of_file(path)
+        for solved in self.solves:
+            if (solved.digest, solved.settings) == (digest, self.settings.fingerprint()):
+                tell(f"{path.name}: solved before, with {solved.arm}.")
+                return solved
+        failed = len(self.put_aside)
+        try:
+            with RootClock.over(model) as clock:
+                return self._solve(model, path.name, tell, digest, clock)
+        except (RuleError, SolverError):
+            if len(self.put_aside) == failed:
+                raise
+        return self._solve_file(path, tell)
+
+    def _solve(
+        self,
+        model: pyscipopt.Model,
+        name: str,
+        tell: Callable[[str], object],
+        digest: str = "",
+        clock: RootClock | None = None,
+    ) -> SeriesSolve:
+        apply(self.settings, model)
+        usable = [arm for arm in self.arms if arm not in self.put_aside]
+        arm, reason = choose_arm(usable, [(one.arm, one.cost) for one in self.solves], self.settings.seed)
+        given, starts = self._starts(model)
+        tell(f"{name}: {arm}, since {reason}; {starts}.")
+        try:
+            result = solve_model(model, self.arms[arm], self.settings, name, clock)
+        except (RuleError, SolverError) as error:
+            if arm != self._default:
+                self._store.append(self._key, "failed", {"arm": arm, "reason": str(error)})
+                self._read()
+                tell(f"{name}: {arm} is put aside. {error}")
+            raise
+        if result.status in INTERRUPTED:
+            raise InterruptedSolveError(f"The solve of {name} was interrupted.")
+        solution = solution_of(model)
+        solved = SeriesSolve(
+            instance=name,
+            digest=digest,
+            arm=arm,
+            reason=reason,
+            given=given,
+            starts=starts,
+            settings=self.settings.fingerprint(),
+            cost=cost_of(result, self._limit_s),
+            result=result,
+            solution_at=None if solution is None else self._store.append(self._key, "solution", solution),
+        )
         self._store.append(self._key, "solved", solved.model_dump(mode="json"))
         self._read()
-        if (reason := self.put_aside.get(choice.arm)) is not None:
-            tell(f"{choice.arm} is put aside: {reason}.")
+        if (aside := self.put_aside.get(arm)) is not None:
+            tell(f"{arm} is put aside: {aside}.")
         return solved
 
     def solution(self, solved: SeriesSolve) -> dict[str, float] | None:
@@ -213,10 +230,22 @@ class Series:
             return None
         return next(self._store.events(self._key, solved.solution_at - 1, ["solution"])).body
 
-    def _last_solutions(self) -> list[Solution]:
+    def _starts(self, model: pyscipopt.Model) -> tuple[bool, str]:
+        """Give a model starts unless solves without did better; return whether, and which or why not, in words."""
         places = [one.solution_at for one in self.solves if one.solution_at is not None][-STARTS:]
-        events = self._store.events(self._key, min(places, default=1) - 1, ["solution"])
-        return [event.body for event in events][-STARTS:]
+        if not places or not self.reuse:
+            return False, NO_STARTS
+        costs = [("starts" if one.given else NO_STARTS, one.cost) for one in self.solves]
+        # Starts and configurations are chosen apart, as by Patel: together they were twice as many to try.
+        arm, reason = choose_arm((NO_STARTS, "starts"), costs, self.settings.seed + 1)
+        if arm == NO_STARTS:
+            return False, f"{NO_STARTS}, since {reason}"
+        solutions = [event.body for event in self._store.events(self._key, places[0] - 1, ["solution"])]
+        matching = give_starts(model, solutions[-STARTS:])
+        if not matching:
+            return False, f"{NO_STARTS}, since no name of a variable matches"
+        given = counted(len(places), "earlier solution")
+        return True, f"starts from {given}, {matching} of {model.getNVars()} names match"
 
     def _arms(self, rules: Sequence[AnyReference]) -> dict[str, Method]:
         """Return the default settings, `rules` and `PORTFOLIO`, by name, each once."""

@@ -55,7 +55,15 @@ class Failing(Method):
 def entered(store, arm, found, status="timelimit"):
     """Enter a made-up solve into the journal of the series."""
     at = store.append("series-plan", "solution", {"x0": 1.0}) if found else None
-    known = {"instance": "made.lp", "digest": "", "reason": "", "starts": "", "settings": "", "cost": 1.0}
+    known = {
+        "instance": "made.lp",
+        "digest": "",
+        "reason": "",
+        "given": False,
+        "starts": "",
+        "settings": "",
+        "cost": 1.0,
+    }
     solved = SeriesSolve(arm=arm, result=result(status=status), solution_at=at, **known)
     store.append("series-plan", "solved", solved.model_dump(mode="json"))
 
@@ -66,7 +74,7 @@ def test_begins_with_the_default_settings_and_goes_on_with_what_was_not_tried(se
     second = series().solve(file("b", least=2), said.append)
     assert (first.arm, second.arm) == (DEFAULT, GENERAL)
     assert said == [
-        f"a.lp: {DEFAULT}, since it is the first; no start yet.",
+        f"a.lp: {DEFAULT}, since it is the first; no starts.",
         f"b.lp: {GENERAL}, since it was not tried yet; starts from 1 earlier solution, 5 of 5 names match.",
     ]
     assert 0 < first.cost < 2
@@ -98,7 +106,7 @@ def test_a_start_that_is_infeasible_is_not_accepted(series, store, file, least):
     alone = Series("alone", time_limit_s=10, store=store, reuse=False).solve(file("b", least=least))
     solved = series().solve(file("b", least=least))
     assert solved.result.primal_bound == alone.result.primal_bound > first.result.primal_bound
-    assert alone.starts == "starts are off"
+    assert not alone.given
 
 
 def test_no_start_makes_an_infeasible_instance_feasible(series, file):
@@ -108,11 +116,17 @@ def test_no_start_makes_an_infeasible_instance_feasible(series, file):
     assert GENERAL not in series().put_aside
 
 
-def test_values_outside_new_bounds_and_other_names_are_left_out(series, file):
+def test_values_outside_new_bounds_are_left_out(series, file):
     series().solve(file("a", least=3, most=3))
-    assert series().solve(file("b", least=1)).starts.endswith("5 of 5 names match")
-    other = series().solve(file("c", least=1, name="y"))
-    assert other.starts == "no start: no name of a variable matches"
+    solved = series().solve(file("b", least=1))
+    assert solved.starts.endswith("5 of 5 names match")
+    assert solved.result.status == "optimal"
+
+
+def test_without_the_same_names_there_are_no_starts(series, file):
+    series().solve(file("a", least=1))
+    other = series().solve(file("b", least=1, name="y"))
+    assert other.starts == "no starts, since no name of a variable matches"
     assert other.result.status == "optimal"
 
 
@@ -157,6 +171,15 @@ def test_what_fails_is_put_aside_and_the_file_solved_by_another(series, file):
     assert opened.solve(file("b", least=2), said.append).arm == GENERAL
     assert said[1] == "b.lp: failing is put aside. It never works."
     assert "failing" in series(rules=[Failing()]).put_aside
+
+
+def test_starts_that_did_harm_are_not_given_again(series, file):
+    opened = series()
+    opened.solve(file("a", least=1))
+    assert opened.solve(file("b", least=2)).given
+    opened.solves = [one.model_copy(update={"cost": 1.0 + one.given}) for one in opened.solves] * 9
+    solved = opened.solve(file("c", least=3))
+    assert (solved.given, solved.starts) == (False, "no starts, since it has the lowest mean cost 1.000")
 
 
 def test_the_next_choice_depends_on_the_journal_alone(series, store, file):
