@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,8 +27,7 @@ def series(
         list[str] | None,
         typer.Option(
             metavar="REF",
-            help="A further configuration to try, such as tuned settings (.set); may be repeated. The champion for "
-            "such instances is tried in any case.",
+            help="A further configuration to try, such as tuned settings (.set); may be repeated.",
         ),
     ] = None,
     reuse: Annotated[
@@ -54,14 +53,12 @@ def series(
     from bife_core.series.series import Series
 
     params = dict(map(assignment, set_param or ()))
-    given = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "guard": True, "params": params}
-    settings = SolveSettings.checked(given)
+    given: dict[str, Any] = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "params": params}
     files = [file for path in instances for file in (instance_files(path) if path.is_dir() else [path])]
-    champion, reason = registry().rule_for(read_model(files[0]), settings.under)
-    rules = [*(rule or ()), *([champion] if champion != RPB else [])]
+    champion, reason = registry().rule_for(read_model(files[0]), SolveSettings.checked(given).under)
     if champion != RPB:
         say(f"{champion} takes part. {reason}")
-    opened = Series(name, rules=rules, reuse=reuse, settings=settings)
+    opened = Series(name, rules=[*(rule or ()), champion], reuse=reuse, **given)
     for file in files:
         solved = opened.solve(file, say)
         result = solved.result
@@ -71,8 +68,5 @@ def series(
         )
     say()
     costs = {arm: [one.cost for one in opened.solves if one.arm == arm] for arm in opened.arms}
-    rows = [
-        [arm, str(len(own)), number(sum(own) / len(own) if own else None), opened.put_aside.get(arm, "")]
-        for arm, own in costs.items()
-    ]
-    show_table(["configuration", "solves", "mean cost", "put aside since"], rows, numbers=False)
+    rows = [[arm, str(len(own)), number(sum(own) / len(own))] for arm, own in costs.items() if own]
+    show_table(["configuration", "solves", "mean cost"], rows)

@@ -8,7 +8,7 @@ Bernoulli rewards are replaced by costs with normal noise, whose variance all ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -19,22 +19,15 @@ _PRIOR: Final = 0.5
 """Solves that the mean of all arms counts for, in the mean of each: what is left of an arm that is forgotten."""
 
 
-class Choice(NamedTuple):
-    """An arm, and why it was chosen, as the end of a sentence."""
-
-    arm: str
-    reason: str
-
-
-def choose_arm(arms: Sequence[str], costs: Sequence[tuple[str, float]], seed: int) -> Choice:
-    """Return which arm comes next, by the costs of those before, the oldest first.
+def choose_arm(arms: Sequence[str], costs: Sequence[tuple[str, float]], seed: int) -> tuple[str, str]:
+    """Return which arm comes next, by the costs of those before, the oldest first, and why, after "since".
 
     Each arm comes once, in order; then the one whose mean cost, drawn from what is known of it, is lowest. The draw
     depends on the arguments alone; costs of arms that are no longer there are not looked at.
     """
     untried = [arm for arm in arms if all(arm != tried for tried, _ in costs)]
     if untried:
-        return Choice(untried[0], "it was not tried yet" if costs else "it is the first")
+        return untried[0], "it was not tried yet" if costs else "it is the first"
     known = [(arm, cost) for arm, cost in costs if arm in arms]
     weights = DISCOUNT ** np.arange(len(known) - 1, -1, -1.0)
     values = np.array([cost for _, cost in known])
@@ -48,9 +41,9 @@ def choose_arm(arms: Sequence[str], costs: Sequence[tuple[str, float]], seed: in
     # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
     rng = np.random.Generator(np.random.PCG64([seed, len(costs)]))
     drawn = rng.normal(centre, np.sqrt(variance / (_PRIOR + counts)))
-    best = int(np.argmin(drawn))
-    lowest = int(np.argmin(means))
-    of_chosen = f"mean cost {means[best]:.3f}"
+    best, lowest = int(np.argmin(drawn)), int(np.argmin(means))
     if best == lowest:
-        return Choice(arms[best], f"it has the lowest {of_chosen}")
-    return Choice(arms[best], f"{of_chosen} is not surely above {means[lowest]:.3f} of {arms[lowest]}")
+        return arms[best], f"it has the lowest mean cost {means[best]:.3f}"
+    return arms[
+        best
+    ], f"mean cost {means[best]:.3f} is not surely above {means[lowest]:.3f} of {arms[lowest]}"

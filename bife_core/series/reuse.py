@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import pyscipopt
-
-Solution: TypeAlias = Mapping[str, float]
-"""The value of each variable of a model, by its name."""
 
 STARTS: Final = 5
 """Earlier solutions that are looked at, the last ones."""
@@ -24,7 +21,7 @@ def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
     return {variable.name: model.getSolVal(best, variable) for variable in model.getVars()}
 
 
-def give_starts(model: pyscipopt.Model, solutions: Sequence[Solution]) -> int:
+def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]) -> int:
     """Give a model that is not being solved yet starts from solutions of others; return how many names match.
 
     Each is given whole, and SCIP drops it unless it is feasible. SCIP's heuristic `completesol` completes some integer

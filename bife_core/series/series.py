@@ -29,8 +29,7 @@ PORTFOLIO: Final[tuple[Choices, ...]] = (
     {BRANCHING: "general"},
     {"separating": "fast", BRANCHING: "general"},
 )
-"""What is tried beside the default settings: where the lever is on most families (`docs/tuning.md`)."""
-
+"""What is tried beside the default settings."""
 
 NO_STARTS: Final = "no starts"
 
@@ -40,14 +39,12 @@ class SeriesSolve(Value):
 
     Attributes
     ----------
-    instance, digest : str
-        Name of the file or model, and digest of the file's content; empty for a model.
+    instance, key : str
+        Name of the file or model, and a digest of the file's content and the settings; empty for a model.
     arm, reason : str
         The configuration, and why it was chosen.
     given, starts : bool, str
         Whether earlier solutions were given, and which or why not, in words.
-    settings : str
-        Fingerprint of the `SolveSettings`.
     cost : float
         Between 0 and 2, see `cost_of`.
     result : SolveResult
@@ -56,12 +53,11 @@ class SeriesSolve(Value):
     """
 
     instance: str
-    digest: str
+    key: str
     arm: str
     reason: str
     given: bool
     starts: str
-    settings: str
     cost: float
     result: SolveResult
     solution_at: int | None
@@ -70,9 +66,8 @@ class SeriesSolve(Value):
 def cost_of(result: SolveResult, time_limit_s: float) -> float:
     """Return what a solve cost: its share of the time limit, 1 if it did not end before, plus its mean gap.
 
-    The mean is taken over the whole limit, so that it is the primal-dual integral (Berthold) as a share of what it can
-    be; without a solution the gap is 1. The score of the competition on reoptimization (Bolusani et al., arXiv
-    2311.14834), for comparison, has the gap at the end.
+    That is the primal-dual integral as a share of what it can be. The score of the competition on reoptimization
+    (Bolusani et al., arXiv 2311.14834) has the gap at the end instead, and 1 more without a solution.
     """
     time = min(result.cpu_s / time_limit_s, 1.0) if result.finished else 1.0
     return time + min(result.primal_dual_integral / (100.0 * time_limit_s), 1.0)
@@ -81,8 +76,8 @@ def cost_of(result: SolveResult, time_limit_s: float) -> float:
 class Series:
     """Instances that are solved in order, each by a configuration, and from solutions, that earlier ones commend.
 
-    The store keeps every solve before the next begins, so that a series goes on wherever it stopped, today or tomorrow.
-    Processes that solve instances of the same series at once learn from each other.
+    The store has every solve before the next begins, so that a series goes on wherever it stopped. Processes that
+    solve instances of the same series at once learn from each other.
 
     Parameters
     ----------
@@ -93,13 +88,11 @@ class Series:
         such as tuned settings or a champion.
     reuse : bool
         Whether solutions of earlier instances may be given as starts, for as long as solves with them do better.
-    settings : SolveSettings, optional
-        Under which all is solved; it needs a time limit, which is what trying a configuration can cost at most. Its
-        seed is that of the bandit too. By default rules are guarded.
     store : Store, optional
         By default that of the home.
-    **overrides
-        Single fields of `SolveSettings`, such as ``time_limit_s=600``.
+    **settings
+        Fields of `SolveSettings`. The time limit is needed: it is what trying a configuration can cost at most. The
+        seed is that of the bandit too. By default rules are guarded.
 
     Examples
     --------
@@ -116,12 +109,10 @@ class Series:
         *,
         rules: Sequence[AnyReference] = (),
         reuse: bool = True,
-        settings: SolveSettings | None = None,
         store: Store | None = None,
-        **overrides: Any,
+        **settings: Any,
     ) -> None:
-        given = {"guard": True} if settings is None else dict(settings)
-        self.settings = SolveSettings.checked(given | overrides)
+        self.settings = SolveSettings.checked({"guard": True} | settings)
         if self.settings.time_limit_s is None:
             raise ConfigError(
                 "A series needs a time limit, since a configuration that is tried may be slow; give time_limit_s."
@@ -152,13 +143,10 @@ class Series:
 
         Raises
         ------
-        InstanceError
-            If a file cannot be read.
+        InstanceError, InterruptedSolveError
+            If a file cannot be read; or a signal ended the solve, of which nothing is kept.
         SolverError, RuleError
-            If the solve fails. On a file, another configuration than the default one is put aside and the file solved
-            again; on a model, it is put aside from the next solve on.
-        InterruptedSolveError
-            If a signal ended the solve; nothing is kept of it.
+            If the solve fails. A configuration other than the default one is put aside, and a file solved by another.
         """
         tell = note or logging.getLogger(__name__).info
         self._read()
@@ -168,15 +156,15 @@ class Series:
         return self._solve(model, model.getProbName(), tell)
 
     def _solve_file(self, path: Path, tell: Callable[[str], object]) -> SeriesSolve:
-        model, digest = read_model(path), digest_of_file(path)
+        model, key = read_model(path), f"{digest_of_file(path)} {self.settings.fingerprint()}"
         for solved in self.solves:
-            if (solved.digest, solved.settings) == (digest, self.settings.fingerprint()):
+            if solved.key == key:
                 tell(f"{path.name}: solved before, with {solved.arm}.")
                 return solved
         failed = len(self.put_aside)
         try:
             with RootClock.over(model) as clock:
-                return self._solve(model, path.name, tell, digest, clock)
+                return self._solve(model, path.name, tell, key, clock)
         except (RuleError, SolverError):
             if len(self.put_aside) == failed:
                 raise
@@ -187,7 +175,7 @@ class Series:
         model: pyscipopt.Model,
         name: str,
         tell: Callable[[str], object],
-        digest: str = "",
+        key: str = "",
         clock: RootClock | None = None,
     ) -> SeriesSolve:
         apply(self.settings, model)
@@ -208,12 +196,11 @@ class Series:
         solution = solution_of(model)
         solved = SeriesSolve(
             instance=name,
-            digest=digest,
+            key=key,
             arm=arm,
             reason=reason,
             given=given,
             starts=starts,
-            settings=self.settings.fingerprint(),
             cost=cost_of(result, self._limit_s),
             result=result,
             solution_at=None if solution is None else self._store.append(self._key, "solution", solution),
@@ -231,7 +218,7 @@ class Series:
         return next(self._store.events(self._key, solved.solution_at - 1, ["solution"])).body
 
     def _starts(self, model: pyscipopt.Model) -> tuple[bool, str]:
-        """Give a model starts unless solves without did better; return whether, and which or why not, in words."""
+        """Give a model starts, unless solves without did better; return whether, and which or why not, in words."""
         places = [one.solution_at for one in self.solves if one.solution_at is not None][-STARTS:]
         if not places or not self.reuse:
             return False, NO_STARTS

@@ -95,7 +95,7 @@ def test_a_file_is_solved_once_under_the_same_settings(series, file):
     again = series()
     assert again.solve(path, said.append) == first
     assert said == [f"a.lp: solved before, with {DEFAULT}."]
-    assert series(time_limit_s=5).solve(path).settings != first.settings
+    assert series(time_limit_s=5).solve(path).key != first.key
     path.write_text(cover(least=2))
     assert again.solve(path) != first
 
@@ -152,7 +152,7 @@ def test_a_model_is_solved_in_place(series):
     x = model.addVar("x", vtype="I", ub=9, obj=-1)
     model.addCons(2 * x <= 7)
     solved = series().solve(model)
-    assert (solved.instance, solved.digest, model.getVal(x)) == ("today", "", 3)
+    assert (solved.instance, solved.key, model.getVal(x)) == ("today", "", 3)
 
 
 def test_what_finds_no_solution_is_put_aside_once_others_had_one(series, store):
