@@ -10,6 +10,8 @@ import typer
 from bife_core.cli.consoles import number, say, show_table
 from bife_core.cli.options import assignment
 from bife_core.cli.orchestration import registry
+from bife_core.cli.outcome import CommandEnd, ExitCode
+from bife_core.errors import InterruptedSolveError
 
 
 def series(
@@ -60,7 +62,10 @@ def series(
         say(f"{champion} takes part. {reason}")
     opened = Series(name, rules=[*(rule or ()), champion], reuse=reuse, **given)
     for file in files:
-        solved = opened.solve(file, say)
+        try:
+            solved = opened.solve(file, say)
+        except InterruptedSolveError as error:
+            raise CommandEnd(str(error), ExitCode.INTERRUPTED) from error
         result = solved.result
         say(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "

@@ -44,6 +44,4 @@ def choose_arm(arms: Sequence[str], costs: Sequence[tuple[str, float]], seed: in
     best, lowest = int(np.argmin(drawn)), int(np.argmin(means))
     if best == lowest:
         return arms[best], f"it has the lowest mean cost {means[best]:.3f}"
-    return arms[
-        best
-    ], f"mean cost {means[best]:.3f} is not surely above {means[lowest]:.3f} of {arms[lowest]}"
+    return arms[best], f"its mean cost {means[best]:.3f} is not surely above the lowest, {means[lowest]:.3f}"

@@ -26,8 +26,8 @@ from bife_core.values import Value
 from bife_core.wording import counted
 
 PORTFOLIO: Final[tuple[Choices, ...]] = (
-    {BRANCHING: "general"},
     {"separating": "fast", BRANCHING: "general"},
+    {BRANCHING: "general"},
 )
 """What is tried beside the default settings."""
 
@@ -253,12 +253,7 @@ class Series:
                 self.put_aside[event.body["arm"]] = event.body["reason"]
                 continue
             solved = SeriesSolve.model_validate(event.body)
-            found = any(one.solution_at is not None for one in self.solves)
-            if (
-                found
-                and solved.solution_at is None
-                and not solved.result.proven
-                and solved.arm != self._default
-            ):
+            nothing = solved.solution_at is None and not solved.result.proven
+            if nothing and solved.arm != self._default and any(one.solution_at for one in self.solves):
                 self.put_aside[solved.arm] = f"it found no solution of {solved.instance}"
             self.solves.append(solved)

@@ -27,7 +27,7 @@ def test_a_folder_is_solved_in_order_and_all_configurations_shown(bife, days):
     assert lines[0] == "day0.lp: SCIP default settings, since it is the first; no starts."
     assert lines[1].startswith("  optimal after ")
     assert lines[2].endswith("starts from 1 earlier solution, 5 of 5 names match.")
-    assert "branching general" in done.stdout.partition("configuration")[2]
+    assert "separating fast, branching general" in done.stdout.partition("configuration")[2]
 
 
 def test_no_reuse_and_further_configurations(bife, days, tmp_path):

@@ -14,7 +14,7 @@ from tests.support.texts import cover
 
 LSEU = FOREIGN / "lseu.mps"
 DEFAULT = "SCIP default settings"
-GENERAL = "branching general"
+LEAN = "separating fast, branching general"
 
 
 @pytest.fixture
@@ -57,11 +57,10 @@ def entered(store, arm, found, status="timelimit"):
     at = store.append("series-plan", "solution", {"x0": 1.0}) if found else None
     known = {
         "instance": "made.lp",
-        "digest": "",
+        "key": "",
         "reason": "",
         "given": False,
         "starts": "",
-        "settings": "",
         "cost": 1.0,
     }
     solved = SeriesSolve(arm=arm, result=result(status=status), solution_at=at, **known)
@@ -72,10 +71,10 @@ def test_begins_with_the_default_settings_and_goes_on_with_what_was_not_tried(se
     said = []
     first = series().solve(file("a", least=1), said.append)
     second = series().solve(file("b", least=2), said.append)
-    assert (first.arm, second.arm) == (DEFAULT, GENERAL)
+    assert (first.arm, second.arm) == (DEFAULT, LEAN)
     assert said == [
         f"a.lp: {DEFAULT}, since it is the first; no starts.",
-        f"b.lp: {GENERAL}, since it was not tried yet; starts from 1 earlier solution, 5 of 5 names match.",
+        f"b.lp: {LEAN}, since it was not tried yet; starts from 1 earlier solution, 5 of 5 names match.",
     ]
     assert 0 < first.cost < 2
 
@@ -113,7 +112,7 @@ def test_no_start_makes_an_infeasible_instance_feasible(series, file):
     series().solve(file("a", least=1))
     solved = series().solve(file("b", least=4))
     assert (solved.result.status, solved.solution_at) == ("infeasible", None)
-    assert GENERAL not in series().put_aside
+    assert LEAN not in series().put_aside
 
 
 def test_values_outside_new_bounds_are_left_out(series, file):
@@ -156,19 +155,19 @@ def test_a_model_is_solved_in_place(series):
 
 
 def test_what_finds_no_solution_is_put_aside_once_others_had_one(series, store):
-    entered(store, GENERAL, found=False)
+    entered(store, LEAN, found=False)
     assert not series().put_aside
     entered(store, DEFAULT, found=True)
     entered(store, DEFAULT, found=False)
-    entered(store, GENERAL, found=False)
-    assert series().put_aside == {GENERAL: "it found no solution of made.lp"}
+    entered(store, LEAN, found=False)
+    assert series().put_aside == {LEAN: "it found no solution of made.lp"}
 
 
 def test_what_fails_is_put_aside_and_the_file_solved_by_another(series, file):
     opened = series(rules=[Failing()])
     opened.solve(file("a", least=1))
     said = []
-    assert opened.solve(file("b", least=2), said.append).arm == GENERAL
+    assert opened.solve(file("b", least=2), said.append).arm == LEAN
     assert said[1] == "b.lp: failing is put aside. It never works."
     assert "failing" in series(rules=[Failing()]).put_aside
 
