@@ -3,6 +3,8 @@ import subprocess
 
 import pytest
 
+from bife_core import Series
+from bife_core.errors import InterruptedSolveError
 from tests.support.programs import FOREIGN, PROGRAM, environment
 from tests.support.texts import cover
 
@@ -39,6 +41,15 @@ def test_no_reuse_and_further_configurations(bife, days, tmp_path):
 
 def test_the_time_limit_is_asked_for(bife, days):
     assert bife("series", "days", days).exit_code == 2
+
+
+def test_ctrl_c_ends_the_series(bife, days, monkeypatch):
+    def interrupted(*_):
+        raise InterruptedSolveError("The solve of day0.lp was interrupted.")
+
+    monkeypatch.setattr(Series, "solve", interrupted)
+    done = bife("series", "days", days, "--time-limit", 10)
+    assert (done.exit_code, done.stderr) == (130, "Error: The solve of day0.lp was interrupted.\n")
 
 
 def test_what_a_killed_series_has_solved_is_not_solved_again(days, tmp_path):
