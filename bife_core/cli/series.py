@@ -49,7 +49,6 @@ def series(
 ) -> None:
     """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
     from bife_core.benchmarks.folder import instance_files
-    from bife_core.methods.base import RPB
     from bife_core.scip.reading import read_model
     from bife_core.scip.solving import SolveSettings
     from bife_core.series.series import Series
@@ -57,9 +56,7 @@ def series(
     params = dict(map(assignment, set_param or ()))
     given: dict[str, Any] = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "params": params}
     files = [file for path in instances for file in (instance_files(path) if path.is_dir() else [path])]
-    champion, reason = registry().rule_for(read_model(files[0]), SolveSettings.checked(given).under)
-    if champion != RPB:
-        say(f"{champion} takes part. {reason}")
+    champion, _ = registry().rule_for(read_model(files[0]), SolveSettings.checked(given).under)
     opened = Series(name, rules=[*(rule or ()), champion], reuse=reuse, **given)
     for file in files:
         try:

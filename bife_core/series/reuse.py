@@ -10,8 +10,6 @@ import pyscipopt
 STARTS: Final = 5
 """Earlier solutions that are looked at, the last ones."""
 
-_WITHIN: Final = 1e-6
-
 
 def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
     """Return the best solution of a model that was solved; None if there is none."""
@@ -46,7 +44,7 @@ def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]
         start = model.createPartialSol()
         for name, value in partial.items():
             variable = variables[name]
-            if variable.getLbOriginal() - _WITHIN <= value <= variable.getUbOriginal() + _WITHIN:
+            if variable.getLbOriginal() - 1e-6 <= value <= variable.getUbOriginal() + 1e-6:
                 model.setSolVal(start, variable, value)
         model.addSol(start)
     return matching

@@ -46,7 +46,7 @@ class SeriesSolve(Value):
     given, starts : bool, str
         Whether earlier solutions were given, and which or why not, in words.
     cost : float
-        Between 0 and 2, see `cost_of`.
+        Between 0 and 3, see `cost_of`.
     result : SolveResult
     solution_at : int or None
         Where the best solution is in the store, see `Series.solution`; None if none was found.
@@ -64,13 +64,17 @@ class SeriesSolve(Value):
 
 
 def cost_of(result: SolveResult, time_limit_s: float) -> float:
-    """Return what a solve cost: its share of the time limit, 1 if it did not end before, plus its mean gap.
+    """Return what a solve cost: the share of the limit it took (1 if it did not end), the last gap, and the mean gap.
 
-    That is the primal-dual integral as a share of what it can be. The score of the competition on reoptimization
-    (Bolusani et al., arXiv 2311.14834) has the gap at the end instead, and 1 more without a solution.
+    The first two are the score of the competition on reoptimization (Bolusani et al., arXiv 2311.14834), with its gap;
+    the mean gap over the limit is the primal-dual integral, and lets solves that end at the limit differ more.
     """
     time = min(result.cpu_s / time_limit_s, 1.0) if result.finished else 1.0
-    return time + min(result.primal_dual_integral / (100.0 * time_limit_s), 1.0)
+    primal, dual = result.primal_bound, result.dual_bound
+    gap = 0.0 if result.proven or primal == dual else 1.0
+    if gap and primal is not None and dual is not None and primal * dual >= 0:
+        gap = abs(primal - dual) / max(abs(primal), abs(dual))
+    return time + gap + min(result.primal_dual_integral / (100.0 * time_limit_s), 1.0)
 
 
 class Series:
@@ -231,8 +235,8 @@ class Series:
         matching = give_starts(model, solutions[-STARTS:])
         if not matching:
             return False, f"{NO_STARTS}, since no name of a variable matches"
-        given = counted(len(places), "earlier solution")
-        return True, f"starts from {given}, {matching} of {model.getNVars()} names match"
+        words = f"starts from {counted(len(places), 'earlier solution')}"
+        return True, f"{words}, {matching} of {model.getNVars()} names match"
 
     def _arms(self, rules: Sequence[AnyReference]) -> dict[str, Method]:
         """Return the default settings, `rules` and `PORTFOLIO`, by name, each once."""

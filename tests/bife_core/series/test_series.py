@@ -76,7 +76,7 @@ def test_begins_with_the_default_settings_and_goes_on_with_what_was_not_tried(se
         f"a.lp: {DEFAULT}, since it is the first; no starts.",
         f"b.lp: {LEAN}, since it was not tried yet; starts from 1 earlier solution, 5 of 5 names match.",
     ]
-    assert 0 < first.cost < 2
+    assert 0 < first.cost < 3
 
 
 def test_the_solution_is_kept_by_the_names_of_variables(series, file):
@@ -198,7 +198,13 @@ def test_a_series_needs_a_time_limit(store):
         Series("plan", store=store)
 
 
-def test_the_cost_is_share_of_the_limit_and_mean_gap():
-    half = result(status="optimal", cpu_s=5.0, primal_dual_integral=250.0)
-    assert cost_of(half, 10.0) == pytest.approx(0.5 + 0.25)
-    assert cost_of(half.model_copy(update={"status": "timelimit"}), 10.0) == pytest.approx(1.25)
+def test_the_cost_is_share_of_the_limit_gap_and_mean_gap():
+    half = result(status="optimal", cpu_s=5.0, primal_dual_integral=250.0, primal_bound=8.0, dual_bound=8.0)
+    assert cost_of(half, 10.0) == pytest.approx(0.5 + 0.0 + 0.25)
+    cut = half.model_copy(update={"status": "timelimit", "dual_bound": 6.0})
+    assert cost_of(cut, 10.0) == pytest.approx(1.0 + 0.25 + 0.25)
+    for bounds in ({"primal_bound": None}, {"dual_bound": None}, {"dual_bound": -6.0}):
+        assert cost_of(cut.model_copy(update=bounds), 10.0) == pytest.approx(1.0 + 1.0 + 0.25)
+    assert cost_of(cut.model_copy(update={"primal_bound": 0.0, "dual_bound": 0.0}), 10.0) == pytest.approx(
+        1.25
+    )
