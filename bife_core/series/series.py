@@ -70,11 +70,17 @@ def cost_of(result: SolveResult, time_limit_s: float) -> float:
     the mean gap over the limit is the primal-dual integral, and lets solves that end at the limit differ more.
     """
     time = min(result.cpu_s / time_limit_s, 1.0) if result.finished else 1.0
+    return time + gap_of(result) + min(result.primal_dual_integral / (100.0 * time_limit_s), 1.0)
+
+
+def gap_of(result: SolveResult) -> float:
+    """Return the competition's gap: between the bounds, over the larger; 1 where that is unknown or signs differ."""
     primal, dual = result.primal_bound, result.dual_bound
-    gap = 0.0 if result.proven or primal == dual else 1.0
-    if gap and primal is not None and dual is not None and primal * dual >= 0:
-        gap = abs(primal - dual) / max(abs(primal), abs(dual))
-    return time + gap + min(result.primal_dual_integral / (100.0 * time_limit_s), 1.0)
+    if result.proven or primal == dual:
+        return 0.0
+    if primal is None or dual is None or primal * dual < 0:
+        return 1.0
+    return abs(primal - dual) / max(abs(primal), abs(dual))
 
 
 class Series:

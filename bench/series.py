@@ -1,0 +1,73 @@
+"""What a series learns, by the score of the MIP Workshop's competition on reoptimization (arXiv 2311.14834).
+
+    python -m bench.series --families DIR --instances 50 --time-limit 120
+
+The instances of a folder in the order of their names, each solved once by `bife_core.Series` and once by SCIP's default
+settings. One JSON object a line: {series, position, instance, arm, starts, score, default, integral, default_integral},
+where a score is the share of the limit that a solve took, all if it did not end, plus its gap, plus 1 without a
+solution; and at the end {series, solves, ratio, from_fifth, from_tenth}: mean score over that of the default settings.
+Solves are found again in `--home`.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+
+from bench import emit, parse
+from bife_core.benchmarks.base import Instance, digest_of_file
+from bife_core.benchmarks.folder import instance_files
+from bife_core.methods.base import RPB, ScipMethod
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.series.series import Series, gap_of
+from bife_core.solves import SolveJob, run_solves
+from bife_core.store import Store
+
+
+def score(result: SolveResult, limit_s: float) -> float:
+    time = min(result.cpu_s / limit_s, 1.0) if result.finished else 1.0
+    return time + gap_of(result) + (result.primal_bound is None and not result.proven)
+
+
+def main() -> None:
+    """Solve series and print scores."""
+    options = parse(__doc__, instances=50, time_limit=120.0, home="bench-series")
+    limit_s, store = options.time_limit, Store(options.home)
+    settings = SolveSettings(time_limit_s=limit_s)
+    with WorkerPool(1) as pool:
+        for folder in map(Path, options.families):
+            series = Series(folder.name, store=store, time_limit_s=limit_s)
+            scores: list[tuple[float, float]] = []
+            for position, file in enumerate(islice(instance_files(folder), options.instances), start=1):
+                instance = Instance(name=file.name, path=file, digest=digest_of_file(file))
+                job = SolveJob(instance=instance, method=ScipMethod(name=RPB), settings=settings)
+                (usual,) = run_solves([[job]], store, pool)
+                if usual.result is None:
+                    raise SystemExit(f"SCIP's default settings fail on {file.name}: {usual.failure}")
+                own = series.solve(file)
+                scores.append((score(own.result, limit_s), score(usual.result, limit_s)))
+                emit(
+                    {
+                        "series": folder.name,
+                        "position": position,
+                        "instance": file.name,
+                        "arm": own.arm,
+                        "starts": own.starts,
+                        "score": scores[-1][0],
+                        "default": scores[-1][1],
+                        "integral": own.result.primal_dual_integral,
+                        "default_integral": usual.result.primal_dual_integral,
+                    }
+                )
+            parts = {"ratio": scores, "from_fifth": scores[4:], "from_tenth": scores[9:]}
+            ratios = {
+                name: fmean(own for own, _ in part) / fmean(other for _, other in part) if part else None
+                for name, part in parts.items()
+            }
+            emit({"series": folder.name, "solves": len(scores)} | ratios)
+
+
+if __name__ == "__main__":
+    main()
