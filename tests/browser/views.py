@@ -197,7 +197,7 @@ VIEWS: Final = (
     View(
         "mlflow-model",
         _mlflow(f"models/{CHALLENGED}/versions/1"),
-        ("challenger", "combinatorial_auction, size test", "below 1 is faster;", "candidate_variable_score"),
+        ("challenger", "combinatorial_auction, size test", "below 1 is faster", "candidate_variable_score"),
     ),
 )
 """All views, in the order a reader of the documentation meets them; one entry more shows one more."""
