@@ -37,8 +37,8 @@ class Choice(Value):
     def sentence(self) -> str:
         """How the choice was made."""
         first, on = next(iter(self.scores)), counted(self.instances, "validation instance")
-        kept = "which had also" if self.chosen == first else f"instead of {first}, which had"
-        return f"{self.chosen} was chosen on {on} among {len(self.scores)} methods, {kept} the best F_HF."
+        instead = "" if self.chosen == first else f" and so replaces {first}"
+        return f"{self.chosen} has the best F_HF of {len(self.scores)} methods on {on}{instead}."
 
 
 def choose(

@@ -41,7 +41,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     choice = choose([worse, better], two, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
-        "second was chosen on 2 validation instances among 2 methods, instead of first, which had the best F_HF."
+        "second has the best F_HF of 2 methods on 2 validation instances and so replaces first."
     )
     rows = {(row["method"], row["status"], row["failure"]) for row in choice.solves}
     assert rows == {("first", "optimal", None), ("second", "optimal", None)}
