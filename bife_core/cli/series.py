@@ -11,6 +11,7 @@ from bife_core.cli.consoles import number, say, show_table
 from bife_core.cli.options import assignment
 from bife_core.cli.orchestration import registry
 from bife_core.cli.outcome import CommandEnd, ExitCode
+from bife_core.cli.solve import SetParam
 from bife_core.errors import InterruptedSolveError
 
 
@@ -40,12 +41,7 @@ def series(
         str,
         typer.Option(metavar="default|paper|FILE.set", help="SCIP's settings, of which others are tried."),
     ] = "default",
-    set_param: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="A SCIP parameter, such as limits/gap=0.01; may be repeated."
-        ),
-    ] = None,
+    set_param: SetParam = None,
 ) -> None:
     """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
     from bife_core.benchmarks.folder import instance_files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
@@ -16,6 +16,11 @@ from bife_core.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
 if TYPE_CHECKING:
     from bife_core.methods.base import Method
     from bife_core.scip.solving import SolveResult
+
+SetParam: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A SCIP parameter, such as limits/gap=0.01; may be repeated."),
+]
 
 AUTO: Final = "auto"
 """Leaves the choice of a rule to the registry."""
@@ -61,12 +66,7 @@ def solve(
         ),
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print SCIP's log.")] = False,
-    set_param: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="A SCIP parameter, such as limits/gap=0.01; may be repeated."
-        ),
-    ] = None,
+    set_param: SetParam = None,
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
     from bife_core.methods.loading import load_method
