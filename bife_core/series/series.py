@@ -20,6 +20,7 @@ from bife_core.scip.reading import read_model
 from bife_core.scip.solving import INTERRUPTED, RootClock, SolveResult, SolveSettings, apply
 from bife_core.series.bandit import choose_arm
 from bife_core.series.reuse import STARTS, give_starts, solution_of
+from bife_core.series.takeover import EarlyLook
 from bife_core.store import Store
 from bife_core.tuning.space import BRANCHING, Choices, Space, said
 from bife_core.values import Value
@@ -48,6 +49,10 @@ class SeriesSolve(Value):
     cost : float
         Between 0 and 3, see `cost_of`.
     result : SolveResult
+    early_gap : float or None
+        Mean gap over the first quarter of the limit; None if the solve ended before.
+    stopped : bool
+        Whether the configuration was stopped then, and SCIP's settings as they are took over.
     solution_at : int or None
         Where the best solution is in the store, see `Series.solution`; None if none was found.
     """
@@ -60,6 +65,8 @@ class SeriesSolve(Value):
     starts: str
     cost: float
     result: SolveResult
+    early_gap: float | None = None
+    stopped: bool = False
     solution_at: int | None
 
 
@@ -189,12 +196,21 @@ class Series:
         clock: RootClock | None = None,
     ) -> SeriesSolve:
         apply(self.settings, model)
+        usual = model.getParams()
         usable = [arm for arm in self.arms if arm not in self.put_aside]
         arm, reason = choose_arm(usable, [(one.arm, one.cost) for one in self.solves], self.settings.seed)
         given, starts = self._starts(model)
         tell(f"{name}: {arm}, since {reason}; {starts}.")
+        gaps = [one.early_gap for one in self.solves if one.early_gap is not None and not one.stopped]
+        look = EarlyLook(model, self._limit_s, None if arm == self._default else max(gaps, default=None))
         try:
             result = solve_model(model, self.arms[arm], self.settings, name, clock)
+            if look.stopped:
+                tell(
+                    f"{name}: {self._default} take over, since the mean gap until now is {look.mean_gap:.3f}, and "
+                    f"was {max(gaps):.3f} at most before."
+                )
+                result = self._taken_over(model, usual, result, name, clock)
         except (RuleError, SolverError) as error:
             if arm != self._default:
                 self._store.append(self._key, "failed", {"arm": arm, "reason": str(error)})
@@ -213,6 +229,8 @@ class Series:
             starts=starts,
             cost=cost_of(result, self._limit_s),
             result=result,
+            early_gap=look.mean_gap,
+            stopped=look.stopped,
             solution_at=None if solution is None else self._store.append(self._key, "solution", solution),
         )
         self._store.append(self._key, "solved", solved.model_dump(mode="json"))
@@ -220,6 +238,21 @@ class Series:
         if (aside := self.put_aside.get(arm)) is not None:
             tell(f"{arm} is put aside: {aside}.")
         return solved
+
+    def _taken_over(
+        self,
+        model: pyscipopt.Model,
+        usual: Mapping[str, Any],
+        begun: SolveResult,
+        name: str,
+        clock: RootClock | None,
+    ) -> SolveResult:
+        """Solve anew with the default settings in what is left of the limit, from the solutions found; return both."""
+        model.freeTransform()  # SCIP keeps the best solutions, but no parameter is safe to change within a solve
+        model.setParams({**usual, "limits/time": max(self._limit_s - begun.cpu_s, 0.0)})
+        ended = solve_model(model, self.arms[self._default], self.settings, name, clock)
+        both = ("cpu_s", "wall_s", "nodes", "lp_iterations", "primal_dual_integral")
+        return ended.model_copy(update={key: getattr(begun, key) + getattr(ended, key) for key in both})
 
     def solution(self, solved: SeriesSolve) -> dict[str, float] | None:
         """Return the best solution of a solve, by the names of variables; None if it found none."""

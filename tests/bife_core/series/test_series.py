@@ -52,7 +52,7 @@ class Failing(Method):
         raise RuleError("It never works.")
 
 
-def entered(store, arm, found, status="timelimit"):
+def entered(store, arm, found, status="timelimit", **given):
     """Enter a made-up solve into the journal of the series."""
     at = store.append("series-plan", "solution", {"x0": 1.0}) if found else None
     known = {
@@ -63,7 +63,7 @@ def entered(store, arm, found, status="timelimit"):
         "starts": "",
         "cost": 1.0,
     }
-    solved = SeriesSolve(arm=arm, result=result(status=status), solution_at=at, **known)
+    solved = SeriesSolve(arm=arm, result=result(status=status), solution_at=at, **known, **given)
     store.append("series-plan", "solved", solved.model_dump(mode="json"))
 
 
@@ -161,6 +161,26 @@ def test_what_finds_no_solution_is_put_aside_once_others_had_one(series, store):
     entered(store, DEFAULT, found=False)
     entered(store, LEAN, found=False)
     assert series().put_aside == {LEAN: "it found no solution of made.lp"}
+
+
+def test_what_begins_worse_than_all_before_is_stopped_and_the_default_settings_end_the_solve(series, store):
+    entered(store, DEFAULT, found=False, early_gap=0.0)
+    entered(store, DEFAULT, found=False, early_gap=1.0, stopped=True)
+    said = []
+    solved = series(time_limit_s=0.6).solve(LSEU, said.append)
+    assert (solved.arm, solved.stopped) == (LEAN, True)
+    assert solved.result.cpu_s >= 0.15
+    assert solved.result.method == "relpscost"
+    assert solved.result.primal_bound >= 1120
+    assert said[1].startswith(f"lseu.mps: {DEFAULT} take over, since the mean gap until now is 0.")
+    assert said[1].endswith("and was 0.000 at most before.")
+
+
+def test_what_begins_no_worse_is_left_alone(series, store):
+    entered(store, DEFAULT, found=False, early_gap=1.0)
+    solved = series(time_limit_s=0.2).solve(LSEU)
+    assert (solved.arm, solved.stopped) == (LEAN, False)
+    assert 0 < solved.early_gap <= 1
 
 
 def test_what_fails_is_put_aside_and_the_file_solved_by_another(series, file):
