@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bife_core.stages.records import EVOLUTION
 from bife_core.store import DATABASE, Store
 
 _COUNTING: Final = """
@@ -87,9 +88,10 @@ def tracked(home: Path, key: str) -> Counter[str]:
     """Return how many runs MLflow has of each part of an evolution: its parent under "", samples by their id."""
     with _database(home / "mlflow" / "mlflow.db") as database:
         rows = database.execute(
-            "select coalesce(c.value, '') from tags k left join tags c on c.run_uuid = k.run_uuid "
-            "and c.key = 'sample_id' where k.key = 'evolution_key' and k.value = ?",
-            (key,),
+            "select coalesce(c.value, '') from tags k join runs using (run_uuid) join experiments e "
+            "using (experiment_id) left join tags c on c.run_uuid = k.run_uuid and c.key = 'sample_id' "
+            "where k.key = 'evolution_key' and k.value = ? and e.name = ?",
+            (key, EVOLUTION),
         )
         return Counter(str(name) for (name,) in rows)
 

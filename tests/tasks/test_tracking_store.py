@@ -40,7 +40,7 @@ def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
     killed.kill()
     killed.wait()
     assert python("-c", program, home=tmp_path).returncode == 0
-    assert {path.name for path in (tmp_path / "mlflow").iterdir()} == {"mlflow.db", "mlflow.version"}
+    assert {path.name for path in (tmp_path / "mlflow").iterdir()} == {"mlflow.db"}
 
 
 def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
