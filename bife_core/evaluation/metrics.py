@@ -91,15 +91,19 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
     One with a `failure` is `missing`: the solve gave no result, or a wrong one. `solved` is whether it ended with a
     proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was; those of
     the metrics (`cost_time`, `cost_nodes`, ...) are what a solve is charged: a missing one too, and one without a proof
-    `time_limit_s` at least. An instance without a `group` is one of its own.
+    `time_limit_s` at least. A metric that no row has, recorded before it existed, is NaN in all. An instance without a
+    `group` is one of its own.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["group"] = frame.get("group", frame["digest"])
     frame["missing"] = frame["failure"].notna() if "failure" in frame else False
     frame["solved"] = frame["status"].isin(DONE) & ~frame["missing"]
     for metric in METRICS.values():
-        frame[metric.column] = pd.to_numeric(frame[metric.column], errors="coerce")
-        frame[metric.cost] = metric.charged(frame, time_limit_s)
+        if metric.column in frame:
+            frame[metric.column] = pd.to_numeric(frame[metric.column], errors="coerce")
+            frame[metric.cost] = metric.charged(frame, time_limit_s)
+        else:
+            frame[metric.column] = frame[metric.cost] = float("nan")
     return frame
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from bife_core.evaluation.comparing import Comparison, adjusted, compare, headline, statement
 from bife_core.evaluation.metrics import method_table, solve_frame
+from bife_core.report.tables import mean_text
 from bife_core.stats import holm
 
 
@@ -148,6 +149,17 @@ def test_a_method_is_summed_up_over_its_solves() -> None:
     assert rule["nodes"] == pytest.approx(2.0)
     assert rule["inference_share"] == pytest.approx(0.1)
     assert rule["gap"] == pytest.approx(1e-2), "an unknown gap is the largest"
+
+
+def test_what_was_recorded_before_a_counter_existed_shows_none() -> None:
+    made = [row("a", "rule", 1.0), row("a", "relpscost", 2.0, failure="killed")]
+    for entry in made:
+        del entry["fair_nodes"]
+    table = method_table(solve_frame(made))
+    assert [mean_text(*table.loc[name, ["fair_nodes", "fair_nodes_spread"]]) for name in table.index] == [
+        "-"
+    ] * 2
+    assert table["nodes"].notna().all()
 
 
 def test_a_solve_without_a_proof_costs_the_limit_at_least() -> None:
