@@ -120,7 +120,11 @@ class Plugins(UserDict[str, Plugin]):
 
 
 def _package(entry: EntryPoint) -> str:
-    return "BiFE" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+    if entry.dist is None:
+        return "BiFE"
+    if "Name" not in entry.dist.metadata:  # a folder on PYTHONPATH may have nothing but entry points
+        return f"{entry.module.partition('.')[0]} (not installed)"
+    return f"{entry.dist.name} {entry.dist.version}"
 
 
 def code_revision(plugin: Any) -> str:

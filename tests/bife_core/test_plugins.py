@@ -87,6 +87,12 @@ def test_a_broken_plugin_is_one_sentence_with_its_package(path, where, said):
     assert said in str(error.value)
 
 
+def test_a_package_that_was_never_installed_goes_by_its_module(path):
+    offer(path, "folder", late="late_plugin.some:Late")
+    (path / "folder-1.2.dist-info" / "METADATA").unlink()
+    assert plugins().listed()[-1] == ("late", "late_plugin (not installed)")
+
+
 def test_two_packages_with_one_name_are_both_named(path):
     offer(path, "first", same="collections:ChainMap")
     offer(path, "second", same="collections:UserDict")
