@@ -55,8 +55,12 @@ class Component:
     version: str = field(default="1", compare=False)
 
     def __post_init__(self) -> None:
-        if [feature.index for feature in self.features] != list(range(len(self.features))):
-            raise ValueError(f"the indices of the features of {self.name} have a gap or a double")
+        indices = [feature.index for feature in self.features]
+        if indices != list(range(len(indices))):
+            given = ", ".join(map(str, indices))
+            raise ValueError(
+                f"the features of {self.name} must have the indices 0, 1, 2, ... in order, not {given}"
+            )
 
     @property
     def n_features(self) -> int:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from bife_core.components import BRANCHING, Component, component_of
+from bife_core.components import BRANCHING, COMPONENTS, Component, component_of
 from bife_core.errors import RuleError
 from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
@@ -106,7 +106,11 @@ def load_method(reference: AnyReference) -> Method:
         if isinstance(branching, Written):
             branching.compiled  # noqa: B018 - compiled once to know that it can be
     except RuleError as error:
-        raise RuleError(f"{reference} is not a usable rule: {error}") from error
+        hint = ""
+        others = [f"{one.function} ({name})" for name, one in COMPONENTS.items() if one != BRANCHING]
+        if others and isinstance(branching, RuleMethod) and BRANCHING.function not in branching.source:
+            hint = f" A rule of another component defines {' or '.join(others)}."
+        raise RuleError(f"{reference} is not a usable rule: {error}{hint}") from error
     return method
 
 

@@ -1,5 +1,6 @@
 """Components: branching, and a third one from its file alone, whose rules are checked, written and solved with."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -7,8 +8,8 @@ import pyscipopt
 import pytest
 
 import bife_core
-from bife_core.components import BRANCHING, COMPONENTS, component_of
-from bife_core.errors import ConfigError, SolverError
+from bife_core.components import BRANCHING, COMPONENTS, Component, component_of
+from bife_core.errors import ConfigError, RuleError, SolverError
 from bife_core.features import FEATURES
 from bife_core.fidelity.low import score_text
 from bife_core.generators import PromptContext
@@ -56,6 +57,23 @@ def test_rules_of_a_component_are_checked_compiled_and_hashed_as_its_own(node_or
     for given in (REFERENCE_RULES["hybrid"].source, '{"kind": "scip", "name": "pscost"}'):
         failure = score_text(given, None, "accuracy", 0, method=True, component="node_order")["failure"]
         assert "node_score(node)" in failure or "node_order was expected" in failure
+
+
+@pytest.mark.parametrize(("indices", "given"), [((1, 0), "1, 0"), ((0, 2), "0, 2"), ((0, 0), "0, 0")])
+def test_indices_other_than_in_order_are_said(indices, given):
+    features = tuple(replace(FEATURES[0], index=index) for index in indices)
+    with pytest.raises(ValueError, match=f"of odd must have the indices 0, 1, 2, ... in order, not {given}"):
+        Component(name="odd", function="f", argument="x", features=features, hook="")
+
+
+def test_a_file_that_defines_no_function_of_a_rule_is_told_all_of_them(node_order, tmp_path):
+    (tmp_path / "deepest.py").write_text(DEEPEST.replace("node_score", "node_scor"))
+    with pytest.raises(RuleError, match=r"candidate_variable_score\(.*defines .*node_score \(node_order\)"):
+        load_method(tmp_path / "deepest.py")
+    (tmp_path / "none.py").write_text("def candidate_variable_score(): return 1")
+    with pytest.raises(RuleError) as error:
+        load_method(tmp_path / "none.py")
+    assert "another component" not in str(error.value)
 
 
 def test_a_file_of_its_function_is_a_method_that_scip_solves_by(node_order, golden_dir, tmp_path):
