@@ -21,6 +21,7 @@ from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Reference, Solves, Solving, cost_of, load_factors, misbehaviour
 from bife_core.methods.base import Method
 from bife_core.methods.configuration import Configuration
+from bife_core.methods.scorer import BaseScorer
 from bife_core.scip.solving import SolveResult
 from bife_core.stats import geometric_mean, p_costlier
 from bife_core.values import Value
@@ -192,7 +193,8 @@ def score_high(
     if not done.results:
         reasons = " ".join(done.notes)
         raise SolverError(f"None of the {len(instances)} design instances can be solved. {reasons}")
-    if never := sum(result.calls == 0 for result in done.results.values()):
+    never = sum(result.calls == 0 for result in done.results.values())
+    if never and isinstance(method, BaseScorer):  # what else a method changes is seen without branching
         done.notes.append(
             f"{never} of {len(done.results)} design instances needed no branching on an LP solution: "
             "they are the same for every rule."

@@ -11,6 +11,7 @@ from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.fidelity.high import cost_of, high_fidelity, score_high
 from bife_core.fidelity.solving import Solving
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
@@ -105,3 +106,5 @@ def test_instances_without_branching_are_noted(
     score = score_high(rule(), [trivial, knapsacks[0]], solving(pool, tmp_path))
     assert score.f_hf is not None
     assert "1 of 2 design instances needed no branching" in score.notes[0]
+    settings = Configuration(params={"separating/maxrounds": 0}, branching=rule())
+    assert score_high(settings, [trivial], solving(pool, tmp_path)).notes == ()
