@@ -9,6 +9,7 @@ import math
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -18,9 +19,11 @@ from pydantic import TypeAdapter
 from bife_core.benchmarks.base import SPLITS
 from bife_core.benchmarks.config import InstancesConfig
 from bife_core.benchmarks.generated import open_benchmark
+from bife_core.components import BRANCHING, COMPONENTS, component_of
 from bife_core.generators import Draft, Generator, PromptContext
 from bife_core.generators.prompting import OPERATORS
 from bife_core.methods.base import AnyMethod, Method
+from bife_core.rules import Rejection, compile_rule
 from bife_core.scip.reading import read_model
 from bife_core.search import (
     Answer,
@@ -198,12 +201,38 @@ def check_method(method: Method) -> None:
     for copy in (adapter.validate_json(method.model_dump_json()), pickle.loads(pickle.dumps(method))):
         assert type(copy) is type(method), "its JSON or its pickle makes another kind of method"
         assert (copy, copy.identity) == (method, method.identity), "a copy of it is another method"
+    _solved(method.attach)
+
+
+def check_component(name: str) -> None:
+    """Assert that SCIP calls the hook of a registered component, and finds the optimum by whatever scores."""
+    component = COMPONENTS.find(name)
+    assert component.name == name, f"it is called {component.name!r}, and registered as {name!r}"
+    features = " + ".join(f"x[{feature.index}]" for feature in component.features)
+    scores = (f"({features})", f"-({features})", "np.nan", "np.inf")
+    sources = [f"def {component.function}(x):\n    return {score}\n" for score in scores]
+    assert component_of(sources[0]) == component, f"another component has the function {component.function}"
+    if component != BRANCHING and component.baseline:
+        sources.append(component.baseline)
+    rules = [compile_rule(source, component=component) for source in sources]
+    for rule in rules:
+        assert not isinstance(rule, Rejection), f"its baseline is no rule of it: {rule.reason}"
+    most, least, *_ = _solved(*(partial(component.attach, rule=rule) for rule in rules))
+    assert most != least, "SCIP goes the same way by the opposite scores: the hook is not called"
+
+
+def _solved(*attachments: Callable[[Any], object]) -> list[tuple[int, int]]:
+    """Return nodes and LP iterations of a small instance by each attachment; assert that SCIP finds its optimum."""
     with TemporaryDirectory() as folder:
         benchmark = open_benchmark(InstancesConfig.model_validate({"size": "tiny"}), folder)
-        models = [read_model(benchmark.instances("design", 1)[0].path) for _ in range(2)]
-    method.attach(models[0])
-    for model in models:
+        path = benchmark.instances("design", 1)[0].path
+        plain, *models = [read_model(path) for _ in (None, *attachments)]
+    plain.optimize()
+    optimum = plain.getObjVal()
+    for attach, model in zip(attachments, models, strict=True):
+        attach(model)
         model.optimize()
-    found, optimum = (model.getObjVal() for model in models)
-    reason = f"SCIP ends with {found:g}, not with the optimum {optimum:g}"
-    assert math.isclose(found, optimum, rel_tol=1e-6), reason
+        found = model.getObjVal()
+        reason = f"SCIP ends with {found:g}, not with the optimum {optimum:g}"
+        assert math.isclose(found, optimum, rel_tol=1e-6), reason
+    return [(model.getNTotalNodes(), model.getNLPIterations()) for model in models]

@@ -27,7 +27,7 @@ from bife_core.methods.scorer import ComponentRule, RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.scip.reading import read_model
 from bife_core.search import Answer, Request, SampleRequest, open_search
-from bife_core.testing import World, check_method, drive
+from bife_core.testing import World, check_component, check_method, drive
 
 RULE = RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source)
 
@@ -126,6 +126,10 @@ def test_features_are_those_that_pyscipopt_computes(instances: list[Instance]) -
         assert len(shown) == len(watching.seen) > 0
         for X, expected in zip(shown, watching.seen, strict=True):
             assert pytest.approx(expected, rel=1e-6, abs=1e-9) == X
+
+
+def test_the_component_keeps_to_the_contract() -> None:
+    check_component("cuts")
 
 
 def test_a_branching_rule_works_beside(instances: list[Instance]) -> None:

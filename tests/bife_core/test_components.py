@@ -20,9 +20,14 @@ from bife_core.methods.scorer import ComponentRule
 from bife_core.rules import REFERENCE_RULES, compile_rule
 from bife_core.search import open_search
 from bife_core.search.config import SearchConfig
+from bife_core.testing import check_component
 from tests.support.plugins import EXAMPLE
 
 DEEPEST = "def node_score(node):\n    return node[0]\n"
+
+
+def no_hook(model, rule):
+    """Leaves SCIP as it is."""
 
 
 @pytest.fixture
@@ -43,6 +48,29 @@ def test_branching_is_the_component_of_all_that_names_no_other():
     BRANCHING.attach(model, compile_rule("def candidate_variable_score(f): return f[18]"))
     with pytest.raises(SolverError, match="already"):
         BRANCHING.attach(model, "most_fractional")
+
+
+@pytest.mark.parametrize("name", ["branching", "node_order"])
+def test_a_component_keeps_to_the_contract(node_order, name):
+    check_component(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"name": "other"}, "called 'other', and registered as 'node_order'"),
+        ({"function": "candidate_variable_score"}, "another component has the function"),
+        (
+            {"baseline": "def node_scor(node): return 0"},
+            r"baseline is no rule of it: .* define node_score\(node",
+        ),
+        ({"hook": "tests.bife_core.test_components:no_hook"}, "the hook is not called"),
+    ],
+)
+def test_a_component_that_breaks_the_contract_is_found(node_order, monkeypatch, change, why):
+    monkeypatch.setitem(COMPONENTS, "node_order", replace(node_order, **change))
+    with pytest.raises(AssertionError, match=why):
+        check_component("node_order")
 
 
 def test_rules_of_a_component_are_checked_compiled_and_hashed_as_its_own(node_order):
