@@ -36,7 +36,8 @@ from bife_core.config import CollectionConfig, HighFidelityConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.high import score_high
-from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows, scores_of
+from bife_core.fidelity.low_measures import MEASURES
+from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.solving import Solving, measure_reference
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method

@@ -17,7 +17,8 @@ import numpy as np
 from bench import emit, parse
 from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
-from bife_core.fidelity.measures import MEASURES, Yardstick, chosen_rows, scores_of
+from bife_core.fidelity.low_measures import MEASURES
+from bife_core.fidelity.measures import Yardstick, chosen_rows, scores_of
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 
 

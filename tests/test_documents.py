@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench import reference
+from bife_core.fidelity.low_measures import MEASURES
 from bife_core.tuning.space import table
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +43,12 @@ def test_the_rows_that_are_tuned_are_counted():
         (group, str(count)) for group, count in counts.items()
     ]
     assert f"{counts.total()} rows of one table" in text
+
+
+def test_every_measure_of_f_lf_has_a_row():
+    text = (ROOT / "docs" / "explanation" / "statistics.md").read_text(encoding="utf-8")
+    (rows,) = re.findall(r"^\| `low.measure` .*\n\|[-|]+\n((?:\|.*\n)+)", text, flags=re.MULTILINE)
+    assert re.findall(r"^\| `(\w+)`", rows, flags=re.MULTILINE) == list(MEASURES)
 
 
 def test_the_reference_is_what_the_docstrings_say():

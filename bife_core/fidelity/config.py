@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
+from bife_core.fidelity.low_measures import MEASURES, LowMeasure
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import Seed
 from bife_core.values import Positive, Value
-
-LowMeasure = Literal["accuracy", "depth_regret"]
-"""What F_LF is; `bife_core.fidelity.measures` says how each is computed."""
 
 
 class LowFidelityConfig(Value):
@@ -19,8 +15,7 @@ class LowFidelityConfig(Value):
 
     measure: LowMeasure = Field(
         "accuracy",
-        description="'accuracy': share of decisions in which the rule chooses as the expert (the paper's); "
-        "'depth_regret': the chosen candidate's score over the best, weighted by 2^-depth.",
+        description=f"{'; '.join(f'{name!r}: {one.words}' for name, one in MEASURES.items())}.",
     )
     tune: int = Field(
         0,

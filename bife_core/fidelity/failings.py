@@ -9,7 +9,8 @@ import numpy as np
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import FEATURES
-from bife_core.fidelity.measures import Floats, Rows, Yardstick, scores_of
+from bife_core.fidelity.low_measures import Floats
+from bife_core.fidelity.measures import Rows, Yardstick, scores_of
 from bife_core.methods.scorer import RuleMethod
 
 _NAMED: Final = 4

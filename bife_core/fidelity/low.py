@@ -13,7 +13,8 @@ from bife_core.arguments import checked
 from bife_core.components import BRANCHING, COMPONENTS, Component
 from bife_core.decisions.nodes import has_nodes, nodes_of
 from bife_core.decisions.recorded import Decisions, numbers_in
-from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
+from bife_core.fidelity.config import LowFidelityConfig
+from bife_core.fidelity.low_measures import LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, score_columns, scores_of
 from bife_core.methods.base import Method, ScipMethod
 from bife_core.methods.configuration import Configuration

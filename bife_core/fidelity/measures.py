@@ -1,7 +1,7 @@
-"""What F_LF may measure: a weighted mean over decisions of the score of the rule's choice, from 0 to 1.
+"""What rules choose in recorded decisions, and F_LF by one of `MEASURES`.
 
-Higher is better. A rule's choice is its first largest score; a score that is not a number never wins. What does not
-depend on the rule is computed once, in a `Yardstick`.
+A rule's choice is its first largest score; a score that is not a number never wins. What does not depend on the rule is
+computed once, in a `Yardstick`.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
@@ -20,7 +20,7 @@ from numba import types
 from bife_core.components import BRANCHING
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
-from bife_core.fidelity.config import LowMeasure
+from bife_core.fidelity.low_measures import MEASURES, Floats, LowMeasure, shares
 from bife_core.jit import jit_for
 from bife_core.methods.scorer import BaseScorer
 from bife_core.rules import CompiledRule
@@ -28,7 +28,6 @@ from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.compiled.memory import call_scorer
 from bife_core.scip.node import Node
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 _OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
@@ -104,40 +103,18 @@ def behaviour_of(chosen: Rows, offsets: Rows) -> str:
     return "".join(np.where(chosen >= 0, _LETTERS[places], "-"))
 
 
-def _shares(decisions: Decisions) -> Floats:
-    """Return the score of each candidate over the best of its decision."""
-    best_scores = np.maximum.reduceat(decisions.scores, decisions.offsets[:-1])
-    highest = np.repeat(best_scores, np.diff(decisions.offsets))
-    share: Floats = np.zeros_like(highest)
-    np.divide(decisions.scores, highest, out=share, where=decisions.scores > 0)
-    share[decisions.best] = 1.0
-    return share
-
-
-MEASURES: Final[Mapping[LowMeasure, Callable[[Decisions], tuple[Floats, Floats]]]] = {
-    # Whether the expert has no better candidate; every decision counts alike.
-    "accuracy": lambda recorded: (recorded.best.astype(np.float64), np.ones(len(recorded))),
-    # Score over the best of the decision, which counts by 2^-depth: every level of a full tree counts alike.
-    "depth_regret": lambda recorded: (
-        _shares(recorded),
-        np.exp2(1.0 * recorded.depth.min() - recorded.depth),
-    ),
-}
-"""By measure, the score of choosing each candidate, and how much each decision counts."""
-
-
 class Yardstick:
     """A measure of F_LF with all that it takes from the decisions; raises `DecisionsError` if there is none."""
 
     def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy") -> None:
         if len(decisions) == 0:
             raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
-        self._worth, self._weight = MEASURES[measure](decisions)
+        self._worth, self._weight = MEASURES[measure].of(decisions)
         self._decisions = decisions
 
     @cached_property
     def _share(self) -> Floats:
-        return _shares(self._decisions)  # searches that fit rules make yardsticks and ask for no regret
+        return shares(self._decisions)  # searches that fit rules make yardsticks and ask for no regret
 
     def f_lf(self, chosen: Rows) -> float:
         """Return F_LF of a rule from the rows it chooses, see `chosen_rows`."""

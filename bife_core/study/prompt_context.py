@@ -20,11 +20,12 @@ from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.evaluation.metrics import METRICS
 from bife_core.features import feature_index
-from bife_core.fidelity.config import HighFidelityConfig, LowMeasure
+from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.failings import contributions, failings
 from bife_core.fidelity.high import HighScore, high_fidelity
 from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_of
+from bife_core.fidelity.low_measures import MEASURES, Floats, LowMeasure
+from bife_core.fidelity.measures import Yardstick, chosen_rows, scores_of
 from bife_core.fidelity.solving import Reference, cost_of, misbehaviour
 from bife_core.generators import PromptContext
 from bife_core.generators.base import FeatureRange
@@ -49,12 +50,6 @@ _ROWS: Final = 4
 """Instances shown at either end of the order, where there are more than twice as many."""
 _NODES: Final = 10
 """Nodes from which on the time per node is shown."""
-
-_LOW: Final[Mapping[LowMeasure, str]] = {
-    "accuracy": "the share of recorded decisions in which the rule chooses as strong branching did",
-    "depth_regret": "the strong-branching score of the rule's choice over the best one, on average over recorded "
-    "decisions, those near the root counting more",
-}
 
 
 @dataclass(frozen=True)
@@ -148,7 +143,7 @@ class ContextBuilder:
         return PromptContext(
             benchmark=self.benchmark,
             fitting=self._low.tune > 0 and self._decisions is not None,
-            low=_LOW[self._low.measure],
+            low=MEASURES[self._low.measure].words,
             high=f"minus the mean of the {cost} of solving whole instances{goal} with the rule",
             **read,
         )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench.fidelity import foretold, main
-from bife_core.fidelity.measures import MEASURES
+from bife_core.fidelity.low_measures import MEASURES
 from bife_core.places import compiled_code
 from bife_core.store import Store
 

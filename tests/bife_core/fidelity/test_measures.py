@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bife_core.decisions.recorded import Decisions
-from bife_core.fidelity.config import LowMeasure
-from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
+from bife_core.fidelity.low_measures import MEASURES
+from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows
 from tests.support.recorded import decisions_of
 
 NAN, INF = np.nan, np.inf
@@ -21,7 +21,7 @@ def three() -> Decisions:
     return decisions_of([3, 3, 2], gains.prod(axis=0), gains=gains, room=[5.0, 9, 3], depth=[0, 1, 2])
 
 
-def f_lf(decisions: Decisions, scores: list[float], measure: LowMeasure) -> float:
+def f_lf(decisions: Decisions, scores: list[float], measure: str) -> float:
     given = np.array(scores, dtype=np.float64)
     return Yardstick(decisions, measure).f_lf(chosen_rows(given, decisions.offsets))
 
@@ -45,12 +45,12 @@ def f_lf(decisions: Decisions, scores: list[float], measure: LowMeasure) -> floa
 def test_the_measures_of_a_rule_on_three_decisions(
     three: Decisions, scores: list[float], measured: tuple[float, ...]
 ) -> None:
-    found = {measure: f_lf(three, scores, measure) for measure in MEASURES}
-    assert found == pytest.approx(dict(zip(MEASURES, measured, strict=True)))
+    found = [f_lf(three, scores, measure) for measure in ("accuracy", "depth_regret")]
+    assert found == pytest.approx(measured)
 
 
 @pytest.mark.parametrize("measure", list(MEASURES))
-def test_any_choice_is_right_where_all_candidates_tie(measure: LowMeasure) -> None:
+def test_any_choice_is_right_where_all_candidates_tie(measure: str) -> None:
     decisions = decisions_of([2, 3], [0, 0, 2, 2 + 1e-12, 2])
     assert f_lf(decisions, [0, 1, 0, 0, 1], measure) == 1
 
