@@ -30,13 +30,16 @@ FAMILIES = {"F", "FAMILY", "knapsack"}
 STAGES = r"run|demo|collect|evolve|evaluate|tune|config"
 
 
-def commands() -> list[str]:
-    """Return every documented command that takes settings."""
+OTHERS = r"solve|score|series|export|report|up|down|status|track|prune|backup|plugins|doctor|rules \w+"
+
+
+def commands(names: str) -> list[str]:
+    """Return every documented command of these that is given options."""
     found = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-        fenced = re.findall(rf"^ *(?:\$ )?(bife (?:{STAGES}) .*?)(?: {{2,}}#.*)?$", text, re.MULTILINE)
-        inline = re.findall(rf"`(bife (?:{STAGES}) [^`]*)`", text)
+        fenced = re.findall(rf"^ *(?:\$ )?(bife (?:{names}) .*?)(?: {{2,}}#.*)?$", text, re.MULTILINE)
+        inline = re.findall(rf"`(bife (?:{names}) [^`]*)`", text)
         found += [" ".join(command.split()) for command in (*fenced, *inline)]
     return sorted({command for command in found if "--" in command})
 
@@ -63,14 +66,15 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory with the folders and files that examples name, and a search and a component that pages add."""
     for name in ("DIR", "plans", "images"):
         (tmp_path / name).mkdir()
-    (tmp_path / "FILE.set").touch()
+    for name in ("FILE.set", "rule.py"):
+        (tmp_path / name).touch()
     (tmp_path / "FILE").write_text(json.dumps(yaml.safe_load(blocks("reference/cli.md", "yaml")[0])))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(SEARCHES, "best_of", BifeSearch)
     monkeypatch.setitem(COMPONENTS, "node_order", BRANCHING)
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", commands(STAGES))
 def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, name, *words = shlex.split(command)
     words = ["set_covering" if word in FAMILIES else word for word in words]
@@ -84,6 +88,16 @@ def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: p
     check(settings | {"advanced": nested(dict(flat(settings.get("advanced", {}))))})
 
 
+@pytest.mark.parametrize("command", commands(OTHERS))
+def test_another_command_has_the_options_that_it_is_given(command: str) -> None:
+    if re.fullmatch(r"bife \w+ --[\w-]+", command):
+        pytest.skip("names an option")
+    stage, words = typer.main.get_command(app), shlex.split(command)[1:]
+    while hasattr(stage, "commands"):
+        stage, words = stage.commands[words[0]], words[1:]
+    stage.make_context("bife", words)
+
+
 @pytest.mark.parametrize("text", parameters())
 def test_a_run_of_a_deployment_is_given_settings_that_it_takes(text: str) -> None:
     check(json.loads(text))
@@ -95,5 +109,5 @@ def test_a_file_of_settings_is_one_for_a_form_too() -> None:
 
 
 def test_examples_are_found() -> None:
-    assert len(commands()) > 12
+    assert len(commands(STAGES)) > 12
     assert len(parameters()) == 2
