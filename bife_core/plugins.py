@@ -122,7 +122,8 @@ class Plugins(UserDict[str, Plugin]):
 def _package(entry: EntryPoint) -> str:
     if entry.dist is None:
         return "BiFE"
-    if "Name" not in entry.dist.metadata:  # a folder on PYTHONPATH may have nothing but entry points
+    # A folder on PYTHONPATH may have nothing but entry points.
+    if not any(map(entry.dist.read_text, ("METADATA", "PKG-INFO"))):
         return f"{entry.module.partition('.')[0]} (not installed)"
     return f"{entry.dist.name} {entry.dist.version}"
 
