@@ -2,16 +2,23 @@
 
 import re
 import sys
+import tomllib
+from importlib.metadata import metadata
 from types import ModuleType
+
+import numpy as np
 
 import bife_core
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig
+from bife_core.features import feature_index
 from bife_core.scip.reading import read_model
 from bife_core.search import SEARCHES
-from bife_core.testing import check_search
+from bife_core.testing import check_family, check_search
 from tests.support.documents import DOCS, blocks
+
+PAGE = "developers/extending.md"
 
 
 def run(code, names):
@@ -19,33 +26,37 @@ def run(code, names):
     return names
 
 
-def test_the_example_family_can_be_registered_and_branches(tmp_path, monkeypatch, capsys):
-    definition, check = blocks("developers/extending.md", "python", "Adding a benchmark")
-    names = run(definition, {})
-    monkeypatch.setitem(FAMILIES, "knapsack", names["FAMILY"])
-    opened = open_benchmark(InstancesConfig(benchmark="knapsack", size="test"), tmp_path)
-    assert len({instance.digest for instance in opened.instances("test", 2)}) == 2
-    run(check, names)
-    nodes = [int(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
-    assert len(nodes) == 3
-    assert min(nodes) > 1
+def test_the_first_example_is_a_whole_package():
+    (project,) = (tomllib.loads(text)["project"] for text in blocks(PAGE, "toml")[:1])
+    assert project["dependencies"] == [metadata("bife-branching")["Name"]]
+    (entry,) = project["entry-points"]["bife.methods"].values()
+    definition = blocks(PAGE, "python")[0]
+    assert f"# {entry.partition(':')[0].replace('.', '/')}.py" in definition
+    scored = run(definition, {})[entry.partition(":")[2]](name="x").score(np.eye(72))
+    assert scored.argmax() == feature_index("slack")
 
 
-def test_the_example_search_keeps_to_the_contract_and_prints_what_the_page_says(monkeypatch, capsys):
-    definition, check, *_ = blocks("developers/extending.md", "python", "Adding a search")
-    names = run(definition, {})
-    run(check, names)
-    expected = re.search(r"print\(.*# (.*)", check)
-    assert expected is not None
-    assert capsys.readouterr().out.strip() == expected[1]
-    monkeypatch.setitem(SEARCHES, "best_of", names["BestOfSearch"])
+def test_the_example_family_can_be_registered_and_branches(tmp_path, monkeypatch):
+    (definition,) = blocks(PAGE, "python", "Adding a benchmark")
+    monkeypatch.setitem(FAMILIES, "knapsack", run(definition, {})["FAMILY"])
+    check_family("knapsack")
+    opened = open_benchmark(InstancesConfig(benchmark="knapsack", size="tiny"), tmp_path)
+    model = read_model(opened.instances("design", 1)[0].path)
+    model.setParams({"separating/maxrounds": 0, "presolving/maxrestarts": 0})
+    model.optimize()
+    assert model.getNTotalNodes() > 1
+
+
+def test_the_example_search_keeps_to_the_contract(monkeypatch):
+    (definition,) = blocks(PAGE, "python", "Adding a search")
+    monkeypatch.setitem(SEARCHES, "best_of", run(definition, {})["BestOfSearch"])
     check_search("best_of")
 
 
 def test_the_example_method_sees_the_node(golden_dir, monkeypatch):
     module = ModuleType("dual_weight")
     monkeypatch.setitem(sys.modules, "dual_weight", module)  # where pydantic looks names up
-    definition = blocks("developers/extending.md", "python", "Adding a method")[-1]
+    definition = blocks(PAGE, "python", "Adding a method")[-1]
     method = run(definition, vars(module))["DualWeight"](name="dual_weight")
     model = read_model(golden_dir / "cauctions_0.mps.gz")
     model.setParam("limits/nodes", 10)
@@ -56,7 +67,7 @@ def test_the_example_method_sees_the_node(golden_dir, monkeypatch):
 
 
 def test_the_page_names_what_exists():
-    text = (DOCS / "developers" / "extending.md").read_text(encoding="utf-8")
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
     found = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
     assert len(found) >= 4
     for path in found:
