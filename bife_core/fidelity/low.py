@@ -58,8 +58,8 @@ def low_fidelity(method: AnyReference, decisions: Decisions, measure: LowMeasure
         A rule or another method that scores candidates, or what names one (see `load_method`).
     decisions : Decisions
         At least one.
-    measure : {"accuracy", "depth_regret"}
-        What F_LF is, see `LowFidelityConfig`.
+    measure : str
+        What F_LF is, as in the setting `low.measure`.
 
     Raises
     ------
