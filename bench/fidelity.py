@@ -80,7 +80,9 @@ def main() -> None:
         workers=1,
     )
     if options.instances < 2:
-        sys.exit("--instances must be at least 2: the best of a kind is chosen on one half and compared on the other.")
+        sys.exit(
+            "--instances must be at least 2: the best of a kind is chosen on one half and compared on the other."
+        )
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
             for line in measured(family, options, home, pool):

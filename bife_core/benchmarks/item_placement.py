@@ -1,4 +1,9 @@
-"""Balanced item placement (BIP): the instances of the ML4CO competition of 2021, rebuilt from their seeds."""
+"""Balanced item placement (BIP): the instances of the ML4CO competition of 2021, rebuilt from their seeds.
+
+With B bins b, R resources r and items i: minimise the sum of deficit(b,r) plus 10 B R times the sum of max_deficit(r).
+Every item is in one bin, and no bin holds more than twice the even share of a resource;
+deficit(b,r) + (B / total) times the sum of size(i,r) place(i,b) is at least 1, and deficit(b,r) at most max_deficit(r).
+"""
 
 from __future__ import annotations
 

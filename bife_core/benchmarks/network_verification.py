@@ -2,6 +2,9 @@
 
 Formulation and architecture are those of the published set (Nair et al. 2020; the small network of Gowal et al. 2018,
 trained by interval bound propagation on MNIST); the weights are BiFE's own, trained once (``data/DATA.md``).
+
+Minimise logit(true) - logit(rival) over the box around a picture. Every neuron is a row a = w h + c. One that may be
+on or off has h >= a, h <= a - l (1 - s) and h <= u s, with bounds l < 0 < u from interval arithmetic.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 Which lines does one bury for a budget, and which are switched off on each day, so that little load is shed and no
 dangerous line stands under current? Formulation after Pollack et al. (arXiv 2404.11520); the risks and loads are public
 ones of neighbouring years.
+
+Minimise the load shed. y(l) buries a line for 7 million dollars a mile, z(d,l) energises it on day d. A line with a
+risk above 1 is underground or off (z = y); one above 0.0001 may be switched (y <= z). |flow| <= rate z; flow = b angle
+where z = 1 (big-M 2 pi |b|); balance at every bus; the risk of a day is at most 600.
 """
 
 from __future__ import annotations

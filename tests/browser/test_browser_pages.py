@@ -55,7 +55,7 @@ def version(shown, number):
 def test_a_view_shows_what_a_reader_needs(page, shown, view):
     view.open(page, shown)
     assert missing(page, view.texts) == []
-    if os.environ.get("BIFE_SCREENSHOTS"):  # make screenshots
+    if view.pictured and os.environ.get("BIFE_SCREENSHOTS"):  # make screenshots
         picture = DOCS / "images" / f"{view.name}.png"
         page.wait_for_timeout(view.calm_ms)
         page.screenshot(path=picture)

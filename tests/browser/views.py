@@ -21,7 +21,8 @@ BENCHMARK: Final = "combinatorial-auction"
 class View:
     """A page: the name of its picture, its address, and the texts that must be on it.
 
-    `prepare` is what a reader has to do before they see it, `calm_ms` the time for what moves to come to rest.
+    `prepare` is what a reader has to do before they see it, `calm_ms` the time for what moves to come to rest. One that
+    is not `pictured` has its picture from elsewhere.
     """
 
     name: str
@@ -29,6 +30,7 @@ class View:
     texts: tuple[str, ...]
     prepare: Callable[[Page], None] = lambda page: None
     calm_ms: int = 6_000
+    pictured: bool = True
 
     def open(self, page: Page, shown: Shown) -> None:
         """Show the view as after a link from elsewhere."""
@@ -113,7 +115,9 @@ def refuse_zero_samples(page: Page) -> None:
 
 
 VIEWS: Final = (
-    View("report", _report, ("paper_ca", "RPB", "95.5 % interval"), calm_ms=500),
+    View(
+        "report", _report, ("paper_ca", "RPB", "95.5 % interval"), pictured=False
+    ),  # python -m bench.picture
     View("prefect-deployments", _prefect("deployments"), ("collection", "pipeline", "rollback", "watch")),
     View("prefect-overview", _overview, ("Families", "Waiting for a person", "Model API", "Disk")),
     View(
