@@ -64,6 +64,7 @@ def _show(one: RuleScore) -> None:
     facts += [(name, number(value)) for name, value in values.items() if value is not None]
     if one.best is not None and one.best_f_hf is not None:
         facts.append(("best so far", f"{one.best}, F_HF {number(one.best_f_hf)}"))
+    facts += [("file", one.file)] if one.file else []
     facts.append(("study", f"{one.rules} rules, {number(one.solver_s)} CPU s of solves"))
     show_facts(facts)
     for text in filter(None, (one.table, *one.choices)):

@@ -13,6 +13,7 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference, cost_of
 from bife_core.generators import Draft, PromptContext
 from bife_core.generators.prompting import assemble
+from bife_core.methods.loading import method_of
 from bife_core.presets import with_overrides
 from bife_core.sandbox import Workers
 from bife_core.search.bife import GIVEN
@@ -23,7 +24,8 @@ from bife_core.stages.runtime import Runtime
 from bife_core.stages.searching import opened
 from bife_core.stats import geometric_mean
 from bife_core.study import Study
-from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored
+from bife_core.study.files import keep_rule
+from bife_core.study.journal import Drafted, Finalised, HighScored, Referred
 from bife_core.study.prompt_context import ContextBuilder, Past, execution
 from bife_core.values import Value
 
@@ -55,8 +57,8 @@ class RuleScore(Value):
         The same to read, with the time a node takes.
     choices : tuple of str
         Where the rule chooses otherwise than strong branching, and which features it needs.
-    source : str or None
-        The rule with its numbers fitted to the decisions, where that raised F_LF.
+    source, file : str or None
+        What was scored, the rule's numbers fitted to the decisions where that raised F_LF, and its file.
     rules, solver_s : int and float
         Rules scored in the study so far, and CPU seconds of their solves.
     """
@@ -76,6 +78,7 @@ class RuleScore(Value):
     table: str = ""
     choices: tuple[str, ...] = ()
     source: str | None = None
+    file: str | None = None
     rules: int = 0
     solver_s: float = 0.0
 
@@ -154,7 +157,9 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     journal = study.journal
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
     solved = {entry.id: entry.score for entry in journal.of(HighScored)}
-    sample, low = samples[sample_id], journal.find(Scored, sample_id)
+    sample, file = samples[sample_id], None
+    if sample.valid and sample.source is not None:
+        file = str(keep_rule(journal.folder, method_of(sample.source, sample_id)))
     best = next(iter(by_high_fidelity(samples.values())), None)
     referred, own = journal.find(Referred), solved.get(sample_id)
     about: dict[str, Any] = {}
@@ -162,14 +167,14 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
         rival = solved[best.id] if best is not None and best.id != sample_id else None
         about = _solves(study, own, referred.reference, rival)
     about["choices"] = _context(study).choices_of([sample], pool).get("failings", {}).get(sample_id, ())
-    known = sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf"})
+    known = sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf", "source"})
     return RuleScore(
         name=name,
         sample=sample_id,
         again=again,
         best=best and best.id,
         best_f_hf=best and best.f_hf,
-        source=low and low.score.source,
+        file=file,
         rules=len(samples),
         solver_s=sum(score.cpu_s for score in solved.values()),
         **known,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bife_core.errors import GeneratorError
+from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import REFERENCE_RULES
 from bife_core.stages.scoring import score
@@ -37,8 +40,9 @@ def test_a_rule_is_scored_once_whatever_process_asks(scored, monkeypatch):
     assert "mean of 2" in first.table
     assert any("strong branching" in text for text in first.choices)
     assert (first.best, first.again) == (first.sample, False)
+    assert (first.source, Path(first.file).read_text()) == (GOOD, GOOD)
     assert invalid.failure
-    assert (invalid.f_lf, invalid.instances) == (None, ())
+    assert (invalid.f_lf, invalid.instances, invalid.file) == (None, (), None)
     assert alike.failure == f"duplicate of {first.sample}"
     assert other.rules == 4
     assert other.eliminated or other.f_hf
@@ -48,6 +52,13 @@ def test_a_rule_is_scored_once_whatever_process_asks(scored, monkeypatch):
     again, *_ = scored(1, GOOD)
     assert again.again
     assert (again.sample, again.f_hf, again.table) == (first.sample, first.f_hf, first.table)
+
+
+def test_what_was_scored_is_at_hand_where_it_was_fitted(scored):
+    far_off = "def candidate_variable_score(f):\n    return f[61] + 0.2 * f[18]\n"
+    (found,) = scored(5, far_off, low__tune=50)
+    assert far_off not in (found.source, None)
+    assert load_method(found.file).source == found.source
 
 
 def test_a_configuration_has_f_hf_alone(scored):
