@@ -35,6 +35,9 @@ def score(
         bool,
         typer.Option("--brief", help="Print what a model is told that writes rules for these instances."),
     ] = False,
+    no_fit: Annotated[
+        bool, typer.Option("--no-fit", help="Score rules with the numbers they have, fitting none.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Score rules that you wrote as a search would: check, F_LF, and F_HF in a race; all of it stays in one study."""
@@ -48,7 +51,7 @@ def score(
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
         if brief:
             typer.echo(scoring.brief(config, tracked_runtime()))
-        for one in scoring.score(config, tracked_runtime(), rules) if rules else ():
+        for one in scoring.score(config, tracked_runtime(), rules, not no_fit) if rules else ():
             if as_json:
                 typer.echo(one.model_dump_json())
             else:

@@ -81,16 +81,18 @@ class Message(Value):
 class Draft(Value):
     """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
 
-    A reflection has a `text` and no source. `generator` is who wrote it, which the study fills in, and `model` the
-    language model, if any. `seconds` are wall seconds of writing, CPU seconds of a fit. `unanswered` is "refused" when
-    the service did not accept the request, "outage" when it gave no answer: then the failure speaks of the service and
-    not of a rule. Calls to a model API are in the `Account`.
+    `fit` is whether numbers in the source may be fitted on F_LF. A reflection has a `text` and no source. `generator`
+    is who wrote it, which the study fills in, and `model` the language model, if any. `seconds` are wall seconds of
+    writing, CPU seconds of a fit. `unanswered` is "refused" when the service did not accept the request, "outage" when
+    it gave no answer: then the failure speaks of the service and not of a rule. Calls to a model API are in the
+    `Account`.
     """
 
     generator: str = ""
     model: str = ""
     thought: str | None = None
     source: str | None = None
+    fit: bool = True
     text: str | None = None
     failure: str | None = None
     seconds: float = 0.0

@@ -85,20 +85,22 @@ class RuleScore(Value):
 
 @dataclass
 class _Given:
-    """Passes on the texts that somebody wrote, each once."""
+    """Passes on what somebody wrote, each once."""
 
     name: str = GIVEN
-    texts: list[str] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
-        if not self.texts:
+        if not self.drafts:
             raise GeneratorError(
                 "The study asks for a rule that nobody gave: score one with `bife score FILE`."
             )
-        return Draft(source=self.texts.pop())
+        return self.drafts.pop()
 
 
-def score(config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, str]]) -> Iterator[RuleScore]:
+def score(
+    config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, str]], fit: bool = True
+) -> Iterator[RuleScore]:
     """Score rules, and yield what is learned of each; one that was scored before is found again.
 
     All rules of the same settings are in one study, with one budget, whatever process they come from. Each is checked,
@@ -110,6 +112,8 @@ def score(config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, s
         All but its `search`, `generator` and `evaluation` is read.
     rules : iterable of (name, text)
         Python text of a function that scores a candidate, or the JSON of another method such as a configuration.
+    fit : bool
+        Whether numbers of rules are fitted to the decisions first.
 
     Raises
     ------
@@ -123,20 +127,23 @@ def score(config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, s
     for name, text in rules:
         with study.claim():
             journal = study.journal
-            drafted = {entry.draft.source: entry.request.id for entry in journal.of(Drafted)}
-            again = text in drafted and journal.find(Finalised, drafted[text]) is not None
-            if text not in drafted:
-                given.texts = [text]
+            drafted = {
+                (entry.draft.source, entry.draft.fit): entry.request.id for entry in journal.of(Drafted)
+            }
+            sample_id = drafted.get((text, fit))
+            again = sample_id is not None and journal.find(Finalised, sample_id) is not None
+            if sample_id is None:
+                given.drafts = [Draft(source=text, fit=fit)]
                 found = study.run(samples=1)
-                if given.texts:
+                if given.drafts:
                     raise GeneratorError(f"{name} was not scored. {found.ended_by}")
-                drafted[text] = journal.of(Drafted)[-1].request.id
+                sample_id = journal.of(Drafted)[-1].request.id
             elif not again:
                 # A process ended on the way: what the rule lacks is solved now.
                 study.config = with_overrides(study.config, {"search.samples": len(drafted)})
                 study.run()
         runtime.follow(journal.key)
-        yield _learned(study, pool, name, drafted[text], again)
+        yield _learned(study, pool, name, sample_id, again)
 
 
 def brief(config: PipelineConfig, runtime: Runtime) -> str:

@@ -90,19 +90,18 @@ class Evaluator:
             reads=[] if decisions is None else [decisions],
             writes=[self.folder],
         ).result()
-        return Draft(generator=name, **draft)
+        return Draft(generator=name, fit=False, **draft)  # its numbers are likeliest as they are
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
-        low, found = self.config.low, request.training is not None
-        if found:  # the numbers of a rule that was fitted are likeliest as they are
-            low = low.model_copy(update={"tune": 0})
+        low = self.config.low if draft.fit else self.config.low.model_copy(update={"tune": 0})
         given = self.generator.name == GIVEN
         decisions = self.decisions if request.scored or given else None
         # What a person gives, or a search gives or found by training, need not be a rule; what was written must be one.
-        method, component = given or request.source is not None or found, request.component
+        trained, component = request.training is not None, request.component
+        method = given or request.source is not None or trained
         return score_low(draft.source, decisions, low, self.solving.pool, method=method, component=component)
 
     def try_out(self, request: TrialRequest) -> HighScore:

@@ -22,12 +22,12 @@ OTHER = REFERENCE_RULES["most_fractional"].source
 def scored(runtime, collected):
     """Return a function that scores texts in a study of their own, told apart by its seed."""
 
-    def go(seed, *texts, **settings):
+    def go(seed, *texts, fit=True, **settings):
         overrides = {"search.seed": seed, "low.tune": 0} | {
             name.replace("__", "."): value for name, value in settings.items()
         }
         rules = [(f"rule {at}", text) for at, text in enumerate(texts)]
-        return list(score(with_overrides(preset("smoke"), overrides), runtime, rules))
+        return list(score(with_overrides(preset("smoke"), overrides), runtime, rules, fit))
 
     return go
 
@@ -54,11 +54,14 @@ def test_a_rule_is_scored_once_whatever_process_asks(scored, monkeypatch):
     assert (again.sample, again.f_hf, again.table) == (first.sample, first.f_hf, first.table)
 
 
-def test_what_was_scored_is_at_hand_where_it_was_fitted(scored):
+def test_what_was_scored_is_at_hand_fitted_or_as_it_was_written(scored):
     far_off = "def candidate_variable_score(f):\n    return f[61] + 0.2 * f[18]\n"
     (found,) = scored(5, far_off, low__tune=50)
     assert far_off not in (found.source, None)
     assert load_method(found.file).source == found.source
+    (as_it_is,) = scored(5, far_off, fit=False, low__tune=50)
+    assert (as_it_is.source, as_it_is.rules, as_it_is.again) == (far_off, 2, False)
+    assert as_it_is.f_lf < found.f_lf
 
 
 def test_a_configuration_has_f_hf_alone(scored):
