@@ -21,7 +21,7 @@ from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import AnyReference, as_scoring, method_of, rule_of
 from bife_core.methods.scorer import NodeMethod, Written
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
-from bife_core.rules.literals import literals, with_literals
+from bife_core.rules.literals import gates, literals, with_literals
 from bife_core.rules.module import parameters
 from bife_core.rules.types import RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers
@@ -212,8 +212,9 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
 
     CMA-ES (Hansen, 2016) on the logarithms of the numbers of the scoring function, until `trials` settings were tried
     and the batch is done. The rule is compiled once with its numbers lifted: each is read from a feature that the rule
-    does not read, so that a setting costs no more than scoring the recorded candidates. Of the best setting each number
-    goes back to the author's that F_LF does not fall without.
+    does not read, so that a setting costs no more than scoring the recorded candidates. A number that a feature is
+    compared with, see `gates`, stays among that feature's recorded values, beyond which a gate is always open or shut.
+    Of the best setting each number goes back to the author's that F_LF does not fall without.
     """
     rule = compile_rule(source)
     places = [literal for literal in literals(source) if literal.of_score]
@@ -229,6 +230,13 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     used = np.array(sorted(lifted.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
     author = np.array([literal.value for literal in places])
+    least, most = np.zeros(len(places)), np.full(len(places), np.inf)
+    compared = gates(source)
+    for place, literal in enumerate(places):
+        if (index := compared.get((literal.line, literal.begin))) is not None:
+            low, high = decisions.columns[index].min(), decisions.columns[index].max()
+            if low < literal.value < high:
+                least[place], most[place] = low, high
 
     def f_lf(numbers: np.ndarray) -> float:
         columns[free] = numbers[:, np.newaxis]
@@ -248,6 +256,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
             step = search.ask()
             factors = np.exp(step[: len(places)])
             numbers = np.array([float(f"{value:.3g}") for value in author * factors])
+            numbers = np.where((least < numbers) & (numbers < most), numbers, author)
             reached = f_lf(numbers)
             if reached > best:
                 best, best_numbers = reached, numbers

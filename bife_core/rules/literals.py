@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from bife_core.components import BRANCHING
+from bife_core.rules.module import Module, parameters
 from bife_core.syntax import NOT_PYTHON, functions_in, syntax_tree
 
 GUARD: Final = 1e-4
@@ -52,6 +55,45 @@ def literals(source: str) -> list[Literal]:
         and node.lineno == node.end_lineno
     ]
     return sorted(found, key=lambda literal: (literal.line, literal.begin))
+
+
+def gates(source: str) -> dict[tuple[int, int], int]:
+    """Return the features that literals of a sound rule are compared with, by their line and first byte.
+
+    Seen are a feature itself and a name that is given one once; names that stand for all features are too.
+    """
+    module = Module.of(syntax_tree(source), BRANCHING)
+    function = module.functions[BRANCHING.function]
+    stored = Counter(
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    whole, held = set(parameters(function)), dict[str, int]()
+
+    def feature(node: ast.expr) -> int | None:
+        match node:
+            case ast.Name(id=name):
+                return held.get(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if name in whole:
+                number = module.number(index, local=stored)
+                return number if isinstance(number, int) else None
+        return None
+
+    found = dict[tuple[int, int], int]()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored[name] == 1:
+                if isinstance(value, ast.Name) and value.id in whole:
+                    whole.add(name)
+                elif (index := feature(value)) is not None:
+                    held[name] = index
+            case ast.Compare():
+                sides = [node.left, *node.comparators]
+                for one, other in [*pairwise(sides), *pairwise(sides[::-1])]:
+                    if (index := feature(one)) is not None:
+                        found[other.lineno - 1, other.col_offset] = index
+    return found
 
 
 def with_literals(source: str, places: Sequence[Literal], texts: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from bife_core.scip.solving import SolveResult
 from bife_core.search import SEARCHES
 from bife_core.values import digest_of
 
-VERSION: Final = 12
+VERSION: Final = 13
 """Raise this when the same configuration would no longer give the same search."""
 
 _STORED: Final = (Draft, LowScore, Reference, HighScore, SolveResult)

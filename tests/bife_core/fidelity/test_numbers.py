@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bife_core.config import LowFidelityConfig
@@ -14,6 +15,7 @@ from bife_core.fidelity.measures import Yardstick
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import rule_sha
+from bife_core.rules.literals import gates, literals
 from bife_core.sandbox import InProcess, WorkerFailure
 from tests.support.recorded import planted
 
@@ -94,3 +96,33 @@ def test_a_number_that_f_lf_does_not_need_stays_as_it_was_written() -> None:
     assert better is not None
     assert "rest = 1.00 - f[19] * 0.20" in better
     assert f_lf(better) > 0.9
+
+
+def test_a_number_that_a_feature_is_compared_with_stays_among_its_values() -> None:
+    # F_LF is best where the second branch is never taken.
+    slack, gate = EXPERT.columns[18], float(f"{np.median(EXPERT.columns[18]):.2g}")
+    body = f"    slack = x[SLACK]\n    if slack > {gate}:\n        return -slack\n    return slack * x[24] ** 0.5\n"
+    source = "SLACK = 18\n" + HEAD.replace("(f)", "(x)") + body
+    better = tuned(source, EXPERT, Yardstick(EXPERT), 300)
+    assert better is not None
+    (moved,) = (
+        literal.value for literal in literals(better) if (literal.line, literal.begin) in gates(better)
+    )
+    assert gate < moved < slack.max()
+    assert f_lf(better) > f_lf(source)
+
+
+def test_the_features_that_numbers_are_compared_with_are_seen_where_they_are_plain() -> None:
+    source = f"""A = 3
+{HEAD}
+    y = f
+    low, twice = y[A], y[24]
+    low = y[A]
+    gain = f[3]
+    if 0.1 < gain < 0.9 or low > 0.7 or twice > 0.8 or max(gain, 0.0) > 0.2:
+        return f[18] if 0.4 >= f[20] else 1.0
+    return y[24]
+"""
+    found = gates(source)
+    by_value = {one.value: found.get((one.line, one.begin)) for one in literals(source)}
+    assert by_value == {0.1: 3, 0.9: 3, 0.7: None, 0.8: None, 0.2: None, 0.4: 20, 1.0: None}
