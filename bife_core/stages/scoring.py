@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import resources
+from statistics import fmean
 from typing import Any, Final
 
 from bife_core.config import PipelineConfig
@@ -42,7 +43,8 @@ class RuleScore(Value):
     again : bool
         Whether it was scored before; nothing was solved anew then.
     failure, eliminated : str or None
-        Why it is no valid rule or failed in the solver, and why its race ended early: both have no F_HF.
+        Why it is no valid rule or failed in the solver, and why it lost its race: it has an F_HF only if no instance
+        was left.
     duplicate_of : str or None
         The sample that chooses alike in all recorded decisions, whose F_HF is this one's too.
     f_lf, f_hf : float or None
@@ -169,12 +171,11 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
         file = str(keep_rule(journal.folder, method_of(sample.source, sample_id)))
     best = next(iter(by_high_fidelity(samples.values())), None)
     referred, own = journal.find(Referred), solved.get(sample_id)
-    about: dict[str, Any] = {}
+    about = sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf", "source"})
     if own is not None and referred is not None:
         rival = solved[best.id] if best is not None and best.id != sample_id else None
-        about = _solves(study, own, referred.reference, rival)
+        about |= _solves(study, own, referred.reference, rival)
     about["choices"] = _context(study).choices_of([sample], pool).get("failings", {}).get(sample_id, ())
-    known = sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf", "source"})
     return RuleScore(
         name=name,
         sample=sample_id,
@@ -184,7 +185,6 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
         file=file,
         rules=len(samples),
         solver_s=sum(score.cpu_s for score in solved.values()),
-        **known,
         **about,
     )
 
@@ -204,7 +204,9 @@ def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore
         for place, cost, result, rpb in own.beside(reference)
     ]
     ratios = [row["cost"] / row["rpb_cost"] for row in rows]
+    whole = own.eliminated is not None and len(rows) == sum(rpb is not None for rpb in reference.results)
     return {
+        **({"f_hf": -fmean(row["cost"] for row in rows)} if whole else {}),
         "instances": tuple(rows),
         "ratio": geometric_mean(ratios) if ratios else None,
         "table": execution(own, reference, rival, config),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -62,6 +63,15 @@ def test_what_was_scored_is_at_hand_fitted_or_as_it_was_written(scored):
     (as_it_is,) = scored(5, far_off, fit=False, low__tune=50)
     assert (as_it_is.source, as_it_is.rules, as_it_is.again) == (far_off, 2, False)
     assert as_it_is.f_lf < found.f_lf
+
+
+def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored):
+    against = "def candidate_variable_score(f):\n    return -f[18] * f[20] * f[21]\n"
+    _, loser = scored(6, GOOD, against, high__cost="nodes")
+    assert loser.eliminated
+    assert loser.f_hf == -fmean(row["cost"] for row in loser.instances)
+    assert len(loser.instances) == 2
+    assert loser.f_hf < loser.best_f_hf
 
 
 def test_a_configuration_has_f_hf_alone(scored):
