@@ -50,13 +50,15 @@ class RuleScore(Value):
     f_lf, f_hf : float or None
         Its fidelities; higher is better.
     ratio : float or None
-        Cost over RPB's, the geometric mean over the design instances that were solved.
+        Cost over RPB's, the geometric mean over the design instances that were solved: each counts alike, whereas
+        `f_hf` is minus the mean cost, in which the costliest count most.
     best, best_f_hf : str and float or None
         The best rule of the study so far.
     instances : tuple of dict
-        Of each design instance that was solved: name, cost, RPB's and the best rule's, nodes, RPB's nodes, status.
+        Of each design instance that was solved, the costliest over RPB's first: name, cost, RPB's and the best rule's,
+        nodes, RPB's nodes, status.
     table : str
-        The same to read, with the time a node takes.
+        The same to read, with the time a node takes; of more than eight instances the first and last four.
     choices : tuple of str
         Where the rule chooses otherwise than strong branching, and which features it needs.
     source, file : str or None
@@ -203,11 +205,12 @@ def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore
         }
         for place, cost, result, rpb in own.beside(reference)
     ]
+    rows.sort(key=lambda row: -row["cost"] / row["rpb_cost"])
     ratios = [row["cost"] / row["rpb_cost"] for row in rows]
     whole = own.eliminated is not None and len(rows) == sum(rpb is not None for rpb in reference.results)
     return {
         **({"f_hf": -fmean(row["cost"] for row in rows)} if whole else {}),
         "instances": tuple(rows),
         "ratio": geometric_mean(ratios) if ratios else None,
-        "table": execution(own, reference, rival, config),
+        "table": execution(own, reference, rival, config, [one.name for one in study.instances]),
     }

@@ -252,34 +252,40 @@ def candidates(decisions: Decisions) -> tuple[str, ...]:
 
 
 def execution(
-    score: HighScore, reference: Reference, best: HighScore | None, config: HighFidelityConfig
+    score: HighScore,
+    reference: Reference,
+    best: HighScore | None,
+    config: HighFidelityConfig,
+    names: Sequence[str] = (),
 ) -> str:
     """Return nodes, time per node and cost on each design instance, also over RPB's and those of `best`, another rule.
 
-    Seconds are corrected for the load of the machine as costs are. Nothing is returned for a rule without costs.
+    Instances are called by `names`, or numbered for a model; the costliest over RPB's come first. Seconds are corrected
+    for the load of the machine as costs are. Nothing is returned for a rule without costs.
     """
     rows, cut_off, done = [], set(), []
     for place, cost, own, rpb in score.beside(reference):
         done.append(own)
         if not own.finished:
-            cut_off.add(place + 1)
+            cut_off.add(place)
         # A solve that ran into the limit costs the limit, and its seconds are as the clock showed them.
         correction = cost / own.cpu_s if config.cost == "time" and own.finished else 1.0
         node_ms, rival = correction * _node_ms(own, _NODES), best and best.costs[place]
         ratios = max(own.nodes, 1) / max(rpb.nodes, 1), node_ms / _node_ms(rpb), cost / cost_of(rpb, config)
-        rows.append((place + 1, own.nodes, node_ms, cost, *ratios, cost / rival if rival else math.nan))
+        rows.append((place, own.nodes, node_ms, cost, *ratios, cost / rival if rival else math.nan))
     if not rows:
         return ""
     table = np.array(sorted(rows, key=lambda row: -row[6]))
     if np.isnan(table[:, -1]).all():  # there is no other rule
         table = table[:, :-1]
     shown = table if len(table) <= 2 * _ROWS else np.vstack((table[:_ROWS], table[-_ROWS:]))
+    called = names or [str(number) for number in range(1, len(score.costs) + 1)]
     unit = "CPU s" if config.cost == "time" else config.cost.replace("_", " ")
     known = [column[~np.isnan(column)] for column in table[:, 4:].T]
     geometric = [float(np.exp(np.log(column).mean())) if len(column) else math.nan for column in known]
     lines = [
         f"instance | nodes | x RPB | ms/node | x RPB | {unit} | x RPB{' | x best' * (len(geometric) > 3)}",
-        *(_line(f"{row[0]:.0f}", row[1:4], row[4:], row[0] in cut_off) for row in shown),
+        *(_line(called[int(row[0])], row[1:4], row[4:], int(row[0]) in cut_off) for row in shown),
         _line(f"mean of {len(table)}", [math.nan] * 3, geometric),
     ]
     total_s = math.fsum(own.cpu_s for own in done)

@@ -38,7 +38,8 @@ def test_a_rule_is_scored_once_whatever_process_asks(scored, monkeypatch):
     assert first.ratio > 0
     assert first.f_hf < 0 < first.f_lf
     assert {row["rpb_cost"] > 0 for row in first.instances} == {True}
-    assert "mean of 2" in first.table
+    names = [line.split(" | ")[0] for line in first.table.splitlines()]
+    assert names[1:4] == [*(row["instance"] for row in first.instances), "mean of 2"]
     assert any("strong branching" in text for text in first.choices)
     assert (first.best, first.again) == (first.sample, False)
     assert (first.source, Path(first.file).read_text()) == (GOOD, GOOD)
