@@ -12,6 +12,7 @@ from bife_core.cli.consoles import number, say, show_facts, show_heading
 from bife_core.cli.options import with_configuration
 from bife_core.cli.orchestration import prepare, tracked_runtime
 from bife_core.cli.running import GO_ON, ending_at_once
+from bife_core.wording import interval_text
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
@@ -59,12 +60,21 @@ def score(
 
 
 def _show(one: RuleScore) -> None:
+    from bife_core.stats import CONFIDENCE
+
     out = one.failure or one.eliminated
     show_heading(f"{one.name} ({one.sample}{', scored before' * one.again})")
     facts = [("out", out)] if out else []
     facts += [("chooses like", one.duplicate_of)] if one.duplicate_of else []
-    values = {"F_LF": one.f_lf, "F_HF": one.f_hf, "cost over RPB's": one.ratio}
-    facts += [(name, number(value)) for name, value in values.items() if value is not None]
+    facts += [
+        (name, number(value))
+        for name, value in {"F_LF": one.f_lf, "F_HF": one.f_hf}.items()
+        if value is not None
+    ]
+    if one.ratio is not None:
+        interval = interval_text(one.ci_low, one.ci_high, confidence=CONFIDENCE)
+        facts.append(("cost over RPB's", f"{number(one.ratio)}, {interval}"))
+    facts += [("not told from", ", ".join(one.undecided))] if one.undecided else []
     if one.best is not None and one.best_f_hf is not None:
         facts.append(("best so far", f"{one.best}, F_HF {number(one.best_f_hf)}"))
     facts += [("file", one.file)] if one.file else []

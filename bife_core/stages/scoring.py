@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from statistics import fmean
 from typing import Any, Final
 
+from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.errors import GeneratorError
+from bife_core.evaluation.comparing import finding
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference, cost_of
 from bife_core.generators import Draft, PromptContext
@@ -23,7 +27,7 @@ from bife_core.search.types import SampleRequest, WrittenRequest
 from bife_core.stages.resolving import resolved
 from bife_core.stages.runtime import Runtime
 from bife_core.stages.searching import opened
-from bife_core.stats import geometric_mean
+from bife_core.stats import CONFIDENCE, ratio_interval, signed_rank_test
 from bife_core.study import Study
 from bife_core.study.files import keep_rule
 from bife_core.study.journal import Drafted, Finalised, HighScored, Referred
@@ -49,9 +53,13 @@ class RuleScore(Value):
         The sample that chooses alike in all recorded decisions, whose F_HF is this one's too.
     f_lf, f_hf : float or None
         Its fidelities; higher is better.
-    ratio : float or None
+    ratio, ci_low, ci_high : float or None
         Cost over RPB's, the geometric mean over the design instances that were solved: each counts alike, whereas
-        `f_hf` is minus the mean cost, in which the costliest count most.
+        `f_hf` is minus the mean cost, in which the costliest count most; and the
+        bootstrap interval of `ratio` over the instances.
+    undecided : tuple of str
+        The other samples with an F_HF, best first, that it cannot be told from by its costs, instance by instance. Each
+        is judged alone at 95 %, so that of many some are told apart by chance.
     best, best_f_hf : str and float or None
         The best rule of the study so far.
     instances : tuple of dict
@@ -76,6 +84,9 @@ class RuleScore(Value):
     f_lf: float | None = None
     f_hf: float | None = None
     ratio: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    undecided: tuple[str, ...] = ()
     best: str | None = None
     best_f_hf: float | None = None
     instances: tuple[dict[str, Any], ...] = ()
@@ -177,6 +188,11 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     if own is not None and referred is not None:
         rival = solved[best.id] if best is not None and best.id != sample_id else None
         about |= _solves(study, own, referred.reference, rival)
+        if about["f_hf"] is not None:
+            ranked = by_high_fidelity(one for one in samples.values() if one.id != sample_id)
+            about["undecided"] = tuple(
+                one.id for one in ranked if undecided(study.instances, own.costs, solved[one.id].costs)
+            )
     about["choices"] = _context(study).choices_of([sample], pool).get("failings", {}).get(sample_id, ())
     return RuleScore(
         name=name,
@@ -206,11 +222,34 @@ def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore
         for place, cost, result, rpb in own.beside(reference)
     ]
     rows.sort(key=lambda row: -row["cost"] / row["rpb_cost"])
-    ratios = [row["cost"] / row["rpb_cost"] for row in rows]
-    whole = own.eliminated is not None and len(rows) == sum(rpb is not None for rpb in reference.results)
+    rpb = [result and cost_of(result, config) for result in reference.results]
+    ratio = ratio_interval(_log_ratios(study.instances, own.costs, rpb)) if rows else None
+    whole = own.eliminated is not None and len(rows) == sum(cost is not None for cost in rpb)
     return {
         **({"f_hf": -fmean(row["cost"] for row in rows)} if whole else {}),
         "instances": tuple(rows),
-        "ratio": geometric_mean(ratios) if ratios else None,
+        "ratio": ratio and ratio.ratio,
+        "ci_low": ratio and ratio.low,
+        "ci_high": ratio and ratio.high,
         "table": execution(own, reference, rival, config, [one.name for one in study.instances]),
     }
+
+
+def undecided(
+    instances: Sequence[Instance], costs: Sequence[float | None], others: Sequence[float | None]
+) -> bool:
+    """Whether two rules cannot be told from each other by their costs of instances, at 95 %."""
+    logs = _log_ratios(instances, costs, others)
+    interval = ratio_interval(logs)
+    return finding(interval.low, interval.high, signed_rank_test(logs), CONFIDENCE) == "undecided"
+
+
+def _log_ratios(
+    instances: Sequence[Instance], costs: Sequence[float | None], others: Sequence[float | None]
+) -> list[float]:
+    """Return the mean logarithm of the ratios in each group of instances of which both costs are known."""
+    groups = defaultdict[str, list[float]](list)
+    for instance, cost, other in zip(instances, costs, others, strict=True):
+        if cost is not None and other is not None:
+            groups[instance.group].append(math.log(cost / other))
+    return [fmean(logs) for logs in groups.values()]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import GeneratorError
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import REFERENCE_RULES
-from bife_core.stages.scoring import score
+from bife_core.stages.scoring import score, undecided
 from bife_core.study import evaluator
 from bife_core.study.engine import Engine
 
@@ -68,11 +70,22 @@ def test_what_was_scored_is_at_hand_fitted_or_as_it_was_written(scored):
 
 def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored):
     against = "def candidate_variable_score(f):\n    return -f[18] * f[20] * f[21]\n"
-    _, loser = scored(6, GOOD, against, high__cost="nodes")
+    winner, loser = scored(6, GOOD, against, high__cost="nodes")
     assert loser.eliminated
     assert loser.f_hf == -fmean(row["cost"] for row in loser.instances)
     assert len(loser.instances) == 2
-    assert loser.f_hf < loser.best_f_hf
+    assert loser.f_hf < winner.f_hf
+    assert (winner.undecided, loser.undecided) == ((), (winner.sample,)), "two instances tell nothing"
+    assert winner.ci_low <= winner.ratio <= winner.ci_high
+
+
+def test_rules_are_told_apart_only_if_instances_that_are_independent_agree(tmp_path):
+    apart = [Instance(f"{at}", tmp_path, f"{at}") for at in range(8)]
+    better, mixed = [1.0, 2.0, 3.0, None] * 2, [3.0, 1.5, 4.0, 5.0] * 2
+    assert not undecided(apart, better, [2.0 * (cost or 1.0) for cost in better])
+    assert undecided(apart, better, mixed)
+    one_day = [replace(one, group="a day") for one in apart]
+    assert undecided(one_day, better, [2.0 * (cost or 1.0) for cost in better])
 
 
 def test_a_configuration_has_f_hf_alone(scored):
