@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bife_core.cli.consoles import number, say, show_facts, show_heading
+from bife_core.cli.consoles import number, say, show_facts, show_heading, show_table
 from bife_core.cli.options import with_configuration
 from bife_core.cli.orchestration import prepare, tracked_runtime
 from bife_core.cli.running import GO_ON, ending_at_once
@@ -36,27 +36,47 @@ def score(
         bool,
         typer.Option("--brief", help="Print what a model is told that writes rules for these instances."),
     ] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Print the rules of the study with their scores, best first.")
+    ] = False,
     no_fit: Annotated[
         bool, typer.Option("--no-fit", help="Score rules with the numbers they have, fitting none.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Score rules that you wrote as a search would: check, F_LF, and F_HF in a race; all of it stays in one study."""
-    if bool(file) == brief:
-        raise typer.BadParameter("give files to score, or --brief.")
+    if [bool(file), brief, listed].count(True) != 1:
+        raise typer.BadParameter("give files to score, or --list, or --brief.")
     prepare()
     from bife_core.stages import scoring
     from bife_core.study.journal import stop_journals
 
     rules = [(path.name, path.read_text(encoding="utf-8", errors="replace")) for path in file or ()]
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
+        runtime = tracked_runtime()
         if brief:
-            typer.echo(scoring.brief(config, tracked_runtime()))
-        for one in scoring.score(config, tracked_runtime(), rules, not no_fit) if rules else ():
+            typer.echo(scoring.brief(config, runtime))
+            return
+        found = (
+            scoring.scored_before(config, runtime)
+            if listed
+            else scoring.score(config, runtime, rules, not no_fit)
+        )
+        if listed and not as_json:
+            columns = ("rule", "sample", "F_HF", "F_LF", "over RPB's", "out")
+            show_table(columns, [_row(one) for one in found], numbers=False)
+            return
+        for one in found:
             if as_json:
-                typer.echo(one.model_dump_json())
+                typer.echo(one.model_dump_json(exclude_unset=listed))
             else:
                 _show(one)
+
+
+def _row(one: RuleScore) -> tuple[str, ...]:
+    values = ("" if value is None else number(value) for value in (one.f_hf, one.f_lf, one.ratio))
+    alike = f"chooses like {one.duplicate_of}" if one.duplicate_of else ""
+    return one.name, one.sample, *values, one.failure or one.eliminated or alike
 
 
 def _show(one: RuleScore) -> None:

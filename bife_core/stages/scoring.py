@@ -22,8 +22,8 @@ from bife_core.methods.loading import method_of
 from bife_core.presets import with_overrides
 from bife_core.sandbox import Workers
 from bife_core.search.bife import GIVEN
-from bife_core.search.population import by_high_fidelity
-from bife_core.search.types import SampleRequest, WrittenRequest
+from bife_core.search.population import by_high_fidelity, ranked
+from bife_core.search.types import Sample, SampleRequest, WrittenRequest
 from bife_core.stages.resolving import resolved
 from bife_core.stages.runtime import Runtime
 from bife_core.stages.searching import opened
@@ -148,7 +148,7 @@ def score(
             sample_id = drafted.get((text, fit))
             again = sample_id is not None and journal.find(Finalised, sample_id) is not None
             if sample_id is None:
-                given.drafts = [Draft(source=text, fit=fit)]
+                given.drafts = [Draft(source=text, fit=fit, thought=name)]
                 found = study.run(samples=1)
                 if given.drafts:
                     raise GeneratorError(f"{name} was not scored. {found.ended_by}")
@@ -159,6 +159,14 @@ def score(
                 study.run()
         runtime.follow(journal.key)
         yield _learned(study, pool, name, sample_id, again)
+
+
+def scored_before(config: PipelineConfig, runtime: Runtime) -> Iterator[RuleScore]:
+    """Yield what `score` found of each rule under these settings, best first, but not single instances and choices."""
+    config = resolved(with_overrides(config, _OWN), runtime)
+    study, _, _ = opened(config, runtime, generator=_Given())
+    for sample in ranked(entry.sample for entry in study.journal.of(Finalised)):
+        yield RuleScore(**_known(study, sample))
 
 
 def brief(config: PipelineConfig, runtime: Runtime) -> str:
@@ -179,36 +187,50 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     journal = study.journal
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
     solved = {entry.id: entry.score for entry in journal.of(HighScored)}
-    sample, file = samples[sample_id], None
-    if sample.valid and sample.source is not None:
-        file = str(keep_rule(journal.folder, method_of(sample.source, sample_id)))
-    best = next(iter(by_high_fidelity(samples.values())), None)
-    referred, own = journal.find(Referred), solved.get(sample_id)
-    about = sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf", "source"})
+    known, own, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
+    ranking = by_high_fidelity(samples.values())
+    best, others = next(iter(ranking), None), [one.id for one in ranking if one.id != sample_id]
     if own is not None and referred is not None:
         rival = solved[best.id] if best is not None and best.id != sample_id else None
-        about |= _solves(study, own, referred.reference, rival)
-        if about["f_hf"] is not None:
-            ranked = by_high_fidelity(one for one in samples.values() if one.id != sample_id)
-            about["undecided"] = tuple(
-                one.id for one in ranked if undecided(study.instances, own.costs, solved[one.id].costs)
-            )
-    about["choices"] = _context(study).choices_of([sample], pool).get("failings", {}).get(sample_id, ())
-    return RuleScore(
-        name=name,
-        sample=sample_id,
-        again=again,
-        best=best and best.id,
-        best_f_hf=best and best.f_hf,
-        file=file,
-        rules=len(samples),
-        solver_s=sum(score.cpu_s for score in solved.values()),
-        **about,
-    )
+        known |= _solves(study, own, referred.reference, rival)
+        if known["f_hf"] is not None:
+            alike = (one for one in others if undecided(study.instances, own.costs, solved[one].costs))
+            known["undecided"] = tuple(alike)
+    choices = _context(study).choices_of([samples[sample_id]], pool).get("failings", {}).get(sample_id, ())
+    about: dict[str, Any] = {
+        "name": name,
+        "again": again,
+        "best": best and best.id,
+        "best_f_hf": best and best.f_hf,
+        "choices": choices,
+        "source": samples[sample_id].source,
+        "rules": len(samples),
+        "solver_s": sum(score.cpu_s for score in solved.values()),
+    }
+    return RuleScore(**known | about)
+
+
+def _known(study: Study, sample: Sample) -> dict[str, Any]:
+    """Return what is known of a sample, others and single instances aside, as fields of `RuleScore`."""
+    journal, config = study.journal, study.config.high
+    known: dict[str, Any] = {"name": sample.thought, "sample": sample.id}
+    known |= sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf"})
+    if sample.valid and sample.source is not None:
+        known["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
+    solved, referred = journal.find(HighScored, sample.id), journal.find(Referred)
+    if solved is not None and referred is not None:
+        own = [cost for _, cost, *_ in solved.score.beside(referred.reference)]
+        rpb = [result and cost_of(result, config) for result in referred.reference.results]
+        if own:
+            ratio = ratio_interval(_log_ratios(study.instances, solved.score.costs, rpb))
+            known |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
+        if sample.eliminated and len(own) == sum(cost is not None for cost in rpb):
+            known["f_hf"] = -fmean(own)
+    return known
 
 
 def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore | None) -> dict[str, Any]:
-    config = study.config.high
+    config, names = study.config.high, [one.name for one in study.instances]
     rows: list[dict[str, Any]] = [
         {
             "instance": result.instance,
@@ -222,17 +244,7 @@ def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore
         for place, cost, result, rpb in own.beside(reference)
     ]
     rows.sort(key=lambda row: -row["cost"] / row["rpb_cost"])
-    rpb = [result and cost_of(result, config) for result in reference.results]
-    ratio = ratio_interval(_log_ratios(study.instances, own.costs, rpb)) if rows else None
-    whole = own.eliminated is not None and len(rows) == sum(cost is not None for cost in rpb)
-    return {
-        **({"f_hf": -fmean(row["cost"] for row in rows)} if whole else {}),
-        "instances": tuple(rows),
-        "ratio": ratio and ratio.ratio,
-        "ci_low": ratio and ratio.low,
-        "ci_high": ratio and ratio.high,
-        "table": execution(own, reference, rival, config, [one.name for one in study.instances]),
-    }
+    return {"instances": tuple(rows), "table": execution(own, reference, rival, config, names)}
 
 
 def undecided(

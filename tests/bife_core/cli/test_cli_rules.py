@@ -89,6 +89,11 @@ def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path):
     shown = bife("score", *options).stdout
     assert "ours.py (g00-c00, scored before)" in shown
     assert "cost over RPB's" in shown
+    listed = json.loads(bife("score", *options[1:], "--list", "--json").stdout)
+    assert listed == {name: found[name] for name in listed}
+    assert listed["file"].endswith("g00-c00.py")
+    (line,) = bife("score", *options[1:], "--list").stdout.strip().splitlines()[1:]
+    assert line.split()[:2] == ["ours.py", "g00-c00"]
 
 
 def test_an_agent_is_told_how_to_work_and_what_of(bife):
