@@ -220,7 +220,7 @@ def _known(study: Study, sample: Sample) -> dict[str, Any]:
     solved, referred = journal.find(HighScored, sample.id), journal.find(Referred)
     if solved is not None and referred is not None:
         own = [cost for _, cost, *_ in solved.score.beside(referred.reference)]
-        rpb = [result and cost_of(result, config) for result in referred.reference.results]
+        rpb = [None if one is None else cost_of(one, config) for one in referred.reference.results]
         if own:
             ratio = ratio_interval(_log_ratios(study.instances, solved.score.costs, rpb))
             known |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
