@@ -33,7 +33,7 @@ _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256
 """More than a C `struct sigaction` takes anywhere."""
 
-RECORDED: Final = 1
+RECORDED: Final = 2
 """Raise this when a `SolveResult` says more, less or something else: stored solves of another version are not found."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
@@ -291,7 +291,6 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
         """
         clock = cls()
         model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
-        clock._began_s = time.thread_time()
         try:
             yield clock
         finally:
@@ -300,7 +299,8 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
             clock.model = None
 
     def eventinit(self) -> None:
-        """Ask SCIP for events of solved LPs."""
+        """Begin, what came before the solve, such as compiling a rule, left out; ask SCIP for events of solved LPs."""
+        self._began_s = time.thread_time()
         self.model.catchEvent(_LP_SOLVED, self)
         self._listens = True
 

@@ -11,6 +11,7 @@ from bife_core import solve
 from bife_core.errors import SolverError
 from bife_core.methods.base import BUILTIN_METHODS
 from bife_core.methods.loading import load_rule
+from bife_core.methods.scorer import RuleMethod
 from bife_core.rules import REFERENCE_RULES
 from bife_core.scip.solving import SolveSettings, apply
 from tests.support.marks import long_but
@@ -65,6 +66,12 @@ class Failing(Weighted):
 
 
 CALLED = [Weighted(name="called", weights={}), Failing(name="failing", weights={})]
+
+
+def test_the_root_takes_no_longer_than_the_solve_if_the_rule_is_compiled_first(knapsacks):
+    rule = RuleMethod(name="new", source="def candidate_variable_score(f):\n    return f[18] ** 1.375\n")
+    solved = solve(knapsacks[0].path, rule)
+    assert 0.0 < solved.root_s <= solved.cpu_s
 
 
 def method_name(method):
