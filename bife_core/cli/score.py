@@ -74,7 +74,9 @@ def score(
 
 
 def _row(one: RuleScore) -> tuple[str, ...]:
-    values = ("" if value is None else number(value) for value in (one.f_hf, one.f_lf, one.ratio))
+    # A ratio on some of the instances is not to be compared with others.
+    ratio = None if one.f_hf is None else one.ratio
+    values = ("" if value is None else number(value) for value in (one.f_hf, one.f_lf, ratio))
     alike = f"chooses like {one.duplicate_of}" if one.duplicate_of else ""
     return one.name, one.sample, *values, one.failure or one.eliminated or alike
 

@@ -58,8 +58,8 @@ class RuleScore(Value):
         `f_hf` is minus the mean cost, in which the costliest count most; and the
         bootstrap interval of `ratio` over the instances.
     undecided : tuple of str
-        The other samples with an F_HF, best first, that it cannot be told from by its costs, instance by instance. Each
-        is judged alone at 95 %, so that of many some are told apart by chance.
+        The other samples with an F_HF, best first, that one with an F_HF cannot be told from by its costs, instance by
+        instance. Each is judged alone at 95 %, so that of many some are told apart by chance.
     best, best_f_hf : str and float or None
         The best rule of the study so far.
     instances : tuple of dict
@@ -188,13 +188,16 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
     solved = {entry.id: entry.score for entry in journal.of(HighScored)}
     known, own, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
-    ranking = by_high_fidelity(samples.values())
-    best, others = next(iter(ranking), None), [one.id for one in ranking if one.id != sample_id]
+    best = next(iter(by_high_fidelity(samples.values())), None)
     if own is not None and referred is not None:
         rival = solved[best.id] if best is not None and best.id != sample_id else None
         known |= _solves(study, own, referred.reference, rival)
         if known["f_hf"] is not None:
-            alike = (one for one in others if undecided(study.instances, own.costs, solved[one].costs))
+            reached = {
+                name: _f_hf(score, referred.reference) for name, score in solved.items() if name != sample_id
+            }
+            others = sorted((-f_hf, name) for name, f_hf in reached.items() if f_hf is not None)
+            alike = (one for _, one in others if undecided(study.instances, own.costs, solved[one].costs))
             known["undecided"] = tuple(alike)
     choices = _context(study).choices_of([samples[sample_id]], pool).get("failings", {}).get(sample_id, ())
     about: dict[str, Any] = {
@@ -219,14 +222,19 @@ def _known(study: Study, sample: Sample) -> dict[str, Any]:
         known["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
     solved, referred = journal.find(HighScored, sample.id), journal.find(Referred)
     if solved is not None and referred is not None:
-        own = [cost for _, cost, *_ in solved.score.beside(referred.reference)]
         rpb = [None if one is None else cost_of(one, config) for one in referred.reference.results]
-        if own:
-            ratio = ratio_interval(_log_ratios(study.instances, solved.score.costs, rpb))
+        if logs := _log_ratios(study.instances, solved.score.costs, rpb):
+            ratio = ratio_interval(logs)
             known |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
-        if sample.eliminated and len(own) == sum(cost is not None for cost in rpb):
-            known["f_hf"] = -fmean(own)
+        known["f_hf"] = _f_hf(solved.score, referred.reference)
     return known
+
+
+def _f_hf(score: HighScore, reference: Reference) -> float | None:
+    """Return F_HF, also that of a rule that lost its race with no instance left."""
+    costs = [cost for _, cost, *_ in score.beside(reference)]
+    whole = len(costs) == sum(result is not None for result in reference.results)
+    return -fmean(costs) if whole and score.failure is None else None
 
 
 def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore | None) -> dict[str, Any]:

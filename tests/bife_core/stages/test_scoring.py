@@ -77,6 +77,8 @@ def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored):
     assert loser.f_hf < winner.f_hf
     assert (winner.undecided, loser.undecided) == ((), (winner.sample,)), "two instances tell nothing"
     assert winner.ci_low <= winner.ratio <= winner.ci_high
+    (again,) = scored(6, GOOD, high__cost="nodes")
+    assert again.undecided == (loser.sample,)
 
 
 def test_rules_are_told_apart_only_if_instances_that_are_independent_agree(tmp_path):
