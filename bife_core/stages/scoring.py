@@ -22,7 +22,7 @@ from bife_core.methods.loading import method_of
 from bife_core.presets import with_overrides
 from bife_core.sandbox import Workers
 from bife_core.search.bife import GIVEN
-from bife_core.search.population import by_high_fidelity, ranked
+from bife_core.search.population import by_high_fidelity
 from bife_core.search.types import Sample, SampleRequest, WrittenRequest
 from bife_core.stages.resolving import resolved
 from bife_core.stages.runtime import Runtime
@@ -54,9 +54,8 @@ class RuleScore(Value):
     f_lf, f_hf : float or None
         Its fidelities; higher is better.
     ratio, ci_low, ci_high : float or None
-        Cost over RPB's, the geometric mean over the design instances that were solved: each counts alike, whereas
-        `f_hf` is minus the mean cost, in which the costliest count most; and the
-        bootstrap interval of `ratio` over the instances.
+        Cost over RPB's, the geometric mean over the design instances that were solved, with its bootstrap interval:
+        each counts alike, whereas in `f_hf`, which is minus the mean cost, the costliest count most.
     undecided : tuple of str
         The other samples with an F_HF, best first, that one with an F_HF cannot be told from by its costs, instance by
         instance. Each is judged alone at 95 %, so that of many some are told apart by chance.
@@ -161,12 +160,12 @@ def score(
         yield _learned(study, pool, name, sample_id, again)
 
 
-def scored_before(config: PipelineConfig, runtime: Runtime) -> Iterator[RuleScore]:
-    """Yield what `score` found of each rule under these settings, best first, but not single instances and choices."""
+def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
+    """Return what `score` found of each rule under these settings, best first, but not single instances and choices."""
     config = resolved(with_overrides(config, _OWN), runtime)
     study, _, _ = opened(config, runtime, generator=_Given())
-    for sample in ranked(entry.sample for entry in study.journal.of(Finalised)):
-        yield RuleScore(**_known(study, sample))
+    scores = [RuleScore(**_known(study, entry.sample)) for entry in study.journal.of(Finalised)]
+    return sorted(scores, key=lambda one: math.inf if one.f_hf is None else -one.f_hf)
 
 
 def brief(config: PipelineConfig, runtime: Runtime) -> str:
@@ -193,11 +192,11 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
         rival = solved[best.id] if best is not None and best.id != sample_id else None
         known |= _solves(study, own, referred.reference, rival)
         if known["f_hf"] is not None:
-            reached = {
-                name: _f_hf(score, referred.reference) for name, score in solved.items() if name != sample_id
-            }
-            others = sorted((-f_hf, name) for name, f_hf in reached.items() if f_hf is not None)
-            alike = (one for _, one in others if undecided(study.instances, own.costs, solved[one].costs))
+            reached = {name: _f_hf(score, referred.reference) for name, score in solved.items()}
+            others = sorted(
+                (-f_hf, name) for name, f_hf in reached.items() if f_hf is not None and name != sample_id
+            )
+            alike = (name for _, name in others if undecided(study.instances, own.costs, solved[name].costs))
             known["undecided"] = tuple(alike)
     choices = _context(study).choices_of([samples[sample_id]], pool).get("failings", {}).get(sample_id, ())
     about: dict[str, Any] = {

@@ -13,7 +13,7 @@ from bife_core.errors import GeneratorError
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import REFERENCE_RULES
-from bife_core.stages.scoring import score, undecided
+from bife_core.stages.scoring import score, scored_before, undecided
 from bife_core.study import evaluator
 from bife_core.study.engine import Engine
 
@@ -68,7 +68,7 @@ def test_what_was_scored_is_at_hand_fitted_or_as_it_was_written(scored):
     assert as_it_is.f_lf < found.f_lf
 
 
-def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored):
+def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored, runtime):
     against = "def candidate_variable_score(f):\n    return -f[18] * f[20] * f[21]\n"
     winner, loser = scored(6, GOOD, against, high__cost="nodes")
     assert loser.eliminated
@@ -79,6 +79,9 @@ def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored):
     assert winner.ci_low <= winner.ratio <= winner.ci_high
     (again,) = scored(6, GOOD, high__cost="nodes")
     assert again.undecided == (loser.sample,)
+    overrides = {"search.seed": 6, "low.tune": 0, "high.cost": "nodes"}
+    listed = scored_before(with_overrides(preset("smoke"), overrides), runtime)
+    assert [(one.name, one.f_hf) for one in listed] == [("rule 0", winner.f_hf), ("rule 1", loser.f_hf)]
 
 
 def test_rules_are_told_apart_only_if_instances_that_are_independent_agree(tmp_path):
