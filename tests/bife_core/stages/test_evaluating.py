@@ -10,7 +10,7 @@ import pytest
 from bife_core.config import InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.errors import BifeError
 from bife_core.home import Home
-from bife_core.presets import preset
+from bife_core.presets import preset, with_overrides
 from bife_core.report import Story
 from bife_core.stages import evaluation_files
 from bife_core.stages.evaluating import evaluate, folder_of, record_evaluation
@@ -80,3 +80,10 @@ def test_what_instances_serve_is_entered_before_they_are_solved_and_once(runtime
     assert uses() == [2, 2]
     evaluated()
     assert uses() == [2, 2]
+
+
+def test_rules_are_compared_with_another_rule_where_that_is_the_baseline(runtime):
+    config = with_overrides(preset("smoke"), {"evaluation.baseline": "general"})
+    found = evaluate(config, runtime, "paper_ca", others=("relpscost",)).summary
+    pairs = [(one.method, one.baseline) for one in found.comparisons]
+    assert pairs == [("paper_ca", "general"), ("relpscost", "general")]
