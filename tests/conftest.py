@@ -1,7 +1,5 @@
 """What all tests share: instances, and directories of their own for everything that is written."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re
@@ -9,16 +7,13 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import certifi
 import pytest
 
-from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.sandbox import WorkerPool
 from tests.data.plugin_package.bife_example.knapsack import FAMILY
@@ -55,7 +50,7 @@ MARK = os.environ.setdefault(VARIABLE, HOME.name)
 # No test speaks TLS, yet every HTTP client reads all certificates it trusts: with one each is made 50 times as fast.
 _CERTIFICATE = HOME / "certificate.pem"
 _CERTIFICATE.write_text(
-    re.search("-----BEGIN CERT.*?END CERTIFICATE-----\n", certifi.contents(), re.DOTALL)[0],  # type: ignore[index]
+    re.search("-----BEGIN CERT.*?END CERTIFICATE-----\n", certifi.contents(), re.DOTALL)[0],
     encoding="utf-8",
 )
 os.environ["SSL_CERT_FILE"] = str(_CERTIFICATE)
@@ -75,13 +70,13 @@ SHARED = {
 
 
 @cache
-def _group(file: str) -> str:
+def _group(file):
     """Return the shared fixture that a file of tests uses, else the file's own name."""
     text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
     return next((name for name, used in SHARED.items() if re.search(used, text)), file)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Where tests are spread over processes, begin with what takes longest: no process is left with it at the end."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: _group(item.nodeid.partition("::")[0]) not in SHARED)
@@ -90,32 +85,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 gc.disable()  # until all is collected: what is imported stays, and collecting it takes a fifth of that time
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Have the garbage collector skip what was imported: that takes longer than most tests."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config, log):
     """Where tests are spread over processes, keep those of a file, and files that share a fixture, together."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
+        def _split_scope(self, nodeid):
             return _group(nodeid.partition("::")[0])
 
     return Together(config, log)
 
 
 @pytest.fixture(scope="session")
-def home() -> Path:
+def home():
     """The session's home, removed at its end."""
     return HOME
 
 
 @pytest.fixture(scope="session")
-def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+def databases(tmp_path_factory):
     """Give a home the databases of Prefect and MLflow, so that what runs there need not make them."""
     own = tmp_path_factory.getbasetemp()
     # Processes of one test run have folders side by side.
@@ -123,7 +118,7 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
 
 
 @pytest.fixture(scope="session")
-def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
+def prepared(home, databases):
     """The session's home with the databases in it and an API of Prefect: for tests that run a flow in this process."""
     from flows.operate.running import start_embedded_api
     from tasks.tracking.store import client
@@ -135,7 +130,7 @@ def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def mlflow_answers() -> None:
+def mlflow_answers():
     """Forget that MLflow was away: for some seconds this process would not try to reach it in the next test either."""
     known = sys.modules.get("tasks.tracking.subscriber")
     if known is not None:
@@ -143,7 +138,7 @@ def mlflow_answers() -> None:
 
 
 @pytest.fixture
-def bife(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def bife(monkeypatch):
     """Call the command line in this process."""
     from typer.testing import CliRunner
 
@@ -155,13 +150,13 @@ def bife(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def golden_dir() -> Path:
+def golden_dir():
     """Four instances with the feature values of their first branchings."""
     return DATA / "golden"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+def pytest_sessionfinish(session):
     """Remove the session's home, and fail if a process that a test started outlives it."""
     shutil.rmtree(HOME, ignore_errors=True)
     yield  # xdist ends its processes here
@@ -171,26 +166,26 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def instance_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def instance_cache(tmp_path_factory):
     """Directory generated instances are cached in for the whole test run."""
     return tmp_path_factory.mktemp("instances")
 
 
 @pytest.fixture(scope="session")
-def knapsack_family(instance_cache: Path) -> GeneratedBenchmark:
+def knapsack_family(instance_cache):
     """Knapsacks that take about a hundred branchings and a tenth of a second each."""
     family = replace(FAMILY, sizes={"tiny": {"items": 20, "resources": 10}})
     return GeneratedBenchmark(family, "tiny", 0, instance_cache)
 
 
 @pytest.fixture(scope="session")
-def knapsacks(knapsack_family: GeneratedBenchmark) -> list[Instance]:
+def knapsacks(knapsack_family):
     """Three of them."""
     return knapsack_family.instances("test", 3)
 
 
 @pytest.fixture(scope="session")
-def pool() -> Iterator[WorkerPool]:
+def pool():
     """Two workers that all tests share."""
     with WorkerPool(2) as shared:
         yield shared

@@ -16,6 +16,6 @@ SHOWING = sorted(
 
 
 @pytest.mark.parametrize("name", SHOWING)
-def test_the_examples_in_docstrings_are_true(name: str) -> None:
+def test_the_examples_in_docstrings_are_true(name):
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0

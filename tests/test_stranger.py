@@ -1,28 +1,21 @@
 """The public interface as a stranger to the project uses it, end to end."""
 
-from __future__ import annotations
-
 import copy
 import pickle
-from pathlib import Path
-from typing import Any
 
 import pyscipopt
 import pytest
 
 import bife_core
-from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.config import InstancesConfig
 from bife_core.decisions.config import CollectionConfig
 
 
-def by_fractionality(f: Any) -> Any:
+def by_fractionality(f):
     return f[24] * (1.0 - f[24])
 
 
-def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(
-    knapsacks: list[Instance], pool: bife_core.WorkerPool, tmp_path: Path
-) -> None:
+def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(knapsacks, pool, tmp_path):
     rule = bife_core.compile_rule(by_fractionality)
     assert isinstance(rule, bife_core.CompiledRule)
     for same in (pickle.loads(pickle.dumps(rule)), copy.deepcopy(rule)):
@@ -43,7 +36,7 @@ def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(
     assert 0.0 <= bife_core.low_fidelity("pseudocost_product", recorded) <= 1.0
 
     paths = [instance.path for instance in knapsacks[:2]]
-    given: dict[str, Any] = {"seeds": (0, 1), "time_limit_s": 30, "workers": 1, "store": tmp_path}
+    given = {"seeds": (0, 1), "time_limit_s": 30, "workers": 1, "store": tmp_path}
     result = bife_core.compare([rule, "pscost"], paths, **given)
     assert {"instance", "seed", "method", "cpu_s", "nodes"} <= set(result.frame.columns)
     assert len(result.frame) == 2 * 2 * 3
@@ -62,7 +55,7 @@ def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(
     assert bife_core.solve(paths[0], by_fractionality).method == "by_fractionality"
 
 
-def test_every_public_name_can_be_imported() -> None:
+def test_every_public_name_can_be_imported():
     assert all(getattr(bife_core, name) is not None for name in bife_core.__all__)
     assert sorted(bife_core.__all__) == dir(bife_core)
     with pytest.raises(AttributeError, match="no_such_name"):

@@ -1,31 +1,25 @@
 """What tests of the rivals share: tiny auctions, expert samples of them, the command that trains, and a killed run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from bife_rivals.symb4co_training import Training
 
 from bife_core import InProcess, collect_decisions, open_benchmark
-from bife_core.benchmarks.base import Benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.decisions.collecting import CollectionSummary
 from bife_core.scip.solver import SolverConfig
 
 
 @pytest.fixture(scope="session")
-def auctions(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+def auctions(tmp_path_factory):
     return open_benchmark(InstancesConfig(size="tiny"), tmp_path_factory.mktemp("instances"))
 
 
 @pytest.fixture(scope="session")
-def recorded(auctions: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> CollectionSummary:
+def recorded(auctions, tmp_path_factory):
     """Expert samples with their nodes."""
     folder, solver = tmp_path_factory.mktemp("recorded"), SolverConfig.model_validate("paper")
     config = CollectionConfig(decisions=40, decisions_per_instance=10, nodes=True)
@@ -33,10 +27,10 @@ def recorded(auctions: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> C
 
 
 @pytest.fixture
-def train_by_command(tmp_path: Path) -> Callable[..., Path]:
+def train_by_command(tmp_path):
     """Train a network by the command, in a home of the test's own; returns the file of the method."""
 
-    def trained(*options: str) -> Path:
+    def trained(*options):
         environment = os.environ | {"BIFE_HOME": str(tmp_path / "new"), "PREFECT_LOGGING_LEVEL": "WARNING"}
         environment.pop("MLFLOW_TRACKING_URI", None)
         command = [sys.executable, "-m", "bife_rivals", "--size", "tiny", *options]
@@ -49,10 +43,10 @@ def train_by_command(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def goes_on(tmp_path: Path) -> Callable[..., None]:
+def goes_on(tmp_path):
     """Assert that a run of Symb4CO or GS4CO that is killed after some steps ends as one that was not."""
 
-    def check(whole: Training, begun: Callable[[], Training], steps: int) -> None:
+    def check(whole, begun, steps):
         half, resumed = begun(), begun()
         for _ in range(steps):
             half.advance()

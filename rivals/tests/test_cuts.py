@@ -1,11 +1,8 @@
 """Rules that score cuts: what they read, what they select, the branching beside them, and the search for them."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pyscipopt
@@ -15,7 +12,6 @@ from bife_rivals.cuts import CUTS
 from pyscipopt.scip import Cutsel
 
 from bife_core import open_benchmark, solve
-from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, SearchConfig
 from bife_core.generators import PromptContext
 from bife_core.generators.offline import OfflineGenerator
@@ -26,14 +22,14 @@ from bife_core.methods.loading import method_of
 from bife_core.methods.scorer import ComponentRule, RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.scip.reading import read_model
-from bife_core.search import Answer, Request, SampleRequest, open_search
+from bife_core.search import Answer, SampleRequest, open_search
 from bife_core.testing import World, check_component, check_method, drive
 
 RULE = RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source)
 
 
 @pytest.fixture(scope="module")
-def instances(tmp_path_factory: pytest.TempPathFactory) -> list[Instance]:
+def instances(tmp_path_factory):
     cache = tmp_path_factory.mktemp("instances")
     families = ("set_covering", "facility_location")
     return [
@@ -42,7 +38,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> list[Instance]:
     ]
 
 
-def test_the_score_of_hybrid_selects_what_hybrid_selects(instances: list[Instance]) -> None:
+def test_the_score_of_hybrid_selects_what_hybrid_selects(instances):
     for instance in instances:
         own, theirs = (
             solve(instance.path, method, seed=0)
@@ -51,7 +47,7 @@ def test_the_score_of_hybrid_selects_what_hybrid_selects(instances: list[Instanc
         assert (own.nodes, own.lp_iterations) == (theirs.nodes, theirs.lp_iterations)
 
 
-def test_a_negative_score_leaves_a_cut_out(instances: list[Instance]) -> None:
+def test_a_negative_score_leaves_a_cut_out(instances):
     model = read_model(instances[1].path)
     model.setParam("limits/nodes", 1)
     rule = ComponentRule(name="none", source="def cut_score(cut):\n    return -1.0").compiled
@@ -69,14 +65,14 @@ def test_a_negative_score_leaves_a_cut_out(instances: list[Instance]) -> None:
 class Watching(Cutsel):
     """Describes cuts by PySCIPOpt's methods, and leaves the selection to the next selector."""
 
-    def __init__(self) -> None:
-        self.seen: list[np.ndarray] = []
+    def __init__(self):
+        self.seen = []
 
-    def cutselselect(self, cuts: Any, forcedcuts: Any, root: bool, maxnselectedcuts: int) -> dict[str, Any]:
+    def cutselselect(self, cuts, forcedcuts, root, maxnselectedcuts):
         self.seen.append(np.array([self.features(cut, forcedcuts) for cut in cuts]))
         return {"cuts": cuts, "nselectedcuts": 0, "result": pyscipopt.SCIP_RESULT.DIDNOTFIND}
 
-    def features(self, cut: Any, forced: Any) -> list[float]:
+    def features(self, cut, forced):
         model = self.model
         values = np.array(cut.getVals())
         costs = np.array([column.getObjCoeff() for column in cut.getCols()])
@@ -102,12 +98,12 @@ class Watching(Cutsel):
         ]
 
 
-def test_features_are_those_that_pyscipopt_computes(instances: list[Instance]) -> None:
+def test_features_are_those_that_pyscipopt_computes(instances):
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
-    shown: list[np.ndarray] = []
+    shown = []
 
     @prototype
-    def record(matrix: int, n: int, out: int) -> int:
+    def record(matrix, n, out):
         size = n * CUTS.n_features
         X = np.ctypeslib.as_array((ctypes.c_double * size).from_address(matrix)).reshape(n, -1)
         shown.append(X.copy())
@@ -128,11 +124,11 @@ def test_features_are_those_that_pyscipopt_computes(instances: list[Instance]) -
             assert pytest.approx(expected, rel=1e-6, abs=1e-9) == X
 
 
-def test_the_component_keeps_to_the_contract() -> None:
+def test_the_component_keeps_to_the_contract():
     check_component("cuts")
 
 
-def test_a_branching_rule_works_beside(instances: list[Instance]) -> None:
+def test_a_branching_rule_works_beside(instances):
     both = ComponentRule(name="both", source="def cut_score(cut):\n    return cut[4]", branching=RULE)
     result = solve(instances[1].path, both, seed=0)
     assert result.calls > 0
@@ -150,18 +146,18 @@ def test_a_branching_rule_works_beside(instances: list[Instance]) -> None:
         ("def cut_score(cut): return 0.0\ndef candidate_variable_score(f): return 0.0", "another component"),
     ],
 )
-def test_what_is_no_cut_rule_is_rejected(source: str, why: str) -> None:
+def test_what_is_no_cut_rule_is_rejected(source, why):
     rejected = compile_rule(source, component=CUTS)
     assert isinstance(rejected, Rejection)
     assert re.search(why, rejected.reason)
 
 
-def test_every_rule_is_evaluated_and_carries_the_branching() -> None:
+def test_every_rule_is_evaluated_and_carries_the_branching():
     options = {"branching": RULE.model_dump()}
     search = open_search(SearchConfig(method="cuts", samples=8, initial=4, population=4, options=options))
     written = OfflineGenerator()
 
-    def answer(request: Request) -> Answer:
+    def answer(request):
         if not isinstance(request, SampleRequest) or request.source is not None:
             return World(seed=1, distinct=100)(request).model_copy(update={"source": CUTS.baseline})
         draft = written.generate(request, PromptContext(benchmark="set_covering"))
@@ -176,10 +172,10 @@ def test_every_rule_is_evaluated_and_carries_the_branching() -> None:
         assert rule.compiled.address
 
 
-def test_a_model_is_asked_for_cut_rules() -> None:
+def test_a_model_is_asked_for_cut_rules():
     search = open_search(SearchConfig(method="cuts", samples=4, initial=2, population=2))
 
-    def prompt(request: SampleRequest) -> str:
+    def prompt(request):
         return assemble(request, PromptContext(benchmark="set_covering"))[0].content
 
     asked = search.ask()

@@ -1,13 +1,8 @@
 """GS4CO: expressions over the bipartite graph and their types, machine code, the transformer, training, the search."""
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +14,7 @@ from bife_rivals.symb4co_training import Run, judged, trained
 
 import bife_core
 from bife_core import InProcess, solve
-from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.config import SearchConfig
-from bife_core.decisions.collecting import CollectionSummary
 from bife_core.decisions.nodes import nodes_of
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import ConfigError, RuleError
@@ -36,11 +29,11 @@ SMALL = QUICK | {"steps": 6, "soft_length": 6, "most_length": 16, "hidden": 8}
 
 
 @pytest.fixture(scope="module")
-def instance(auctions: Benchmark) -> Instance:
+def instance(auctions):
     return auctions.instances("test", 1)[0]
 
 
-def drawn(seed: int, count: int, grammar: GraphGrammar = GRAMMAR) -> list[list[int]]:
+def drawn(seed, count, grammar=GRAMMAR):
     """Return expressions drawn by the masks and the soft length alone."""
     rng, walk = np.random.default_rng(seed), GraphWalk(grammar, count)
     steps, done = [], np.zeros(count, dtype=bool)
@@ -53,7 +46,7 @@ def drawn(seed: int, count: int, grammar: GraphGrammar = GRAMMAR) -> list[list[i
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_expressions_have_right_types_and_lengths_and_their_text_is_read_back(seed: int) -> None:
+def test_expressions_have_right_types_and_lengths_and_their_text_is_read_back(seed):
     small = GraphGrammar(least=5, most=12, soft_length=7)
     for grammar in (GRAMMAR, small):
         for tokens in drawn(seed, 100, grammar):
@@ -63,7 +56,7 @@ def test_expressions_have_right_types_and_lengths_and_their_text_is_read_back(se
             assert grammar.parsed(grammar.formula(tokens)) == tokens
 
 
-def test_machine_code_computes_what_a_plain_evaluation_does(recorded: CollectionSummary) -> None:
+def test_machine_code_computes_what_a_plain_evaluation_does(recorded):
     nodes = list(nodes_of(recorded.path))
     decisions = Decisions.load(recorded.path)
     samples = GraphSamples(decisions, nodes, np.float64)
@@ -82,7 +75,7 @@ def test_machine_code_computes_what_a_plain_evaluation_does(recorded: Collection
     np.testing.assert_allclose(by_hand[: len(expected)], expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_graph_rule_is_a_method_with_rpb_from_its_depth_on(instance: Instance, tmp_path: Path) -> None:
+def test_a_graph_rule_is_a_method_with_rpb_from_its_depth_on(instance, tmp_path):
     formula = "v.fraction * sum(r.tight * mean(v.objective))"
     check_method(GraphRule(name="rule", formula=formula))
     (tmp_path / "mine.json").write_text(json.dumps({"kind": "graph_rule", "formula": formula, "depth": None}))
@@ -103,7 +96,7 @@ def test_a_graph_rule_is_a_method_with_rpb_from_its_depth_on(instance: Instance,
         ("v.value +", "a formula was expected"),
     ],
 )
-def test_what_is_no_expression_is_refused_with_a_sentence(formula: str, why: str, tmp_path: Path) -> None:
+def test_what_is_no_expression_is_refused_with_a_sentence(formula, why, tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps({"kind": "graph_rule", "formula": formula}))
     with pytest.raises(RuleError, match=why.replace("(", r"\(")):
         bife_core.load_method(tmp_path / "mine.json")
@@ -111,7 +104,7 @@ def test_what_is_no_expression_is_refused_with_a_sentence(formula: str, why: str
 
 @learned
 @pytest.mark.slow
-def test_the_probability_of_what_was_written_is_that_of_training_and_an_update_favours_what_paid() -> None:
+def test_the_probability_of_what_was_written_is_that_of_training_and_an_update_favours_what_paid():
     from bife_rivals.gs4co_training import GraphPolicy, loss
     from bife_rivals.symb4co_policy import Objective
 
@@ -119,7 +112,7 @@ def test_the_probability_of_what_was_written_is_that_of_training_and_an_update_f
     batch = policy.sample(np.random.default_rng(2), 32)[np.arange(8)]  # shapes that are compiled below too
     objective, advantages = Objective(entropy=0.0), np.zeros(8)
 
-    def losses() -> list[float]:
+    def losses():
         given = (batch.tokens, batch.lengths, batch.log_probability, batch.places, batch.added)
         return [float(loss(policy.parameters, (*given, one), objective)) for one in np.eye(8)]
 
@@ -133,9 +126,7 @@ def test_the_probability_of_what_was_written_is_that_of_training_and_an_update_f
 
 @learned
 @pytest.mark.slow
-def test_training_gets_better_judges_by_f_lf_and_resumes_to_the_same_weights(
-    recorded: CollectionSummary, tmp_path: Path, goes_on: Callable[..., None]
-) -> None:
+def test_training_gets_better_judges_by_f_lf_and_resumes_to_the_same_weights(recorded, tmp_path, goes_on):
     from bife_rivals.gs4co_training import GraphTraining
 
     run = Run(seed=3, **SMALL | {"steps": 51, "validate_every": 10, "rate": 0.03})
@@ -152,11 +143,11 @@ def test_training_gets_better_judges_by_f_lf_and_resumes_to_the_same_weights(
 
 @learned
 @pytest.mark.slow
-def test_what_is_found_solves(recorded: CollectionSummary, instance: Instance, tmp_path: Path) -> None:
+def test_what_is_found_solves(recorded, instance, tmp_path):
     options = SMALL | {"steps": 2, "runs": 1, "rules": 2}
     search = SearchConfig(method="gs4co", samples=2, initial=1, options=options)
     config = bife_core.preset("quick").model_copy(update={"search": search})
-    given: dict[str, Any] = {"instances": [instance], "decisions": recorded, "workers": InProcess()}
+    given = {"instances": [instance], "decisions": recorded, "workers": InProcess()}
     found = bife_core.create_study(config, folder=tmp_path, **given).run()
     assert [sample.failure for sample in found.samples] == [None, None]
     assert found.best is not None
@@ -164,7 +155,7 @@ def test_what_is_found_solves(recorded: CollectionSummary, instance: Instance, t
     assert bife_core.create_study(config, folder=tmp_path, **given).run().best == found.best
 
 
-def test_what_is_missing_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_said_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
     monkeypatch.delitem(sys.modules, "bife_rivals.gs4co_training", raising=False)
     sentence = r"gs4co trains with jax, which is not installed; run pip install 'bife-rivals\[learned\]'"

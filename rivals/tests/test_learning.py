@@ -1,10 +1,6 @@
 """Training of networks: it learns, goes on where it was killed, stops early, and gives what machine code runs."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,23 +15,22 @@ from bife_rivals.graphs import Samples, join
 from bife_rivals.learning import STATE, State, TrainingConfig, begin, epochs, measure
 
 from bife_core import load_method
-from bife_core.decisions.collecting import CollectionSummary
 
 CONFIG = TrainingConfig(batch=24, steps=None, epochs=3, rate=3e-3)
 """All samples in one batch: whatever their order, it has one shape, and what is compiled once serves every epoch."""
 
 
 @pytest.fixture(scope="module")
-def train(recorded: CollectionSummary) -> Samples:
+def train(recorded):
     return Samples.of(recorded.nodes[:-1], 24)
 
 
 @pytest.fixture(scope="module")
-def valid(recorded: CollectionSummary) -> Samples:
+def valid(recorded):
     return Samples.of(recorded.nodes[-1:], 8)
 
 
-def test_a_batch_holds_every_node_and_padding_changes_nothing(train: Samples) -> None:
+def test_a_batch_holds_every_node_and_padding_changes_nothing(train):
     drawn = [train[k] for k in range(3)]
     weights = begin(Gnn(), train, CONFIG).weights
     together = np.asarray(gnn_model.scores(weights, Gnn.batch(drawn, 24)))
@@ -45,7 +40,7 @@ def test_a_batch_holds_every_node_and_padding_changes_nothing(train: Samples) ->
         np.testing.assert_allclose(own, alone[: len(own)], atol=1e-5)
 
 
-def test_normalisations_are_fitted_to_samples(train: Samples) -> None:
+def test_normalisations_are_fitted_to_samples(train):
     drawn = [train[k] for k in range(len(train))]
     weights = gnn_model.fitted(Gnn.initial(0), [Gnn.batch(drawn[:20], 20), Gnn.batch(drawn[20:], 20)])
     variables = np.concatenate([sample.node.variables for sample in drawn])
@@ -55,7 +50,7 @@ def test_normalisations_are_fitted_to_samples(train: Samples) -> None:
     assert set(np.round(seen.std(axis=0), 3)) <= {0.0, 1.0}
 
 
-def test_a_killed_training_ends_with_the_same_weights(train: Samples, valid: Samples, tmp_path: Path) -> None:
+def test_a_killed_training_ends_with_the_same_weights(train, valid, tmp_path):
     whole = list(epochs(Gnn(), train, valid, CONFIG, tmp_path / "whole"))
     assert [state.epoch for state, _ in whole] == [1, 2, 3]
     assert whole[-1][1]["train_loss"] < whole[0][1]["train_loss"]
@@ -77,7 +72,7 @@ def test_a_killed_training_ends_with_the_same_weights(train: Samples, valid: Sam
     assert found["accuracy_1"] <= found["accuracy_3"] <= found["accuracy_10"] <= 1
 
 
-def test_film_learns_and_becomes_machine_code(train: Samples, valid: Samples, tmp_path: Path) -> None:
+def test_film_learns_and_becomes_machine_code(train, valid, tmp_path):
     config = CONFIG.model_copy(update={"epochs": 2})
     losses = [metrics["train_loss"] for _, metrics in epochs(Film(), train, valid, config, tmp_path)]
     assert losses[1] < losses[0]
@@ -88,9 +83,7 @@ def test_film_learns_and_becomes_machine_code(train: Samples, valid: Samples, tm
     np.testing.assert_allclose(found, scores, rtol=0, atol=1e-5 * np.abs(scores).max())
 
 
-def test_it_stops_early_and_lowers_its_rate(
-    train: Samples, valid: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_stops_early_and_lowers_its_rate(train, valid, tmp_path, monkeypatch):
     monkeypatch.setattr(learning, "_step", lambda weights, adam, *_: (weights, adam, 0.5))
     monkeypatch.setattr(learning, "measure", lambda *_: {"loss": 1.0})
     config = TrainingConfig(batch=8, steps=1, epochs=50, patience=2, stop=4)
@@ -100,7 +93,7 @@ def test_it_stops_early_and_lowers_its_rate(
     assert states[-1].best_loss == 1.0
 
 
-def test_held_back_samples_are_of_other_instances_and_the_same(recorded: CollectionSummary) -> None:
+def test_held_back_samples_are_of_other_instances_and_the_same(recorded):
     (few, held_back), (many, same) = (Samples.split(recorded.nodes, number, 8) for number in (8, 16))
     assert (len(few), len(many), len(held_back)) == (8, 16, 8)
     assert held_back == same
@@ -110,7 +103,7 @@ def test_held_back_samples_are_of_other_instances_and_the_same(recorded: Collect
 
 
 @pytest.mark.long
-def test_the_flow_writes_a_method_and_shows_it(train_by_command: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_flow_writes_a_method_and_shows_it(train_by_command, tmp_path):
     methods = [load_method(train_by_command()) for _ in range(2)]  # the second time nothing is left to do
     assert methods[0] == methods[1]
     assert methods[0].kind == "gnn"

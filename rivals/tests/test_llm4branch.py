@@ -1,9 +1,5 @@
 """LLM4Branch: the three stages of a program, tuning, and life on islands."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from bife_rivals.constants import Tuner, parameters, with_values
 from bife_rivals.grid import cell_of, features_of
@@ -11,7 +7,7 @@ from bife_rivals.islands import Islands, Llm4BranchOptions
 
 from bife_core.components import BRANCHING
 from bife_core.config import SearchConfig
-from bife_core.search import Answer, Request, Sample, open_search
+from bife_core.search import Answer, Sample, open_search
 from bife_core.testing import drive
 from tests.support.searching import ids
 
@@ -25,12 +21,12 @@ SMALL = Llm4BranchOptions(
 )
 
 
-def search_with() -> Any:
-    settings: dict[str, Any] = {"samples": 4, "initial": 1, "options": SMALL.model_dump()}
+def search_with():
+    settings = {"samples": 4, "initial": 1, "options": SMALL.model_dump()}
     return open_search(SearchConfig(method="llm4branch", **settings))
 
 
-def begun() -> Any:
+def begun():
     """Return a search whose start program has an F_HF of -8, RPB taking 2 and 4 seconds."""
     search = search_with()
     baseline, start = search.ask()
@@ -46,14 +42,14 @@ def begun() -> Any:
     return search
 
 
-def programs(requests: tuple[Request, ...]) -> tuple[Answer, ...]:
+def programs(requests):
     return tuple(
         Answer(id=request.id, sha=f"sha-{request.id}", source=PROGRAM.format(weight=0.5 + number))
         for number, request in enumerate(requests)
     )
 
 
-def test_a_program_goes_through_screening_tuning_and_validation() -> None:
+def test_a_program_goes_through_screening_tuning_and_validation():
     search = begun()
     samples = search.ask()
     assert [ids(request.parents) for request in samples] == [["g00-c00"], ["g00-c00"]]
@@ -65,7 +61,7 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
     # RPB took 2 and 4 seconds: the first is at least half as fast on both, the second is not on one.
     search.tell((Answer(id=screening[0].id, costs=(4.0, 1.0)), Answer(id=screening[1].id, costs=(1.0, 8.1))))
 
-    tried: list[dict[str, float]] = []
+    tried = []
     for number, cost in enumerate((5.0, 3.0, 4.0, 6.0)):
         (trial,) = search.ask()
         assert (trial.id, trial.instances, trial.time_limit_s) == (f"g01-c00.t00{number}", (0,), 3.0)
@@ -83,7 +79,7 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
     assert ids(search.population) == ["g01-c00", "g00-c00"]
 
 
-def test_a_program_that_cannot_be_screened_is_out_with_the_reason() -> None:
+def test_a_program_that_cannot_be_screened_is_out_with_the_reason():
     search = begun()
     search.tell(programs(search.ask()))
     search.tell(tuple(Answer(id=request.id, failure="killed") for request in search.ask()))
@@ -91,8 +87,8 @@ def test_a_program_that_cannot_be_screened_is_out_with_the_reason() -> None:
     assert search.ask()[0].kind == "sample"
 
 
-def test_without_rpbs_times_nothing_is_screened_out() -> None:
-    def answer(request: Request) -> Answer:
+def test_without_rpbs_times_nothing_is_screened_out():
+    def answer(request):
         if request.kind == "trial":
             failure = "died" if request.id == "rpb" else None
             return Answer(id=request.id, failure=failure, costs=(50.0,) * len(request.instances))
@@ -109,14 +105,14 @@ def test_without_rpbs_times_nothing_is_screened_out() -> None:
 PARAMETERS = {"a": 1.0, "b": 1.0}
 
 
-def test_the_parameters_are_the_numbers_in_the_text() -> None:
+def test_the_parameters_are_the_numbers_in_the_text():
     source = PROGRAM.format(weight="0.25 * max(1e-6, 2.0)")
     assert parameters(source) == {"c0": 0.25, "c1": 2.0}
     changed = with_values(source, {"c0": 0.5, "c1": 3.0})
     assert changed == PROGRAM.format(weight="0.5 * max(1e-6, 3.0)")
 
 
-def tuned(costs: Any, calls: int = 20, seed: int = 1) -> tuple[Tuner, list[dict[str, float]]]:
+def tuned(costs, calls=20, seed=1):
     tuner = Tuner(PARAMETERS, calls=calls, initial=5, seed=seed)
     tried = []
     while not tuner.done:
@@ -127,7 +123,7 @@ def tuned(costs: Any, calls: int = 20, seed: int = 1) -> tuple[Tuner, list[dict[
     return tuner, tried
 
 
-def test_tuning_starts_at_the_present_values_stays_within_bounds_and_gets_better() -> None:
+def test_tuning_starts_at_the_present_values_stays_within_bounds_and_gets_better():
     tuner, tried = tuned(lambda values: (values["a"] - 3.0) ** 2 + values["b"], calls=40)
     assert tried[0] == {"a": 1.0, "b": 1.0}
     assert all(0.1 <= value <= 10.0 for values in tried for value in values.values())
@@ -135,7 +131,7 @@ def test_tuning_starts_at_the_present_values_stays_within_bounds_and_gets_better
     assert tuner.best in tried
 
 
-def test_tuning_is_the_same_for_the_same_seed_and_costs_and_no_failed_setting_is_the_best() -> None:
+def test_tuning_is_the_same_for_the_same_seed_and_costs_and_no_failed_setting_is_the_best():
     tried = [tuned(lambda values: values["a"] * values["b"], seed=seed)[1] for seed in (1, 1, 2)]
     assert tried[0] == tried[1] != tried[2]
     tuner, _ = tuned(lambda values: None if values["a"] < 2.0 else 10.0)
@@ -148,19 +144,19 @@ HEADER = "def candidate_variable_score(f):\n    return "
 START = HEADER + "f[20] * f[21]\n"
 
 
-def program(name: str, f_hf: float, features: tuple[int, ...] = ()) -> Sample:
+def program(name, f_hf, features=()):
     """Return a solved program that reads some features, by default one of its own."""
     own = features or (ord(name[-1]) % BRANCHING.n_features,)
     source = HEADER + " + ".join(f"f[{index}]" for index in own) + "\n"
     return Sample(id=name, generation=0, operator="skeleton", source=source, f_hf=f_hf)
 
 
-def islands(**fields: Any) -> Islands:
+def islands(**fields):
     settings = Llm4BranchOptions(**({"islands": 2, "elite_ratio": 1.0} | fields))
     return Islands(settings, START, np.random.Generator(np.random.PCG64(0)))
 
 
-def test_a_better_program_takes_the_cell_of_one_like_it_and_its_place_on_the_island() -> None:
+def test_a_better_program_takes_the_cell_of_one_like_it_and_its_place_on_the_island():
     world = islands()
     world.add(0, program("first", -5.0, (30, 31)))
     world.add(0, program("better", -3.0, (32, 33)))
@@ -174,7 +170,7 @@ def test_a_better_program_takes_the_cell_of_one_like_it_and_its_place_on_the_isl
     assert [rule.id for rule in world.grids[1].values()] == ["elsewhere"], "each island has a grid of its own"
 
 
-def test_cells_tell_length_and_reading_apart() -> None:
+def test_cells_tell_length_and_reading_apart():
     reference = features_of(START)
     assert reference == {20, 21}
     short = cell_of(START, reference, 10)
@@ -188,7 +184,7 @@ def test_cells_tell_length_and_reading_apart() -> None:
     assert short.distance(long) == long.complexity - short.complexity
 
 
-def test_inspirations_beyond_the_elite_come_from_the_nearest_cells() -> None:
+def test_inspirations_beyond_the_elite_come_from_the_nearest_cells():
     world = islands(exploitation=1.0, exploration=0.0, archive=1, elite_ratio=0.0, inspirations=2)
     world.add(0, program("parent", -1.0, (20, 21)))
     world.add(0, program("far", -2.0, (30,)))
@@ -197,7 +193,7 @@ def test_inspirations_beyond_the_elite_come_from_the_nearest_cells() -> None:
     assert ids(world.draw(0)) == ["parent", "near", "between"]
 
 
-def test_parents_come_from_the_archive_the_island_or_anywhere() -> None:
+def test_parents_come_from_the_archive_the_island_or_anywhere():
     for chances, allowed in (
         ({"exploitation": 1.0, "exploration": 0.0}, {"best"}),
         ({"exploitation": 0.0, "exploration": 1.0}, {"best", "poor"}),
@@ -210,7 +206,7 @@ def test_parents_come_from_the_archive_the_island_or_anywhere() -> None:
         assert drawn == allowed
 
 
-def test_inspirations_are_the_islands_best_but_the_parent_and_the_worst_is_dropped_beyond_the_limit() -> None:
+def test_inspirations_are_the_islands_best_but_the_parent_and_the_worst_is_dropped_beyond_the_limit():
     world = islands(archive=1, exploitation=1.0, exploration=0.0, inspirations=2)
     for number in range(5):
         world.add(0, program(f"p{number}", -float(number)))
@@ -222,7 +218,7 @@ def test_inspirations_are_the_islands_best_but_the_parent_and_the_worst_is_dropp
     assert ids(world.programs) == ["p1", "p2"]
 
 
-def test_the_best_of_an_island_migrate_to_the_next() -> None:
+def test_the_best_of_an_island_migrate_to_the_next():
     world = islands(exploitation=0.0, exploration=1.0, migration_rate=0.5)
     world.add(0, program("a", -1.0))
     world.add(1, program("b", -2.0, (20, 21)))

@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 from bife_rivals.graphs import Samples
 from bife_rivals.networks import FilmMethod, GnnMethod
-from bife_rivals.weights import FILM, GNN, NORMS, Shapes, as_text
+from bife_rivals.weights import FILM, GNN, NORMS, as_text
 
 import bife_core
 from bife_core import NodeMethod
-from bife_core.decisions.collecting import CollectionSummary
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.nodes import load_nodes, save_nodes
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import RuleError
-from bife_core.scip.node import Node
 from bife_core.scip.solving import SolveSettings
 from bife_core.testing import check_method
 
@@ -29,7 +27,7 @@ GOLDEN = Path(__file__).parents[2] / "tests" / "data" / "golden" / "cauctions_0.
 Weights = dict[str, np.ndarray[Any, Any]]
 
 
-def some_weights(shapes: Shapes, seed: int = 0) -> Weights:
+def some_weights(shapes, seed=0):
     rng = np.random.default_rng(seed)
     weights = {name: rng.normal(size=shape) / np.sqrt(shape[0]) for name, shape in shapes.items()}
     for name, shape in NORMS.items():
@@ -37,7 +35,7 @@ def some_weights(shapes: Shapes, seed: int = 0) -> Weights:
     return {name: array.astype(np.float32).astype(float) for name, array in weights.items()}
 
 
-def test_the_root_of_a_sample_has_its_variables(recorded: CollectionSummary, tmp_path: Path) -> None:
+def test_the_root_of_a_sample_has_its_variables(recorded, tmp_path):
     file = recorded.nodes[0]
     decisions = Decisions.load(file.with_suffix("").with_suffix(".npz"))
     before, *after = load_nodes(file, decisions)
@@ -48,19 +46,19 @@ def test_the_root_of_a_sample_has_its_variables(recorded: CollectionSummary, tmp
     assert sizes == [len(before.variables), *[len(before.variables) - 1] * 2], "a restart fixed a variable"
 
 
-def relu(x: Any) -> Any:
+def relu(x):
     return np.maximum(x, 0)
 
 
-def two_layers(w: Weights, name: str, x: Any) -> Any:
+def two_layers(w, name, x):
     hidden = relu(x @ w[f"{name}.1.weight"] + w[f"{name}.1.bias"])
     return relu(hidden @ w[f"{name}.2.weight"] + w[f"{name}.2.bias"])
 
 
-def plain_embeddings(w: Weights, node: Node) -> Any:
+def plain_embeddings(w, node):
     """The graph network as it is published, edge by edge and with its normalisations."""
 
-    def convolved(place: str, rows: Any, variables: Any, owner: Any, target: Any) -> Any:
+    def convolved(place, rows, variables, owner, target):
         sums = np.zeros_like(target)
         for edge, (row, variable) in enumerate(zip(node.edge_rows, node.edge_variables, strict=True)):
             value = (node.edge_values[edge] + w["norm.edges.shift"]) * w["norm.edges.scale"]
@@ -72,7 +70,7 @@ def plain_embeddings(w: Weights, node: Node) -> Any:
         sums = sums * w[f"norm.{place}.sum.scale"]
         return two_layers(w, place, np.concatenate([sums, target], axis=1))
 
-    def embedded(side: str, x: Any) -> Any:
+    def embedded(side, x):
         return two_layers(w, side, (x + w[f"norm.{side}.shift"]) * w[f"norm.{side}.scale"])
 
     rows, variables = embedded("rows", node.rows), embedded("variables", node.variables)
@@ -80,12 +78,12 @@ def plain_embeddings(w: Weights, node: Node) -> Any:
     return convolved("to_variables", rows, variables, node.edge_variables, variables)
 
 
-def plain_scores(w: Weights, node: Node) -> Any:
+def plain_scores(w, node):
     embedded = plain_embeddings(w, node)[node.candidates]
     return relu(embedded @ w["score.1.weight"] + w["score.1.bias"]) @ w["score.2.weight"][:, 0]
 
 
-def plain_film(w: Weights, embedded: Any, node: Node) -> Any:
+def plain_film(w, embedded, node):
     """The perceptron as it is published, with what the graph network made of the root."""
     own = embedded[node.candidates]
     normal = (own - own.mean(axis=1, keepdims=True)) / np.sqrt(own.var(axis=1, keepdims=True) + 1e-5)
@@ -102,20 +100,20 @@ def plain_film(w: Weights, embedded: Any, node: Node) -> Any:
 
 
 @pytest.fixture(scope="module")
-def nodes() -> tuple[Node, ...]:
+def nodes():
     return record_decisions(GOLDEN, "x", settings=SolveSettings(solver="paper"), quota=2, observe=True).nodes
 
 
-def method(seed: int = 0, **fields: Any) -> GnnMethod:
+def method(seed=0, **fields):
     return GnnMethod(weights=as_text(some_weights(GNN, seed)), **fields)
 
 
-def agree(found: Any, expected: Any) -> None:
+def agree(found, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
     assert np.ptp(expected) > 1e-3 * np.abs(expected).max()
 
 
-def test_machine_code_computes_what_the_plain_networks_do(nodes: tuple[Node, ...]) -> None:
+def test_machine_code_computes_what_the_plain_networks_do(nodes):
     for node in nodes:
         agree(method().score(node), plain_scores(some_weights(GNN), node))
     root, w = nodes[0], some_weights(FILM)
@@ -131,17 +129,17 @@ class Slow(GnnMethod):
     """The same, called from Python."""
 
     @property
-    def address(self) -> int:
+    def address(self):
         return 0
 
 
-def counts(method: NodeMethod, node_limit: int) -> tuple[int, ...]:
+def counts(method, node_limit):
     found = bife_core.solve(GOLDEN, method, solver="paper", node_limit=node_limit)
     assert found.fallbacks == 0 < found.rule_s
     return found.calls, found.candidates, found.nodes, found.lp_iterations
 
 
-def test_it_branches_in_scip_as_it_scores() -> None:
+def test_it_branches_in_scip_as_it_scores():
     assert counts(method(), 30) == counts(Slow(weights=method().weights), 30)
 
 
@@ -154,20 +152,20 @@ class PlainFilm(NodeMethod):
     graph: ClassVar[Any] = "first"
     features: ClassVar[Any] = None
 
-    def score(self, node: Node) -> Any:
+    def score(self, node):
         w = some_weights(FILM)
         if node.first:
             self.roots.append(plain_embeddings(w, node))
         return plain_film(w, self.roots[-1], node)
 
 
-def test_film_remembers_the_root_in_scip() -> None:
+def test_film_remembers_the_root_in_scip():
     film = FilmMethod(weights=as_text(some_weights(FILM)))
     assert counts(film, 20) == counts(PlainFilm(), 20)
     assert len(PlainFilm.roots) == 1
 
 
-def test_it_is_a_value_and_a_file(tmp_path: Path) -> None:
+def test_it_is_a_value_and_a_file(tmp_path):
     check_method(method())
     assert method().identity == method(name="other").identity
     assert method().identity != method(1).identity
@@ -186,7 +184,7 @@ def test_it_is_a_value_and_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(NETWORKS.glob("*.json")), ids=lambda path: path.stem)
-def test_the_trained_networks_score(path: Path, nodes: tuple[Node, ...]) -> None:
+def test_the_trained_networks_score(path, nodes):
     network = bife_core.load_method(path)
     assert isinstance(network, NodeMethod)
     assert network.text == path.read_text()

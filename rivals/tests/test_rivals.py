@@ -1,41 +1,37 @@
 """Searches keep to the contract; EoH and ReEvo are worked by hand, step by step as described."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from bife_core import InProcess, load_method
 from bife_core.config import PipelineConfig, SearchConfig
-from bife_core.decisions.collecting import CollectionSummary
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import ConfigError
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.low import score_low
-from bife_core.search import Answer, ReflectionRequest, Request, SampleRequest, open_search
+from bife_core.search import Answer, ReflectionRequest, SampleRequest, open_search
 from bife_core.testing import World, check_search, drive
 from tests.support.searching import ids
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 
 
-def config(method: str, **fields: Any) -> SearchConfig:
+def config(method, **fields):
     return SearchConfig(method=method, **({"samples": 12, "initial": 4, "population": 4} | fields))
 
 
-def scored(name: str, f_lf: float) -> Answer:
+def scored(name, f_lf):
     return Answer(id=name, sha=name, f_lf=f_lf)
 
 
-def operators(requests: tuple[Request, ...]) -> list[str]:
+def operators(requests):
     return [r.operator for r in requests if isinstance(r, SampleRequest | ReflectionRequest)]
 
 
 @pytest.mark.parametrize("file", sorted(PUBLISHED.glob("*.json")), ids=lambda file: file.stem)
-def test_a_published_rule_imitates_more_than_chance(file: Path, recorded: CollectionSummary) -> None:
+def test_a_published_rule_imitates_more_than_chance(file, recorded):
     rule, samples = load_method(file), Decisions.load(recorded.path)
     chance = float(np.mean([best.mean() for best in np.split(samples.best, samples.offsets[1:-1])]))
     found = score_low(rule.text, recorded.path, LowFidelityConfig(), InProcess(), method=True).f_lf
@@ -43,7 +39,7 @@ def test_a_published_rule_imitates_more_than_chance(file: Path, recorded: Collec
     assert found > (2 * chance if file.name.startswith("combinatorial_auction") else 0)
 
 
-def test_eoh_lets_its_operators_take_turns_and_never_solves() -> None:
+def test_eoh_lets_its_operators_take_turns_and_never_solves():
     search = open_search(config("eoh", population=6, samples=16))
     asked = drive(search, World(seed=1, distinct=1000))
     assert [len(requests) for requests in asked] == [4, 6, 6]
@@ -53,8 +49,8 @@ def test_eoh_lets_its_operators_take_turns_and_never_solves() -> None:
     assert {request.kind for requests in asked for request in requests} == {"sample"}
 
 
-def test_eoh_keeps_the_best_rules_of_different_f_lf() -> None:
-    search: Any = open_search(config("eoh", samples=8))
+def test_eoh_keeps_the_best_rules_of_different_f_lf():
+    search = open_search(config("eoh", samples=8))
     search.ask()
     search.tell(tuple(scored(f"g00-c0{k}", value) for k, value in enumerate((0.5, 0.7, 0.5, 0.6))))
     assert ids(search.population) == ["g00-c01", "g00-c03", "g00-c00"]
@@ -64,7 +60,7 @@ def test_eoh_keeps_the_best_rules_of_different_f_lf() -> None:
     assert search.best.id == "g01-c02"
 
 
-def reevo(low: tuple[float, ...] = (0.3, 0.1, 0.2, 0.4, 0.5), **fields: Any) -> Any:
+def reevo(low=(0.3, 0.1, 0.2, 0.4, 0.5), **fields):
     """Return a ReEvo whose initial rules are scored, the seed first."""
     search = open_search(config("reevo", **fields))
     first = search.ask()
@@ -75,14 +71,14 @@ def reevo(low: tuple[float, ...] = (0.3, 0.1, 0.2, 0.4, 0.5), **fields: Any) -> 
     return search
 
 
-def test_reevos_seed_is_no_part_of_the_population_and_drawn_from_while_it_is_the_best_rule() -> None:
+def test_reevos_seed_is_no_part_of_the_population_and_drawn_from_while_it_is_the_best_rule():
     search = reevo((0.9, 0.1, 0.2, 0.2, 0.1), samples=40)
     assert "g00-c00" not in ids(search.population)
     assert search.best.id == "g00-c00"
     assert "g00-c00" in {name for request in search.ask() for name in ids(request.parents)}
 
 
-def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
+def test_a_generation_of_reevo_has_its_four_steps_in_order():
     search = reevo(samples=40)
     compared = search.ask()
     assert [request.id for request in compared] == [f"g01-r0{k}" for k in range(4)]
@@ -118,7 +114,7 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
     assert lesson.hints == ("lesson one", "new", "new", "new", "new")
 
 
-def test_a_failed_reflection_leaves_its_crossover_without_a_hint() -> None:
+def test_a_failed_reflection_leaves_its_crossover_without_a_hint():
     search = reevo(samples=40)
     compared = search.ask()
     search.tell(tuple(Answer(id=request.id, failure="no answer") for request in compared))
@@ -128,8 +124,8 @@ def test_a_failed_reflection_leaves_its_crossover_without_a_hint() -> None:
     assert operators(search.ask()) == ["elitist_mutation"] * 2, "without hints there is no lesson to draw"
 
 
-def test_reevo_without_mutation_has_no_lessons_and_rules_alike_are_followed_by_more_from_the_seed() -> None:
-    def asked_by(search: Any, answer: Any) -> set[str]:
+def test_reevo_without_mutation_has_no_lessons_and_rules_alike_are_followed_by_more_from_the_seed():
+    def asked_by(search, answer):
         return {name for requests in drive(search, answer) for name in operators(requests)}
 
     search = open_search(config("reevo", samples=20, options={"mutation_rate": 0.0}))
@@ -150,13 +146,13 @@ SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tunin
         *(("gs4co", {"runs": 2, "rules": 3}), ("cuts", {})),
     ],
 )
-def test_it_keeps_to_the_contract(method: str, options: dict[str, Any]) -> None:
+def test_it_keeps_to_the_contract(method, options):
     check_search(method, options=options)
     config = PipelineConfig(search=SearchConfig(method=method, options=options))
     assert config.origin_of_rules == ("trained" if method in ("symb4co", "gs4co") else "offline")
 
 
-def test_reflections_may_use_up_budget() -> None:
+def test_reflections_may_use_up_budget():
     search = open_search(config("reevo", samples=20, initial=5, options={"count_reflections": True}))
     asked = [request for requests in drive(search, World(seed=9, distinct=40)) for request in requests]
     reflections = sum(request.kind == "reflection" for request in asked)
@@ -174,6 +170,6 @@ def test_reflections_may_use_up_budget() -> None:
         ("reevo", {"options": {"mutation": 1}}, "mutation"),
     ],
 )
-def test_settings_that_do_not_fit_are_one_sentence(method: str, fields: dict[str, Any], why: str) -> None:
+def test_settings_that_do_not_fit_are_one_sentence(method, fields, why):
     with pytest.raises(ConfigError, match=why):
         open_search(config(method, **fields))

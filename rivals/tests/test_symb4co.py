@@ -1,24 +1,17 @@
 """Symb4CO: its expressions and their masks, the network's gradient, a run of training, the search, and its rules."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from bife_rivals.scaled_rule import ScaledRule, scaled
 from bife_rivals.symb4co import Symb4CoSearch
 from bife_rivals.symb4co_grammar import Grammar, Walk
-from bife_rivals.symb4co_policy import Batch, Objective, Policy
+from bife_rivals.symb4co_policy import Objective, Policy
 from bife_rivals.symb4co_training import Run, ScaledSamples, Training, judged, split, trained
 
 from bife_core import low_fidelity, solve
-from bife_core.benchmarks.base import Benchmark
 from bife_core.components import BRANCHING
 from bife_core.config import SearchConfig
-from bife_core.decisions.recorded import Decisions, concatenate
+from bife_core.decisions.recorded import concatenate
 from bife_core.errors import RuleError
 from bife_core.methods.loading import method_of
 from bife_core.search import open_search
@@ -29,14 +22,14 @@ SMALL = Grammar(variables=3, least=5, most=16, soft_length=7)
 QUICK = {"batch": 64, "kept": 8, "validated": 8, "hidden": 8, "rate": 0.01, "steps": 30, "validate_every": 3}
 
 
-def written(grammar: Grammar, count: int = 300, seed: int = 0) -> Batch:
+def written(grammar, count=300, seed=0):
     """Return expressions of a network that has learnt nothing."""
     policy = Policy(grammar, 6, np.random.default_rng(seed), np.float64)
     return policy.sample(np.random.default_rng(seed + 1), count)
 
 
 @pytest.fixture(scope="module")
-def easy() -> Decisions:
+def easy():
     """Two instances on which the expert takes the largest product of two features, as scaled at each node."""
     rng = np.random.default_rng(0)
     parts = []
@@ -50,12 +43,12 @@ def easy() -> Decisions:
     return concatenate(parts)
 
 
-def relations(grammar: Grammar, tokens: Sequence[int]) -> Iterator[tuple[int, int]]:
+def relations(grammar, tokens):
     """Yield parent and sibling of each token by building the tree."""
     rest = iter(range(len(tokens)))
     none = grammar.tokens
 
-    def descend(parent: int, sibling: int) -> tuple[int, list[tuple[int, int]]]:
+    def descend(parent, sibling):
         token = tokens[next(rest)]
         found = [(parent, sibling)]
         if token >= grammar.leaves:
@@ -67,7 +60,7 @@ def relations(grammar: Grammar, tokens: Sequence[int]) -> Iterator[tuple[int, in
     yield from descend(none, none)[1]
 
 
-def test_expressions_are_complete_within_their_lengths_and_have_a_variable() -> None:
+def test_expressions_are_complete_within_their_lengths_and_have_a_variable():
     batch = written(SMALL)
     for row in range(len(batch.lengths)):
         tokens = batch.expression(row)
@@ -80,11 +73,11 @@ def test_expressions_are_complete_within_their_lengths_and_have_a_variable() -> 
     assert abs(np.median(batch.lengths) - SMALL.soft_length) <= 2
 
 
-def test_masks_leave_what_can_still_become_an_expression() -> None:
+def test_masks_leave_what_can_still_become_an_expression():
     tiny = Grammar(variables=1, least=3, most=5)
     leaf, constant, operator = 0, 1, tiny.leaves
 
-    def allowed(length: int, missing: int, has_variable: bool) -> tuple[bool, bool, bool]:
+    def allowed(length, missing, has_variable):
         row = tiny.allowed(length, np.array([missing]), np.array([has_variable]))[0]
         return row[leaf], row[constant], row[operator]
 
@@ -95,10 +88,10 @@ def test_masks_leave_what_can_still_become_an_expression() -> None:
     assert allowed(4, 1, True) == (True, True, False)
 
 
-def test_parent_and_sibling_are_those_of_the_tree() -> None:
+def test_parent_and_sibling_are_those_of_the_tree():
     batch = written(SMALL, 60)
     walk = Walk(SMALL, len(batch.lengths))
-    seen: list[list[tuple[int, int]]] = [[] for _ in batch.lengths]
+    seen = [[] for _ in batch.lengths]
     for step in range(batch.tokens.shape[1]):
         for row, length in enumerate(batch.lengths):
             if step < length:
@@ -108,7 +101,7 @@ def test_parent_and_sibling_are_those_of_the_tree() -> None:
         assert known == list(relations(SMALL, batch.expression(row)))
 
 
-def test_a_formula_means_what_its_tokens_mean() -> None:
+def test_a_formula_means_what_its_tokens_mean():
     batch, values = written(SMALL, 100), (0.3, 0.7, 0.11)
     for row in range(len(batch.lengths)):
         tokens = batch.expression(row)
@@ -117,7 +110,7 @@ def test_a_formula_means_what_its_tokens_mean() -> None:
     assert Grammar().formula([79, 20, 0]) == "pseudocost_up - obj_coef"
 
 
-def test_the_gradient_is_that_of_the_objective() -> None:
+def test_the_gradient_is_that_of_the_objective():
     policy = Policy(SMALL, 5, np.random.default_rng(1), np.float64)
     batch = policy.sample(np.random.default_rng(2), 30)
     rng = np.random.default_rng(3)
@@ -136,7 +129,7 @@ def test_the_gradient_is_that_of_the_objective() -> None:
             assert slope == pytest.approx(gradient[name][place], abs=1e-8), (name, place)
 
 
-def test_without_a_change_the_ratio_is_one_and_an_update_favours_what_paid() -> None:
+def test_without_a_change_the_ratio_is_one_and_an_update_favours_what_paid():
     policy = Policy(SMALL, 8, np.random.default_rng(1), np.float64)
     batch = policy.sample(np.random.default_rng(2), 20)
     advantages = np.zeros(20)
@@ -149,7 +142,7 @@ def test_without_a_change_the_ratio_is_one_and_an_update_favours_what_paid() -> 
     assert policy.gradient(batch, advantages, objective)[0] < loss
 
 
-def test_judged_accuracy_is_the_f_lf_of_the_rule(easy: Decisions) -> None:
+def test_judged_accuracy_is_the_f_lf_of_the_rule(easy):
     grammar = Grammar(soft_length=7)
     batch = written(grammar, 40)
     accuracy, choices = judged([ScaledSamples(easy[:100]), ScaledSamples(easy[100:])], batch)
@@ -160,13 +153,13 @@ def test_judged_accuracy_is_the_f_lf_of_the_rule(easy: Decisions) -> None:
         assert low_fidelity(rule, easy) == accuracy[row], formula
 
 
-def test_training_and_validation_samples_are_of_different_instances(easy: Decisions) -> None:
+def test_training_and_validation_samples_are_of_different_instances(easy):
     one, other = split(easy)
     assert ({*one.instance}, {*other.instance}) == ({"a"}, {"b"})
     assert [len(part) for part in split(easy[:70])] == [50, 20]
 
 
-def test_training_imitates_and_goes_on(easy: Decisions, tmp_path: Path, goes_on: Callable[..., None]) -> None:
+def test_training_imitates_and_goes_on(easy, tmp_path, goes_on):
     run = Run(seed=3, soft_length=5, **QUICK)
     whole = trained(Training(run, easy), tmp_path)
     assert whole.history[-1]["mean_accuracy"] > 1.5 * whole.history[0]["mean_accuracy"]
@@ -183,7 +176,7 @@ def test_training_imitates_and_goes_on(easy: Decisions, tmp_path: Path, goes_on:
     assert len(checkpoint.with_suffix(".csv").read_text().splitlines()) == 1 + len(whole.history)
 
 
-def test_a_run_ends_when_nothing_better_comes(easy: Decisions) -> None:
+def test_a_run_ends_when_nothing_better_comes(easy):
     training = Training(Run(seed=0, **QUICK | {"steps": 1000, "patience": 6, "rate": 1e-9}), easy)
     while not training.done:
         training.advance()
@@ -191,11 +184,11 @@ def test_a_run_ends_when_nothing_better_comes(easy: Decisions) -> None:
     assert training.waited >= 6
 
 
-def search(samples: int = 10, **options: Any) -> Any:
+def search(samples=10, **options):
     return open_search(SearchConfig(method="symb4co", samples=samples, initial=1, options=options))
 
 
-def test_every_valid_rule_of_a_group_of_runs_is_evaluated_in_the_solver() -> None:
+def test_every_valid_rule_of_a_group_of_runs_is_evaluated_in_the_solver():
     asked = drive(search(runs=2, rules=3), World(seed=1, distinct=100))
     kinds = [(requests[0].kind, len(requests)) for requests in asked]
     counts = (2, 2, 4, 4, 2, 2, 2, 2)
@@ -206,13 +199,13 @@ def test_every_valid_rule_of_a_group_of_runs_is_evaluated_in_the_solver() -> Non
     assert len({one["seed"] for one in trained}) == len({(one["run"], one["seed"]) for one in trained}) == 4
 
 
-def test_the_quick_preset_gives_way_to_what_is_set() -> None:
+def test_the_quick_preset_gives_way_to_what_is_set():
     (request, *_) = search(preset="quick", steps=7).ask()
     expected = {"batch": 256, "kept": 12, "steps": 7, "soft_length": 20}
     assert {name: request.training[name] for name in expected} == expected
 
 
-def test_what_a_search_finds_is_a_method_with_its_depth(easy: Decisions, tmp_path: Path) -> None:
+def test_what_a_search_finds_is_a_method_with_its_depth(easy, tmp_path):
     decisions = tmp_path / "decisions.npz"
     easy.save(decisions)
     (request,) = search(samples=1, **QUICK | {"steps": 3, "depth": 5, "runs": 1}).ask()
@@ -229,7 +222,7 @@ def test_what_a_search_finds_is_a_method_with_its_depth(easy: Decisions, tmp_pat
 RULE = "def candidate_variable_score(f):\n    return (f[20] + 0.5 * f[71]) * (1 - f[3]) + max(f[18], f[0])"
 
 
-def test_a_scaled_rule_reads_each_feature_relative_to_its_node() -> None:
+def test_a_scaled_rule_reads_each_feature_relative_to_its_node():
     X = np.random.default_rng(0).normal(size=(50, BRANCHING.n_features))
     X[:, 3] = 7.0
     f = scaled(X)
@@ -241,12 +234,12 @@ def test_a_scaled_rule_reads_each_feature_relative_to_its_node() -> None:
     assert rule.features == {0, 3, 18, 20, 71}
 
 
-def test_machine_code_and_python_score_alike(easy: Decisions) -> None:
+def test_machine_code_and_python_score_alike(easy):
     rule = ScaledRule(name="rule", source=RULE)
 
     class Slow(ScaledRule):
         @property
-        def address(self) -> int:
+        def address(self):
             return 0
 
     assert low_fidelity(rule, easy) == low_fidelity(Slow(name="rule", source=RULE), easy)
@@ -254,7 +247,7 @@ def test_machine_code_and_python_score_alike(easy: Decisions) -> None:
     check_method(ScaledRule(name="rule", source=RULE, depth=None))
 
 
-def test_rpb_branches_from_the_depth_on(auctions: Benchmark) -> None:
+def test_rpb_branches_from_the_depth_on(auctions):
     (instance,) = auctions.instances("test", 1)
     rules = [ScaledRule(name="rule", source=RULE, depth=depth) for depth in (1, 2, None)]
     calls = [solve(instance.path, rule, seed=0).calls for rule in rules]
@@ -262,7 +255,7 @@ def test_rpb_branches_from_the_depth_on(auctions: Benchmark) -> None:
     assert calls[0] < calls[1] < calls[2]
 
 
-def test_a_scaled_rule_is_a_rule() -> None:
+def test_a_scaled_rule_is_a_rule():
     for source, why in (("def candidate_variable_score(f): return open('x')", "open"), ("1 +", "not valid")):
         with pytest.raises((RuleError, ValueError), match=why):
             ScaledRule(name="rule", source=source)

@@ -1,15 +1,11 @@
 """tMDP: what branchings led to, the step they make, episodes in SCIP, and a training that is killed."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +13,6 @@ from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, solve_samp
 from bife_rivals.weights import GNN, NORMS, as_text
 
 from bife_core import InProcess, Store, load_method, solve
-from bife_core.benchmarks.base import Benchmark, Instance
-from bife_core.scip.node import Node
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
@@ -27,30 +21,30 @@ PAPER = SolverConfig.model_validate("paper")
 
 
 @pytest.fixture(scope="module")
-def instances(auctions: Benchmark) -> list[Instance]:
+def instances(auctions):
     return auctions.instances("collection", 2)
 
 
 @pytest.fixture
-def tmdp() -> Any:
+def tmdp():
     pytest.importorskip("jax", reason="training needs the extra `learned` of bife-rivals")
     from bife_rivals import tmdp
 
     return tmdp
 
 
-def some_weights() -> dict[str, Any]:
+def some_weights():
     rng = np.random.default_rng(0)
     arrays = {name: rng.normal(size=shape) / np.sqrt(shape[0]) for name, shape in GNN.items()}
     return arrays | {name: np.full(shape, 0.1, np.float32) for name, shape in NORMS.items()}
 
 
-def played(path: Path, file: Path, kind: type[SamplingPolicy] = SamplingPolicy, **fields: Any) -> Any:
+def played(path, file, kind=SamplingPolicy, **fields):
     policy = kind(weights=as_text(some_weights()), file=file, **{"seed": (0,)} | fields)
     return solve(path, policy, solver=PAPER), Episode.load(file)
 
 
-def test_no_text_names_a_method_that_writes_a_file() -> None:
+def test_no_text_names_a_method_that_writes_a_file():
     project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
     offered = project["entry-points"]["bife.methods"]
     kinds = [pkgutil.resolve_name(where) for where in offered.values()]
@@ -60,7 +54,7 @@ def test_no_text_names_a_method_that_writes_a_file() -> None:
     ]
 
 
-def test_what_workers_are_sent_is_a_solve_under_the_policy(instances: list[Instance], tmp_path: Path) -> None:
+def test_what_workers_are_sent_is_a_solve_under_the_policy(instances, tmp_path):
     file = tmp_path / "episode"
     policy = SamplingPolicy(weights=as_text(some_weights()), file=file, seed=(0,))
     job = SolveJob(instance=instances[0], method=policy, settings=SolveSettings(solver=PAPER))
@@ -68,14 +62,14 @@ def test_what_workers_are_sent_is_a_solve_under_the_policy(instances: list[Insta
     assert len(Episode.load(file).parents) > 0
 
 
-def test_credit_on_a_tree() -> None:
+def test_credit_on_a_tree():
     # The root, its child, that one's child, and last the root's other child.
     parents, before = np.array([-1, 0, 1, 0]), np.array([1, 2, 3, 6])
     assert returns(parents, before, 9, "tree").tolist() == [-9, -5, -3, -3]
     assert returns(parents, before, 9, "temporal").tolist() == [-8, -7, -6, -3]
 
 
-def test_an_episode_is_drawn_by_its_seed(instances: list[Instance], tmp_path: Path) -> None:
+def test_an_episode_is_drawn_by_its_seed(instances, tmp_path):
     path = instances[0].path
     (first, episode), (again, same), (_, other) = (
         played(path, tmp_path / "episode", seed=(seed,), share=0.5) for seed in (0, 0, 1)
@@ -99,32 +93,32 @@ def test_an_episode_is_drawn_by_its_seed(instances: list[Instance], tmp_path: Pa
 class Known(SamplingPolicy):
     """Its scores are 0, -1, -2 and so on."""
 
-    def score(self, node: Node) -> Any:
+    def score(self, node):
         return -np.arange(len(node.candidates), dtype=float)
 
 
-def test_candidates_are_drawn_from_the_softmax(instances: list[Instance], tmp_path: Path) -> None:
+def test_candidates_are_drawn_from_the_softmax(instances, tmp_path):
     episodes = [played(instances[0].path, tmp_path / "episode", Known, seed=(seed,))[1] for seed in range(5)]
     taken = np.concatenate([episode.taken for episode in episodes])
     share = np.bincount(taken, minlength=3)[:3] / len(taken)
     np.testing.assert_allclose(share, (1 - np.exp(-1)) * np.exp(-np.arange(3)), atol=0.1)
 
 
-def world(tmdp: Any, instances: list[Instance], folder: Path, **fields: Any) -> Any:
+def world(tmdp, instances, folder, **fields):
     config = tmdp.TmdpConfig.model_validate(tmdp.PRESETS["smoke"] | fields)
     here, there = InProcess(), InProcess()
     return tmdp.World(config, instances[:1], instances[1:], PAPER, folder, Store(folder), here, there, print)
 
 
-def test_the_smaller_subtree_gains_probability(tmdp: Any, instances: list[Instance], tmp_path: Path) -> None:
+def test_the_smaller_subtree_gains_probability(tmdp, instances, tmp_path):
     _, episode = played(instances[0].path, tmp_path / "episode", steps=2)
     node, weights = episode.nodes[0][:2], some_weights()
 
-    def logs(weights: Any) -> Any:
+    def logs(weights):
         graph = tmdp.join([node], [0], 1, step=2.0)
         return np.asarray(tmdp.log_softmax(tmdp.gnn_model.scores(weights, graph), graph))[:2]
 
-    def stepped(values: list[float], **fields: Any) -> Any:
+    def stepped(values, **fields):
         config = tmdp.TmdpConfig(rate=1e-4, batch=4, **fields)
         adam = tmdp._adam.init(tmdp.trained_part(weights))
         moved, _, found = tmdp.update(weights, adam, [(node, k, v) for k, v in enumerate(values)], config)
@@ -137,9 +131,7 @@ def test_the_smaller_subtree_gains_probability(tmdp: Any, instances: list[Instan
     assert stepped([0.0, 0.0], entropy=1.0)[np.argmin(logs(weights))] > 0, "the unlikely becomes less so"
 
 
-def test_fresh_normalisations_are_fitted_to_each_node_once(
-    tmdp: Any, instances: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fresh_normalisations_are_fitted_to_each_node_once(tmdp, instances, tmp_path, monkeypatch):
     nodes, shown = played(instances[0].path, tmp_path / "episode", steps=3)[1].nodes, []
     monkeypatch.setattr(tmdp, "sample", lambda *_: ([(node, 0, 0.0) for node in nodes], {}))
     monkeypatch.setattr(tmdp, "validate", lambda *_: 1.0)
@@ -148,10 +140,8 @@ def test_fresh_normalisations_are_fitted_to_each_node_once(
     assert sum(graph.n_variables for graph in shown) == sum(len(node.variables) for node in nodes)
 
 
-def test_a_killed_training_goes_on_to_the_same_weights(
-    tmdp: Any, instances: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def trained(folder: str) -> Any:
+def test_a_killed_training_goes_on_to_the_same_weights(tmdp, instances, tmp_path, monkeypatch):
+    def trained(folder):
         there = world(tmdp, instances, tmp_path / folder, share=0.1, dfs=True, objective_limit=True)
         return tmdp.epochs(there, some_weights())
 
@@ -173,7 +163,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     assert whole[-1][0].best_loss == min(metrics["valid_nodes"] for _, metrics in whole)
 
 
-def test_a_rejected_episode_keeps_its_reason(tmdp: Any, instances: list[Instance], tmp_path: Path) -> None:
+def test_a_rejected_episode_keeps_its_reason(tmdp, instances, tmp_path):
     here = world(tmdp, instances, tmp_path, steps=2, epochs=1)
     (_, _), (state, metrics) = tmdp.epochs(here, some_weights())
     assert (metrics["rejected"], metrics["transitions"]) == (2, 0)
@@ -183,13 +173,13 @@ def test_a_rejected_episode_keeps_its_reason(tmdp: Any, instances: list[Instance
     assert "ended with nodelimit: an episode has at most 2 branchings" in kept[0].read_text()
 
 
-def test_episodes_need_no_jax() -> None:
+def test_episodes_need_no_jax():
     code = "import sys; sys.modules['jax'] = None; import bife_rivals.tmdp_policy"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.long
-def test_the_flow_writes_a_method(train_by_command: Callable[..., Path]) -> None:
+def test_the_flow_writes_a_method(train_by_command):
     pytest.importorskip("jax", reason="training needs the extra `learned` of bife-rivals")
     file = train_by_command("--network", "tmdp")
     for one in (file, train_by_command("--network", "tmdp", "--start", str(file))):

@@ -1,7 +1,5 @@
 """Files are whole or absent."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading
@@ -23,7 +21,7 @@ except OSError as error:
 """
 
 
-def test_directories_are_made_and_former_content_is_replaced(tmp_path: Path) -> None:
+def test_directories_are_made_and_former_content_is_replaced(tmp_path):
     path = tmp_path / "a" / "b.txt"
     write_whole(path, "früher")
     write_whole(path, b"later")
@@ -31,7 +29,7 @@ def test_directories_are_made_and_former_content_is_replaced(tmp_path: Path) -> 
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_disk_that_fills_up_leaves_the_former_file_and_is_named(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_leaves_the_former_file_and_is_named(tmp_path):
     path = tmp_path / "kept.txt"
     write_whole(path, "before")
     done = subprocess.run(
@@ -46,7 +44,7 @@ def test_a_disk_that_fills_up_leaves_the_former_file_and_is_named(tmp_path: Path
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
+def test_writers_of_one_file_do_not_mix(tmp_path):
     path = tmp_path / "shared"
     contents = [bytes([number]) * 200_000 for number in range(8)]
     threads = [threading.Thread(target=write_whole, args=(path, content)) for content in contents]

@@ -1,38 +1,35 @@
 """Chromium, if this machine has what it takes; otherwise a sentence on what to install."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    pass
 
-WIDTH: Final = 1440
-HEIGHT: Final = 900
-LIMIT_MS: Final = 60_000
+WIDTH = 1440
+HEIGHT = 900
+LIMIT_MS = 60_000
 """Milliseconds a page has for what is expected of it: a machine that is busy is slow."""
 
-_WELCOMED: Final = """
+_WELCOMED = """
     localStorage.setItem("mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true");
     localStorage.setItem("mlflow.assistant.panelOpen_v1", "false");
     localStorage.setItem("mlflow.detectIssues.guidanceShown_v1", "true");
 """
 """What MLflow's pages remember of a reader who has closed its greetings, which cover what is to be seen."""
 
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 class NoBrowserError(RuntimeError):
     """Something must be installed before pages can be opened."""
 
 
-def chromium() -> str:
+def chromium():
     """Return the path of Chromium; raise `NoBrowserError` if it or what drives it is not installed."""
     if importlib.util.find_spec("playwright") is None:
         raise NoBrowserError("playwright is missing: run `make browser`.")
@@ -45,20 +42,20 @@ def chromium() -> str:
 
 
 @contextmanager
-def window(outside: set[str] | None = None) -> Iterator[Page]:
+def window(outside=None):
     """Open an empty page of desktop width that reaches this machine only.
 
     `outside` gets the addresses at other machines that the pages ask for; they are answered that there is no network.
     """
-    from playwright.sync_api import Route, WebSocket, sync_playwright
+    from playwright.sync_api import sync_playwright
 
     asked = outside if outside is not None else set()
 
-    def elsewhere(route: Route) -> None:
+    def elsewhere(route):
         asked.add(route.request.url.partition("?")[0])
         route.abort("internetdisconnected")
 
-    def opened(socket: WebSocket) -> None:
+    def opened(socket):
         if not socket.url.startswith("ws://127.0.0.1:"):
             asked.add(socket.url.partition("?")[0])
 
@@ -80,7 +77,7 @@ def window(outside: set[str] | None = None) -> Iterator[Page]:
             browser.close()
 
 
-def missing(page: Page, texts: Sequence[str]) -> list[str]:
+def missing(page, texts):
     """Return which texts do not get visible on a page, its frames included."""
     from playwright.sync_api import Error
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from flows.reporting.artifacts import OVERVIEW
 from tasks.tracking.store import page
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Page
 
-BENCHMARK: Final = "combinatorial-auction"
+BENCHMARK = "combinatorial-auction"
 """As the keys of Prefect's artifacts spell it."""
 
 
@@ -32,89 +32,89 @@ class View:
     calm_ms: int = 6_000
     pictured: bool = True
 
-    def open(self, page: Page, shown: Shown) -> None:
+    def open(self, page, shown):
         """Show the view as after a link from elsewhere."""
         page.goto("about:blank")
         page.goto(self.address(shown))
         self.prepare(page)
 
 
-def _prefect(path: str) -> Callable[[Shown], str]:
+def _prefect(path):
     return lambda shown: f"{shown.up.prefect}/v2/{path}"
 
 
-def _mlflow(path: str) -> Callable[[Shown], str]:
+def _mlflow(path):
     return lambda shown: page(path, shown.up.mlflow)
 
 
-def form_of(deployment: str) -> Callable[[Shown], str]:
+def form_of(deployment):
     """Return what tells the address of the form a deployment's runs are started with."""
     return lambda shown: f"{shown.up.prefect}/v2/deployments/deployment/{shown.deployment(deployment)}/run"
 
 
-def _artifact(kind: str) -> Callable[[Shown], str]:
+def _artifact(kind):
     return lambda shown: f"{shown.up.prefect}/v2/artifacts/artifact/{shown.artifact(f'{kind}-{BENCHMARK}')}"
 
 
-def _overview(shown: Shown) -> str:
+def _overview(shown):
     """The one artifact of the overview, which belongs to no run."""
     found = shown.up.page.ask("POST", "/artifacts/filter", artifacts={"key": {"any_": [OVERVIEW]}})
     return f"{shown.up.prefect}/v2/artifacts/artifact/{found[0]['id']}"
 
 
-def _ranking(shown: Shown) -> str:
+def _ranking(shown):
     """The saved view of the evolution by the grammar, as runs link to it."""
     number, run = shown.experiment("evolution"), shown.evolution("offline")
     return page(f"experiments/{number}/runs", shown.up.mlflow, viewStateShareKey=run)
 
 
-def _report(shown: Shown) -> str:
+def _report(shown):
     """The file a comparison left, the page of `bife report`."""
     reports = (shown.up.home.root / "runs").glob("evaluation-*/report.html")
     return next(page for page in reports if "paper_ca" in page.read_text(encoding="utf-8")).as_uri()
 
 
-def _evolution(path: str) -> Callable[[Shown], str]:
+def _evolution(path):
     return lambda shown: page(
         f"experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}",
         shown.up.mlflow,
     )
 
 
-def _tab(name: str) -> Callable[[Page], None]:
+def _tab(name):
     return lambda page: page.get_by_role("tab", name=name).click()
 
 
-def resume(page: Page) -> None:
+def resume(page):
     """Open the form of a run that waits for a person, which is in the menu of its page."""
     page.get_by_role("button", name="Open menu").first.click()
     page.get_by_role("menuitem", name="Resume").click()
 
 
-def fill_in(page: Page, description: str, value: str) -> None:
+def fill_in(page, description, value):
     """Put a value into the field of a form that has this description."""
     field(page, description).fill(value)
 
 
-def field(page: Page, description: str) -> Locator:
+def field(page, description):
     """Return the field of a form that has this description."""
     following = "xpath=following::*[self::input or self::textarea][1]"
     return page.get_by_text(description).filter(visible=True).first.locator(following)
 
 
-def choose(page: Page, control: Locator, option: str) -> None:
+def choose(page, control, option):
     """Click on a list of a form, and then on one of its options."""
     control.click()
     page.get_by_role("option", name=option, exact=True).click()
 
 
-def refuse_zero_samples(page: Page) -> None:
+def refuse_zero_samples(page):
     """Ask for a search without a rule, and press "Submit"."""
     fill_in(page, "Rules to sample in all.", "0")
     page.get_by_role("button", name="Submit").click()
 
 
-VIEWS: Final = (
+VIEWS = (
     View(
         "report", _report, ("paper_ca", "RPB", "95.5 % interval"), pictured=False
     ),  # python -m bench.picture

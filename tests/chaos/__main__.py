@@ -1,7 +1,5 @@
 """Kill pipelines at random moments and print, as one line of JSON, what that did: ``python -m tests.chaos``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import random
@@ -18,7 +16,7 @@ _ROUND = ("collection", "evolution", "evolution", "evaluation", "registration")
 """Stages one pipeline is killed in, one after the other, besides a kill before the first."""
 
 
-def main() -> None:
+def main():
     """Run all rounds and print the tally."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=25, help="kills in the four stages")

@@ -1,19 +1,16 @@
 """A model API that outlives every kill and counts the answers it gave."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random
 import threading
 import time
 from collections import defaultdict
-from typing import Any, Final
 
 from tests.support.model_answers import completion, good_answer
 from tests.support.model_api import CLIENT_REQUEST, ModelApi, Said
 
-_RULES: Final = 10_000
+_RULES = 10_000
 
 
 class PaidApi(ModelApi):
@@ -22,13 +19,13 @@ class PaidApi(ModelApi):
     `answered` has, by request, the Unix times at which it came and its answer had left the server whole, each time.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         super().__init__()
-        self.answered: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+        self.answered = defaultdict(list)
         self._request = threading.local()
         self._rng = random.Random(seed)
 
-    def take(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Said:
+    def take(self, path, headers, body):
         """Return the answer to a request, when its time has come."""
         self._request.came_unix_s = time.time()
         request = _name(headers.get(CLIENT_REQUEST, "")) or json.dumps(body["messages"])
@@ -38,18 +35,18 @@ class PaidApi(ModelApi):
         number = int(hashlib.sha256(request.encode()).hexdigest(), 16) % _RULES
         return Said(200, completion(good_answer(number)))
 
-    def deliver(self, request: str) -> None:
+    def deliver(self, request):
         """Take note that an answer has left whole."""
         # Two requests for a first rule read the same, so only their names tell them apart.
         if name := _name(request):
             with self._lock:
                 self.answered[name].append((self._request.came_unix_s, time.time()))
 
-    def again(self) -> dict[str, list[tuple[float, float]]]:
+    def again(self):
         """Return the requests that were answered more than once, with their times."""
         return {request: times for request, times in self.answered.items() if len(times) > 1}
 
 
-def _name(request: str) -> str:
+def _name(request):
     """Return a request without the number of the try: the second try is what must not happen."""
     return request.rpartition(".")[0]

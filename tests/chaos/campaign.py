@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
 
 from tests.chaos import remains
 from tests.chaos.api import PaidApi
 from tests.chaos.program import Program
 
-LIMIT_S: Final = 1200.0
-IN_FLIGHT_S: Final = 0.25
+LIMIT_S = 1200.0
+IN_FLIGHT_S = 0.25
 """An answer that left the server less than this before a kill may not be on disk.
 
 Longer by what an answer took to reach its process: on a busy machine.
@@ -50,7 +46,7 @@ class Reference:
     durations_s: dict[str, float]
 
 
-def undisturbed(home: Path, command: Sequence[str], seed: int) -> Reference:
+def undisturbed(home, command, seed):
     """Run the pipeline once without a kill."""
     remains.prepare(home)
     with PaidApi(seed) as api:
@@ -62,21 +58,21 @@ def undisturbed(home: Path, command: Sequence[str], seed: int) -> Reference:
 
 
 def disturbed(
-    stages: Sequence[str],
-    durations_s: Mapping[str, float],
-    command: Sequence[str],
-    rng: random.Random,
-    tally: Tally,
-    home: Path,
-) -> remains.Remains | None:
+    stages,
+    durations_s,
+    command,
+    rng,
+    tally,
+    home,
+):
     """Run the pipeline, kill it once in each of `stages` at a random moment, run it to its end, return what it left.
 
     `durations_s` has how long each stage takes undisturbed; `tally` gets all but what only a comparison shows.
     """
     remains.prepare(home)
     with PaidApi(rng.randrange(2**31)) as api:
-        kills: list[tuple[float, float]] = []
-        paid: dict[Path, tuple[int, int]] = {}
+        kills = []
+        paid = {}
         for stage in stages:
             program = Program(command, home, api.environment)
             if not program.wait_for(stage, LIMIT_S) and program.ended:
@@ -107,7 +103,7 @@ def disturbed(
     return remains.read(home)
 
 
-def in_flight(call: tuple[float, float], kills: Sequence[tuple[float, float]], flight_s: float) -> bool:
+def in_flight(call, kills, flight_s):
     """Whether a call, from its coming until its answer had left and `flight_s` longer, met a kill while that lasted.
 
     A kill takes a while on a busy machine: first the processes are found, which live on meanwhile. What the server
@@ -117,7 +113,7 @@ def in_flight(call: tuple[float, float], kills: Sequence[tuple[float, float]], f
     return any(came <= ended and began < left + flight_s for began, ended in kills)
 
 
-def _recorded_after_s(api: PaidApi, home: Path) -> Iterator[float]:
+def _recorded_after_s(api, home):
     """Give how long each answer that was given once took from leaving the server to its process."""
     ended = remains.answered_unix_s(home)
     for request, times in api.answered.items():
@@ -126,12 +122,12 @@ def _recorded_after_s(api: PaidApi, home: Path) -> Iterator[float]:
             yield ended[name] - times[0][1]
 
 
-def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:
+def _changed(before, home):
     now = remains.recorded(home)
     return sum(now.get(path) != identity for path, identity in before.items())
 
 
-def compare(left: remains.Remains, wanted: remains.Remains, tally: Tally) -> None:
+def compare(left, wanted, tally):
     """Enter into the tally how a disturbed run differs from an undisturbed one."""
     same = left.population == wanted.population and left.best_rule == wanted.best_rule
     tally.populations_identical += same

@@ -1,26 +1,21 @@
 """The command line as a program that is watched, and killed with everything it started."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Final
 
 import psutil
 
 from tests.support import programs
 
-STARTING: Final = "starting"
-STAGES: Final = ("collection", "evolution", "evaluation", "registration")
-_GONE_S: Final = 20.0
-_KEPT: Final = ("BIFE_CACHE_DIR", "BIFE_HOME")
+STARTING = "starting"
+STAGES = ("collection", "evolution", "evaluation", "registration")
+_GONE_S = 20.0
+_KEPT = ("BIFE_CACHE_DIR", "BIFE_HOME")
 
 
-def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
+def environment(home, extra):
     """Return the environment of a run with a home of its own and no server of anybody's."""
     kept = {k: v for k, v in programs.environment(home).items() if not k.startswith("BIFE_") or k in _KEPT}
     return kept | {"PYTHONUNBUFFERED": "1"} | dict(extra)
@@ -29,9 +24,9 @@ def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
 class Program:
     """One start of the command line; `stages` has the monotonic times at which its stages began."""
 
-    def __init__(self, arguments: Sequence[str], home: Path, extra: Mapping[str, str]) -> None:
+    def __init__(self, arguments, home, extra):
         self.stages = [(STARTING, time.monotonic())]
-        self.output: list[str] = []
+        self.output = []
         self._process = subprocess.Popen(
             [*programs.PROGRAM, *arguments],
             env=environment(home, extra),
@@ -43,7 +38,7 @@ class Program:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def _read(self) -> None:
+    def _read(self):
         assert self._process.stdout is not None
         with self._process.stdout as printed:
             for line in printed:
@@ -53,16 +48,16 @@ class Program:
                     self.stages.append((name, time.monotonic()))
 
     @property
-    def stage(self) -> str:
+    def stage(self):
         """The stage that runs now."""
         return self.stages[-1][0]
 
     @property
-    def ended(self) -> bool:
+    def ended(self):
         """Whether the program ended by itself."""
         return self._process.poll() is not None
 
-    def wait_for(self, stage: str, limit_s: float) -> bool:
+    def wait_for(self, stage, limit_s):
         """Wait until a stage runs, or a later one, or the end; say whether it is that stage."""
         deadline = time.monotonic() + limit_s
         order = (STARTING, *STAGES)
@@ -72,13 +67,13 @@ class Program:
             time.sleep(0.005)
         return not self.ended and self.stage == stage
 
-    def wait(self, limit_s: float) -> int:
+    def wait(self, limit_s):
         """Wait for the end and return the exit code."""
         code = self._process.wait(limit_s)
         self._reader.join(_GONE_S)
         return code
 
-    def kill(self) -> str:
+    def kill(self):
         """Kill the program and all it started, as a power failure would; return the stage it was in."""
         family = []
         with suppress(psutil.NoSuchProcess):
@@ -95,7 +90,7 @@ class Program:
         self._reader.join(_GONE_S)
         return stage
 
-    def durations_s(self, ended_s: float) -> dict[str, float]:
+    def durations_s(self, ended_s):
         """Return how long each stage took, given when the last one ended."""
         ends = [began for _, began in self.stages[1:]] + [ended_s]
         return {name: end - began for (name, began), end in zip(self.stages, ends, strict=True)}

@@ -7,20 +7,19 @@ import sqlite3
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from bife_core.stages.records import EVOLUTION
 from bife_core.store import DATABASE, Store
 
-_COUNTING: Final = """
+_COUNTING = """
     CREATE TABLE repeated (key TEXT);
     CREATE TRIGGER repeating BEFORE INSERT ON solves WHEN EXISTS (SELECT 1 FROM solves WHERE key = new.key)
     BEGIN INSERT INTO repeated VALUES (new.key); SELECT RAISE(IGNORE); END;
 """
 """Has a store count the solves that it is given again, which it drops."""
 
-_COMPARED: Final = ("id", "sha", "f_lf", "f_hf", "operator", "generation", "parents", "failure", "source")
+_COMPARED = ("id", "sha", "f_lf", "f_hf", "operator", "generation", "parents", "failure", "source")
 
 
 @dataclass(frozen=True)
@@ -41,17 +40,17 @@ class Remains:
     repeated_solves: int
 
 
-def prepare(home: Path) -> None:
+def prepare(home):
     """Make the store of a home, and have it count the solves that it is given again."""
     with closing(Store(home)), closing(sqlite3.connect(home / DATABASE)) as database:
         database.executescript(_COUNTING)
 
 
-def _database(path: Path) -> closing[sqlite3.Connection]:
+def _database(path):
     return closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
 
 
-def read(home: Path, key: str = "*") -> Remains:
+def read(home, key="*"):
     """Read what one finished pipeline left in a home; where there are several, the evolution with that key."""
     (directory,) = [path.parent for path in home.glob(f"runs/{key}/samples.json")]
     rows = json.loads((directory / "samples.json").read_text())
@@ -77,14 +76,14 @@ def read(home: Path, key: str = "*") -> Remains:
     )
 
 
-def repeated_solves(home: Path) -> int:
+def repeated_solves(home):
     """Return how many solves came to the store of a home that it had; `prepare` was called on it."""
     with _database(home / DATABASE) as database:
         (count,) = database.execute("select count(*) from repeated").fetchone()
     return int(count)
 
 
-def tracked(home: Path, key: str) -> Counter[str]:
+def tracked(home, key):
     """Return how many runs MLflow has of each part of an evolution: its parent under "", samples by their id."""
     with _database(home / "mlflow" / "mlflow.db") as database:
         rows = database.execute(
@@ -96,14 +95,14 @@ def tracked(home: Path, key: str) -> Counter[str]:
         return Counter(str(name) for (name,) in rows)
 
 
-def recorded(home: Path) -> dict[Path, tuple[int, int]]:
+def recorded(home):
     """Return the files of recorded decisions, which must never be made twice, with inode and time."""
     return {
         path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in home.glob("decisions/*/parts/*.npz")
     }
 
 
-def answered_unix_s(home: Path) -> dict[str, float]:
+def answered_unix_s(home):
     """Return when the last answer to each request had come, by what a study calls it."""
     if not (home / DATABASE).exists():
         return {}

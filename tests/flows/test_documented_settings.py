@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -33,7 +31,7 @@ STAGES = r"run|demo|collect|evolve|evaluate|tune|config"
 OTHERS = r"solve|score|series|export|report|up|down|status|track|prune|backup|plugins|doctor|rules \w+"
 
 
-def commands(names: str) -> list[str]:
+def commands(names):
     """Return every documented command of these that is given options."""
     found = []
     for page in PAGES:
@@ -44,13 +42,13 @@ def commands(names: str) -> list[str]:
     return sorted({command for command in found if "--" in command})
 
 
-def parameters() -> list[str]:
+def parameters():
     """Return every documented parameter `config` of a run of a deployment."""
     shown = (re.findall(r"--param config='(.*?)'", page.read_text(encoding="utf-8")) for page in PAGES)
     return [text for page in shown for text in page]
 
 
-def check(settings: dict[str, Any]) -> None:
+def check(settings):
     """Check that a server takes settings as a flow's parameter, and the flow as a configuration."""
     given = json.loads(json.dumps({"config": settings}, default=str))
     schema = pipeline.parameters.model_dump()
@@ -62,7 +60,7 @@ def check(settings: dict[str, Any]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def folders(tmp_path, monkeypatch):
     """A directory with the folders and files that examples name, and a search and a component that pages add."""
     for name in ("DIR", "plans", "images"):
         (tmp_path / name).mkdir()
@@ -78,9 +76,9 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, name, *words = shlex.split(command)
     words = ["set_covering" if word in FAMILIES else word for word in words]
-    stage = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    stage = typer.main.get_command(app).commands[name]
     given = stage.make_context(name, words).params
-    chosen: list[dict[str, Any]] = []
+    chosen = []
     with monkeypatch.context() as context:
         context.setattr("bife_core.settings.configuration", chosen.append)
         options.resolve(**{option: given[option] for option in options.OPTIONS})
@@ -99,15 +97,15 @@ def test_another_command_has_the_options_that_it_is_given(command: str) -> None:
 
 
 @pytest.mark.parametrize("text", parameters())
-def test_a_run_of_a_deployment_is_given_settings_that_it_takes(text: str) -> None:
+def test_a_run_of_a_deployment_is_given_settings_that_it_takes(text):
     check(json.loads(text))
 
 
-def test_a_file_of_settings_is_one_for_a_form_too() -> None:
+def test_a_file_of_settings_is_one_for_a_form_too():
     (shown,) = blocks("reference/cli.md", "yaml")
     check(yaml.safe_load(shown))
 
 
-def test_examples_are_found() -> None:
+def test_examples_are_found():
     assert len(commands(STAGES)) > 12
     assert len(parameters()) == 2

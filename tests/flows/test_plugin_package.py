@@ -1,14 +1,11 @@
 """A package of another author, written from the pages in docs/, adds a family, a search, a generator and a method."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,7 +38,7 @@ SMOKE = ("--preset", "smoke", "--instances", "knapsack", "--workers", "1")
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_the_package_is_what_the_pages_show(section: str) -> None:
+def test_the_package_is_what_the_pages_show(section):
     shown = (EXAMPLE / "bife_example" / SECTIONS[section]).read_text(encoding="utf-8")
     assert shown in blocks("developers/extending.md", "python", section)
     entries = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
@@ -53,7 +50,7 @@ def test_the_package_is_what_the_pages_show(section: str) -> None:
 
 
 @pytest.fixture
-def python(tmp_path: Path) -> Callable[..., str]:
+def python(tmp_path):
     """Install the package, and return a function that runs a program beside it, without Prefect and MLflow."""
     site = tmp_path / "site"
     site.mkdir()
@@ -64,7 +61,7 @@ def python(tmp_path: Path) -> Callable[..., str]:
         "BIFE_PLAIN": "1",
     }
 
-    def run(program: str, *words: str) -> str:
+    def run(program, *words):
         done = subprocess.run(
             [sys.executable, "-c", program, *words],
             env=environment,
@@ -80,9 +77,7 @@ def python(tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-def test_an_installed_package_is_offered_searched_with_and_evaluated(
-    python: Callable[..., str], tmp_path: Path
-) -> None:
+def test_an_installed_package_is_offered_searched_with_and_evaluated(python, tmp_path):
     form = json.loads(python(FORM))
     assert "knapsack" in form["instances"]["anyOf"][0]["enum"]
     assert "best_of" in form["search"]["enum"]

@@ -1,19 +1,15 @@
 """Approval and rollback on a real Prefect server, answered through its API as the page does."""
 
-from __future__ import annotations
-
 import time
 import uuid
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from prefect.client.orchestration import get_client
 
 from bife_core.errors import ConfigError
 from bife_core.methods.loading import stored_text
-from bife_core.registry.base import GATE, ChampionChange, PromotionError
+from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from flows.promotion import promotion, rollback
 from tasks.registry.mlflow_registry import IN_MLFLOW
@@ -26,22 +22,22 @@ LIMIT_S = 120.0
 
 
 @pytest.fixture
-def name() -> str:
+def name():
     return f"bife-test-{uuid.uuid4().hex[:8]}"
 
 
-def tags(name: str, version: int | None) -> dict[str, str]:
+def tags(name, version):
     return dict(store.client().get_model_version(name, str(version)).tags)
 
 
 @pytest.fixture
-def addressed(monkeypatch: pytest.MonkeyPatch) -> None:
+def addressed(monkeypatch):
     """Prefect's API as a server on this machine, known by its address."""
     with get_client(sync_client=True) as client:
         monkeypatch.setenv("PREFECT_API_URL", str(client.api_url))
 
 
-def paused(name: str, flow: str = "promotion") -> str:
+def paused(name, flow="promotion"):
     """Wait until the promotion, or rollback, of `name` waits for an answer, and return its run's id."""
     wanted = {
         "flow_runs": {"name": {"any_": [f"{flow} {name}"]}, "state": {"type": {"any_": ["PAUSED"]}}},
@@ -56,19 +52,19 @@ def paused(name: str, flow: str = "promotion") -> str:
     raise AssertionError(f"The promotion of {name} did not ask for approval.")
 
 
-def answer(run_id: str, given: dict[str, str]) -> dict[str, Any]:
+def answer(run_id, given):
     with get_client(sync_client=True) as client:
         reply = client.request("POST", f"/flow_runs/{run_id}/resume", json={"run_input": given})
     return dict(reply.json())
 
 
 @pytest.fixture
-def asking(addressed: None, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Future[ChampionChange]]:
+def asking(addressed, monkeypatch):
     """Start a promotion, or a rollback of a version, that asks a person, and return what it will end with."""
     monkeypatch.setattr("flows.promotion._POLL_S", 0.2)
     threads = ThreadPoolExecutor(1)
 
-    def start(name: str, version: int | None = None) -> Future[ChampionChange]:
+    def start(name, version=None):
         if version is None:
             return threads.submit(promotion, name, "person", 0.1)
         return threads.submit(rollback, name, "It is slower.", "", version, 0.1)

@@ -1,12 +1,9 @@
 """Empty databases: of Prefect and MLflow, migrated once for all tests, and of a test's own store."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil
 import uuid
-from pathlib import Path
 
 from sqlalchemy import create_engine
 from sqlalchemy.schema import CreateSchema
@@ -20,7 +17,7 @@ SERVER = os.environ.get("BIFE_TEST_POSTGRES")
 """Address of a PostgreSQL with the databases ``bife`` and ``mlflow``; None for tests on SQLite."""
 
 
-def new_database(folder: Path) -> str:
+def new_database(folder):
     """Return where a store of its own lies: in the folder, or in a schema of its own on the server."""
     if SERVER is None:
         return str(folder)
@@ -31,7 +28,7 @@ def new_database(folder: Path) -> str:
     return f"{SERVER}/bife?options=-csearch_path%3D{name}"
 
 
-def copy_databases(template: Path, home: Path) -> Path:
+def copy_databases(template, home):
     """Give a home what `template` has, which is made by the first process, and return the home.
 
     A home that has a database keeps it.
@@ -48,11 +45,11 @@ def copy_databases(template: Path, home: Path) -> Path:
     return home
 
 
-def _make_prefects(path: Path) -> None:
+def _make_prefects(path):
     from prefect.server.database import provide_database_interface
     from prefect.settings import PREFECT_SERVER_DATABASE_CONNECTION_URL, temporary_settings
 
-    async def make() -> None:
+    async def make():
         database = provide_database_interface()
         await database.create_db()
         await (await database.engine()).dispose()
@@ -62,7 +59,7 @@ def _make_prefects(path: Path) -> None:
         asyncio.run(make())
 
 
-def _make_mlflows(path: Path) -> None:
+def _make_mlflows(path):
     from tasks.tracking.store import _make_database
 
     _make_database(f"sqlite:///{path}")

@@ -1,41 +1,38 @@
 """An observer that writes down what it is called with, and passes it on."""
 
-from __future__ import annotations
-
-from bife_core.estimate import Estimate
-from bife_core.observer import EvolutionState, Observer
+from bife_core.observer import Observer
 
 
 class Diary(Observer):
     """Keeps stages, progress, states, notes and estimates."""
 
-    def __init__(self, other: Observer | None = None) -> None:
+    def __init__(self, other=None):
         self.other = other or Observer()
-        self.stages: list[str] = []
-        self.steps: list[tuple[int, int]] = []
-        self.states: list[EvolutionState] = []
-        self.notes: list[str] = []
-        self.estimates: list[Estimate] = []
+        self.stages = []
+        self.steps = []
+        self.states = []
+        self.notes = []
+        self.estimates = []
 
-    def stage(self, name: str, about: str) -> None:
+    def stage(self, name, about):
         self.stages.append(name)
         self.other.stage(name, about)
 
-    def progress(self, done: int, total: int) -> None:
+    def progress(self, done, total):
         self.steps.append((done, total))
         self.other.progress(done, total)
 
-    def activity(self, text: str) -> None:
+    def activity(self, text):
         self.other.activity(text)
 
-    def generation(self, state: EvolutionState) -> None:
+    def generation(self, state):
         self.states.append(state)
         self.other.generation(state)
 
-    def expect(self, estimate: Estimate) -> None:
+    def expect(self, estimate):
         self.estimates.append(estimate)
         self.other.expect(estimate)
 
-    def note(self, text: str) -> None:
+    def note(self, text):
         self.notes.append(text)
         self.other.note(text)

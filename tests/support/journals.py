@@ -1,19 +1,13 @@
 """Journals of searches that never ran, with all that an evolution's journal can hold."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Account, Draft, Message
 from bife_core.generators.account import Call
 from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
-from bife_core.store import Store
 from bife_core.study import files as reports
 from bife_core.study.journal import (
     Completed,
@@ -31,12 +25,12 @@ WRITE = Message(role="user", content="write a rule")
 BEST = Sample(id="g01-c00", generation=1, operator="m1", sha="abc", source=SOURCE, f_lf=0.5, f_hf=-2.0)
 
 
-def attempt(status="ok", **known) -> dict[str, Any]:
+def attempt(status="ok", **known):
     """Return what came of a call."""
     return {"started_unix_s": 1_700_000_000.0, "seconds": 2.0, "status": status} | known
 
 
-def call(key: str, **known) -> Call:
+def call(key, **known):
     """Return a call as it is written down before it goes out."""
     facts = {"number": 1, "generation": 0, "started_unix_s": 1_700_000_000.0, "status": "sent"}
     facts |= {"model": "stand-in", "base_url": "http://127.0.0.1"}
@@ -50,7 +44,7 @@ TRIED_TWICE = (
 )
 
 
-def opened(key: str, folder: Path, provenance=None, store: Store | None = None, **known) -> Journal:
+def opened(key, folder, provenance=None, store=None, **known):
     """Open the events of a search, or take it up again; in the home's store unless another is given."""
     from tasks.stores import home_store
 
@@ -60,11 +54,11 @@ def opened(key: str, folder: Path, provenance=None, store: Store | None = None, 
     return journal
 
 
-def draft(name: str, *, source: str | None = SOURCE, **known) -> Draft:
+def draft(name, *, source=SOURCE, **known):
     return Draft(generator="openai", model="stand-in", source=source, **known)
 
 
-def add_calls(journal: Journal, name: str, attempts: Sequence[dict[str, Any]], operator="m1") -> None:
+def add_calls(journal, name, attempts, operator="m1"):
     """Store the calls for a request that are not there yet."""
     account = Account(journal.store, journal.key)
     for made in attempts[len(account.calls(name)) :]:
@@ -72,9 +66,7 @@ def add_calls(journal: Journal, name: str, attempts: Sequence[dict[str, Any]], o
         account.finish(sent.model_copy(update=made))
 
 
-def add_draft(
-    journal: Journal, name="g01-c00", *, attempts=(), source: str | None = SOURCE, f_lf=None, f_hf=None, **_
-) -> None:
+def add_draft(journal, name="g01-c00", *, attempts=(), source=SOURCE, f_lf=None, f_hf=None, **_):
     """Write down what became of a sample up to its settling."""
     request = SampleRequest(id=name, generation=int(name[1:3]), operator="m1", seed=1)
     add_calls(journal, name, attempts)
@@ -85,12 +77,12 @@ def add_draft(
         journal.add(HighScored(id=name, score=HighScore(f_hf=f_hf, cpu_s=3.0)))
 
 
-def settled(name="g01-c00", *, source: str | None = SOURCE, attempts=(), **known) -> Sample:
+def settled(name="g01-c00", *, source=SOURCE, attempts=(), **known):
     known = {"sha": "abc" if source else None, "parents": ("g00-c01",)} | known
     return Sample(id=name, generation=int(name[1:3]), operator="m1", source=source, **known)
 
 
-def add_sample(journal: Journal, name="g01-c00", **known) -> Sample:
+def add_sample(journal, name="g01-c00", **known):
     """Write down a sample, all of it."""
     add_draft(journal, name, **known)
     sample = settled(name, **known)
@@ -98,13 +90,13 @@ def add_sample(journal: Journal, name="g01-c00", **known) -> Sample:
     return sample
 
 
-def add_reflection(journal: Journal, name="g01-r00", text="Depth matters.") -> None:
+def add_reflection(journal, name="g01-r00", text="Depth matters."):
     request = ReflectionRequest(id=name, generation=int(name[1:3]), operator="short_term_reflection", seed=1)
     add_calls(journal, name, [attempt(answer=text, prompt_tokens=3)], request.operator)
     journal.add(Drafted(request=request, draft=draft(name, source=None, text=text)))
 
 
-def add_generation(journal: Journal, step: int, samples: int | None = None, best=-2.0, **known) -> None:
+def add_generation(journal, step, samples=None, best=-2.0, **known):
     """Write down that a generation is complete."""
     total = step if samples is None else samples
     counts = {"samples": 1, "failures": 0, "solved": 1, "samples_total": total, "failures_total": 0}
@@ -115,12 +107,12 @@ def add_generation(journal: Journal, step: int, samples: int | None = None, best
     )
 
 
-def add_end(journal: Journal, ended_by: str | None = None, best: Sample | None = BEST) -> None:
+def add_end(journal, ended_by=None, best=BEST):
     cost = SearchCost(search="bife", samples=1, generation_s=2.0, wall_s=5.0)
     journal.add(Ended(best=best, cost=cost, ended_by=ended_by))
 
 
-def write_files(folder: Path, samples: Sequence[Sample]) -> None:
+def write_files(folder, samples):
     """Write what a search leaves for its reader."""
     reports.write_samples(folder, samples)
     (folder / reports.BEST_RULE).write_text(SOURCE, encoding="utf-8")
@@ -134,9 +126,9 @@ FATES = (
 )
 
 
-def add_search(journal: Journal, generations: int) -> list[Sample]:
+def add_search(journal, generations):
     """Write down a search of some generations with failures, calls, a reflection each, and files for its reader."""
-    samples: list[Sample] = []
+    samples = []
     for step in range(generations):
         for position, fate in enumerate(FATES):
             samples.append(add_sample(journal, f"g{step:02d}-c{position:02d}", attempts=TRIED_TWICE, **fate))

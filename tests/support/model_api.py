@@ -13,18 +13,17 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tests.support.model_answers import MODEL, completion
 from tests.support.model_scenes import SCENES
 
 if TYPE_CHECKING:
-    import pytest
+    pass
 
-CLIENT_REQUEST: Final = "x-client-request-id"
+CLIENT_REQUEST = "x-client-request-id"
 
 
 @dataclass(frozen=True)
@@ -66,15 +65,15 @@ class ModelApi:
 
     def __init__(
         self,
-        script: Iterable[str | Said] = (),
+        script=(),
         *,
-        then: str | Said = "good",
-        listing: Said | None = None,
-        key: str | None = None,
-        delay_s: float = 0.0,
-    ) -> None:
+        then="good",
+        listing=None,
+        key=None,
+        delay_s=0.0,
+    ):
         self.delay_s = delay_s
-        self.delivered: list[str] = []
+        self.delivered = []
         self._script = list(script)
         unknown = {scene for scene in (*self._script, then) if isinstance(scene, str)} - set(SCENES)
         if unknown:
@@ -82,54 +81,54 @@ class ModelApi:
         self._then = then
         self.key = key
         self.listing = listing or Said(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
-        self.listed: list[ReceivedRequest] = []
-        self.requests: list[ReceivedRequest] = []
+        self.listed = []
+        self.requests = []
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._answers = 0
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), ModelRequest)
         self._server.daemon_threads = True
-        self._server.api = self  # type: ignore[attr-defined]
+        self._server.api = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
-    def base_url(self) -> str:
+    def base_url(self):
         """The address to give to a client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     @property
-    def environment(self) -> dict[str, str]:
+    def environment(self):
         """What a program must find in its environment."""
         named = {"BIFE_LLM_BASE_URL": self.base_url, "BIFE_LLM_MODEL": MODEL}
         return named | ({"BIFE_LLM_API_KEY": self.key} if self.key is not None else {})
 
-    def configure(self, monkeypatch: pytest.MonkeyPatch, **settings: object) -> None:
+    def configure(self, monkeypatch, **settings):
         """Have this process find the API, with further settings: ``timeout_s=1``."""
         own = {f"BIFE_LLM_{name.upper()}": str(value) for name, value in settings.items()}
         for name, value in (self.environment | own).items():
             monkeypatch.setenv(name, value)
 
-    def __enter__(self) -> ModelApi:
+    def __enter__(self):
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
-    def next_answer(self) -> int:
+    def next_answer(self):
         """Return the running number of a good answer, from 0."""
         with self._lock:
             self._answers += 1
             return self._answers - 1
 
-    def deliver(self, request: str) -> None:
+    def deliver(self, request):
         """Take note that the answer to a request, by its name, has left whole."""
         self.delivered.append(request)
 
-    def take(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> str | Said:
+    def take(self, path, headers, body):
         """Record a request and return the scene to play for it."""
         with self._lock:
             number = len(self.requests)
@@ -144,31 +143,30 @@ class ModelRequest(BaseHTTPRequestHandler):
     """One request, and the ways a scene has to answer it."""
 
     @property
-    def api(self) -> ModelApi:
-        api: ModelApi = self.server.api  # type: ignore[attr-defined]
-        return api
+    def api(self):
+        return self.server.api
 
     @property
-    def sent_headers(self) -> dict[str, str]:
+    def sent_headers(self):
         return {name.lower(): value for name, value in self.headers.items()}
 
-    def say(self, said: Said) -> None:
+    def say(self, said):
         if isinstance(said.body, str | bytes):
             self.send_text(said.status, said.body, "text/plain", **said.headers)
         else:
             self.reply(said.status, said.body, **said.headers)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+    def log_message(self, format, *args):  # noqa: A002 - the base class names it so
         pass
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         if self.path.partition("?")[0] == "/v1/models":
             self.api.listed.append(ReceivedRequest(self.path, self.sent_headers, {}, self.api.listing))
             self.say(self.api.listing)
         else:
             self.reply_error(404, "there is nothing here")
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         length = int(self.headers.get("content-length", 0))
         body = json.loads(self.rfile.read(length) or b"{}")
         self.prompt = "".join(str(message.get("content")) for message in body.get("messages", []))
@@ -181,13 +179,13 @@ class ModelRequest(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client gave up, as some scenes want it to
 
-    def reply(self, status: int, body: object, **headers: str) -> None:
+    def reply(self, status, body, **headers):
         self.send_text(status, json.dumps(body), "application/json", **headers)
 
-    def reply_error(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
+    def reply_error(self, status, message, code=None, **headers):
         self.reply(status, {"error": {"message": message, "type": "error", "code": code}}, **headers)
 
-    def send_text(self, status: int, text: str | bytes, content_type: str, **headers: str) -> None:
+    def send_text(self, status, text, content_type, **headers):
         data = text.encode() if isinstance(text, str) else text
         self.send_response(status)
         self.send_header("Content-Type", content_type)
@@ -199,6 +197,6 @@ class ModelRequest(BaseHTTPRequestHandler):
         if status == 200 and self.command == "POST":
             self.api.deliver(self.headers.get(CLIENT_REQUEST, ""))
 
-    def answer(self, text: str | None, finish_reason: str = "stop", **more: object) -> None:
+    def answer(self, text, finish_reason="stop", **more):
         """Send a chat completion with `text` as the model's message; `more` becomes part of the message."""
         self.reply(200, completion(text, finish_reason, **more))

@@ -3,8 +3,6 @@
 ``python -m tests.support.model_client DIRECTORY COUNT`` with the API's settings in the environment.
 """
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +18,7 @@ from tests.support.stored import STUDY
 THREADS = 16
 
 
-def main() -> None:
+def main():
     """Ask for as many rules as the command line says."""
     directory, count = Path(sys.argv[1]), int(sys.argv[2])
     generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(Store(directory), STUDY))

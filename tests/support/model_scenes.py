@@ -1,12 +1,9 @@
 """What can become of a request to a chat API: good answers, bad ones, and all sorts of trouble on the way."""
 
-from __future__ import annotations
-
 import json
 import socket
 import struct
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,7 +11,7 @@ from bife_core.components import BRANCHING
 from tests.support.model_answers import USAGE, completion, good_answer, rule_source
 
 if TYPE_CHECKING:
-    from tests.support.model_api import ModelRequest
+    pass
 
 
 _USE = "```python\nfeatures = [0.0] * 72\nprint(candidate_variable_score(features))\n```"
@@ -22,21 +19,21 @@ _ODD_JSON = '{"a": NaN, "b": "\\ud800 \\u0000", "c": ' + "9" * 400 + "}"
 _ODD_USAGE = {"prompt_tokens": "many", "completion_tokens": -3}
 
 
-def _next(handler: ModelRequest) -> str:
+def _next(handler):
     """Return the next good answer."""
     return good_answer(handler.api.next_answer())
 
 
-def _fenced(name: str, value: str) -> str:
+def _fenced(name, value):
     return f"```python\ndef {name}(variable_features):\n    return {value}\n```"
 
 
-def _good(handler: ModelRequest) -> None:
+def _good(handler):
     time.sleep(handler.api.delay_s)
     handler.answer(_next(handler))
 
 
-def _apt(handler: ModelRequest) -> None:
+def _apt(handler):
     """Answer what the prompt asks for: a hint, a lesson or a rule."""
     number = handler.api.next_answer()
     if "Write the hint alone" in handler.prompt:
@@ -47,17 +44,17 @@ def _apt(handler: ModelRequest) -> None:
         handler.answer(good_answer(number))
 
 
-def _unfenced(handler: ModelRequest) -> None:
+def _unfenced(handler):
     source = rule_source(handler.api.next_answer())
     handler.answer(f"The rule multiplies fractionality and gains.\n\n{source}\nI hope it helps.")
 
 
-def _hang(handler: ModelRequest) -> None:
+def _hang(handler):
     handler.api.closing.wait()
     handler.close_connection = True
 
 
-def _keep_alive(handler: ModelRequest) -> None:
+def _keep_alive(handler):
     """Send blank lines for ever, as servers do that keep a connection open."""
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
@@ -68,14 +65,14 @@ def _keep_alive(handler: ModelRequest) -> None:
             handler.wfile.write(b"\n")
 
 
-def _reset(handler: ModelRequest) -> None:
+def _reset(handler):
     # Lingering for zero seconds makes the close a reset instead of an orderly end.
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     handler.connection.close()
     handler.close_connection = True
 
 
-def _reset_inside(handler: ModelRequest) -> None:
+def _reset_inside(handler):
     data = json.dumps(completion(good_answer(0))).encode()
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
@@ -87,23 +84,23 @@ def _reset_inside(handler: ModelRequest) -> None:
     _reset(handler)
 
 
-def _without_usage(handler: ModelRequest) -> None:
+def _without_usage(handler):
     body = completion(_next(handler))
     del body["usage"]
     handler.reply(200, body)
 
 
-def _sent_key(handler: ModelRequest) -> str:
+def _sent_key(handler):
     return handler.headers.get("authorization", "").removeprefix("Bearer ")
 
 
-def _key_in_answer(handler: ModelRequest) -> None:
+def _key_in_answer(handler):
     key = _sent_key(handler)
     source = rule_source(handler.api.next_answer())
     handler.answer(f"{{A rule for the holder of {key}}}\n```python\n# {key}\n{source}```")
 
 
-SCENES: dict[str, Callable[[ModelRequest], None]] = {
+SCENES = {
     "good": _good,
     "apt": _apt,
     "unfenced": _unfenced,

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import httpx
 import psutil
@@ -24,7 +20,7 @@ FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 Auth = tuple[str, str]
 
 
-def until(condition: Callable[[], Any], what: str, limit_s: float = 400.0) -> Any:
+def until(condition, what, limit_s=400.0):
     """Wait until something holds and return it."""
     deadline = time.monotonic() + limit_s
     while not (found := condition()):
@@ -33,16 +29,16 @@ def until(condition: Callable[[], Any], what: str, limit_s: float = 400.0) -> An
     return found
 
 
-def smoke(**changed: Any) -> dict[str, Any]:
+def smoke(**changed):
     """Return the settings of a run that takes seconds, some of them changed: ``samples=4, search__population=2``."""
     advanced = {name.replace("__", "."): value for name, value in changed.items() if "__" in name}
     own = {name: value for name, value in changed.items() if "__" not in name}
     return {"preset": "smoke", "seed": 0} | own | {"advanced": nested(advanced)}
 
 
-def nested(dotted: dict[str, Any]) -> dict[str, Any]:
+def nested(dotted):
     """Return settings by dotted names as a form sends them."""
-    sections: dict[str, Any] = {}
+    sections = {}
     for where, value in dotted.items():
         *path, last = where.split(".")
         node = sections
@@ -55,7 +51,7 @@ def nested(dotted: dict[str, Any]) -> dict[str, Any]:
 class _Patient(httpx.HTTPTransport):
     """Asks again as Prefect's own clients do: on a busy machine its server answers 503 while SQLite is locked."""
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request):
         for _ in range(10):
             answer = super().handle_request(request)
             if answer.status_code != 503:
@@ -68,7 +64,7 @@ class _Patient(httpx.HTTPTransport):
 class PrefectPage:
     """What Prefect's page asks its server for."""
 
-    def __init__(self, address: str, auth: Auth | None = None) -> None:
+    def __init__(self, address, auth=None):
         self.client = httpx.Client(base_url=f"{address}/api", auth=auth, timeout=120.0, transport=_Patient())
         name = uuid.uuid4().hex  # a client has one token, the last one it asked for
         answer = self.client.get("/csrf-token", params={"client": name})
@@ -77,38 +73,38 @@ class PrefectPage:
         token = answer.raise_for_status().json()["token"]
         self.client.headers.update({"Prefect-Csrf-Token": token, "Prefect-Csrf-Client": name})
 
-    def ask(self, method: str, path: str, **body: Any) -> Any:
+    def ask(self, method, path, **body):
         return self.client.request(method, path, json=body or None).raise_for_status().json()
 
-    def deployment(self, name: str) -> dict[str, Any]:
+    def deployment(self, name):
         return self.ask("GET", f"/deployments/name/{name}/{name}")
 
-    def start(self, deployment: str, **parameters: Any) -> httpx.Response:
+    def start(self, deployment, **parameters):
         """Press "Run" in a deployment's form."""
         # The key makes one run of it, however often it is sent.
         body = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": uuid.uuid4().hex}
         place = f"/deployments/{self.deployment(deployment)['id']}/create_flow_run"
         return self.client.post(place, json=body)
 
-    def retry(self, run_id: str) -> dict[str, Any]:
+    def retry(self, run_id):
         """Press "Retry" on a run's page."""
         state = {"type": "SCHEDULED", "name": "AwaitingRetry", "message": "Retry from the page"}
         return self.ask("POST", f"/flow_runs/{run_id}/set_state", state=state)
 
-    def resume(self, run_id: str, **answer: str) -> dict[str, Any]:
+    def resume(self, run_id, **answer):
         """Fill in the form of a run that waits for a person, and send it."""
         return self.ask("POST", f"/flow_runs/{run_id}/resume", run_input=answer)
 
-    def run(self, run_id: str) -> dict[str, Any]:
+    def run(self, run_id):
         return self.ask("GET", f"/flow_runs/{run_id}")
 
-    def runs(self, **chosen: Any) -> list[dict[str, Any]]:
+    def runs(self, **chosen):
         return self.ask("POST", "/flow_runs/filter", **chosen)
 
-    def runs_of(self, deployment: str) -> list[dict[str, Any]]:
+    def runs_of(self, deployment):
         return self.runs(flow_runs={"deployment_id": {"any_": [self.deployment(deployment)["id"]]}})
 
-    def triggered(self, automation_id: str) -> list[dict[str, Any]]:
+    def triggered(self, automation_id):
         """The times that an automation was triggered."""
         wanted = {
             "event": {"name": ["prefect.automation.triggered"]},
@@ -116,17 +112,17 @@ class PrefectPage:
         }
         return self.ask("POST", "/events/filter", filter=wanted)["events"]
 
-    def logs(self, run_id: str) -> str:
+    def logs(self, run_id):
         """All that a run and its tasks logged."""
         lines = self.ask("POST", "/logs/filter", logs={"flow_run_id": {"any_": [run_id]}}, limit=200)
         return "\n".join(line["message"] for line in lines)
 
-    def end_of(self, run_id: str) -> dict[str, Any]:
+    def end_of(self, run_id):
         """Wait for a run's end, as long as it takes on a machine with other work; a test has a limit of its own."""
         until(lambda: self.run(run_id)["state_type"] in FINAL, f"the end of run {run_id}", 3600.0)
         return self.run(run_id)
 
-    def end_well(self, deployment: str, **parameters: Any) -> dict[str, Any]:
+    def end_well(self, deployment, **parameters):
         """Start a run, wait for its end, and return it; it must end well."""
         started = self.start(deployment, **parameters).raise_for_status().json()
         ended = self.end_of(started["id"])
@@ -145,33 +141,33 @@ class Operated:
     page: PrefectPage
     variables: dict[str, str]
 
-    def bife(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def bife(self, *arguments):
         return program(*arguments, home=self.home.root, **self.variables)
 
     @property
-    def healthy(self) -> bool:
+    def healthy(self):
         return self.bife("status").returncode == 0
 
-    def process(self, word: str) -> psutil.Process:
+    def process(self, word):
         """The process of this `bife up` whose command has a word, such as `serving` of its worker."""
         family = psutil.Process(self.pid).children(recursive=True)
         return next(one for one in reversed(family) if any(word in part for part in one.cmdline()))
 
     @property
-    def pid(self) -> int:
+    def pid(self):
         state = current(self.home)
         assert state is not None
         return state.pid
 
-    def tracked(self, method: str, path: str, **asked: Any) -> Any:
+    def tracked(self, method, path, **asked):
         """Ask MLflow's REST API."""
-        given: dict[str, Any] = {"params" if method == "GET" else "json": asked}
+        given = {"params" if method == "GET" else "json": asked}
         address = f"{self.mlflow}/api/2.0/mlflow/{path}"
         answer = httpx.request(method, address, auth=self.auth, trust_env=False, timeout=60.0, **given)
         return answer.raise_for_status().json()
 
 
-def processes_of(home: Home) -> list[list[str]]:
+def processes_of(home):
     """Return the commands of all processes that work in a home."""
     found = psutil.process_iter(["environ", "cmdline"])
     return [
@@ -180,7 +176,7 @@ def processes_of(home: Home) -> list[list[str]]:
 
 
 @contextmanager
-def own_prefect(directory: Path) -> Iterator[dict[str, str]]:
+def own_prefect(directory):
     """Run a Prefect server that is not BiFE's, nothing of it in BiFE's home, and yield its user's environment."""
     port = str(free_port(0))
     variables = environment(
@@ -197,7 +193,7 @@ def own_prefect(directory: Path) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def bife_up(home: Home, *arguments: str, auth: Auth | None = None, **variables: str) -> Iterator[Operated]:
+def bife_up(home, *arguments, auth=None, **variables):
     """Run `bife up` on free ports with more options and variables; at the end nothing of it may be left."""
     variables = {"BIFE_SERVER_AUTH": ":".join(auth) if auth else ""} | variables
     ports = {"--prefect-port": str(free_port(0)), "--mlflow-port": str(free_port(0))}

@@ -1,16 +1,13 @@
 """Packages that add plugins, installed for a test: files on a path, and beside them what an installer writes."""
 
-from __future__ import annotations
-
 import shutil
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
 EXAMPLE = Path(__file__).parents[1] / "data" / "plugin_package"
 
 
-def install(package: Path, target: Path) -> None:
+def install(package, target):
     """Install a package of plain Python files as ``pip install --no-deps --target`` does, without building it."""
     project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for folder in package.iterdir():
@@ -19,7 +16,7 @@ def install(package: Path, target: Path) -> None:
     write_metadata(target, project["name"], project["version"], project["entry-points"])
 
 
-def write_metadata(target: Path, name: str, version: str, entries: Mapping[str, Mapping[str, str]]) -> None:
+def write_metadata(target, name, version, entries):
     """Write the ``.dist-info`` of a package with the given entry points by group."""
     about = target / f"{name.replace('-', '_')}-{version}.dist-info"
     about.mkdir(parents=True)

@@ -1,33 +1,28 @@
 """Answers to searches in tests, by hand and from tables."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
-from bife_core.search import Answer, BaseSearch, BifeSearch, Request, Sample, SampleRequest, SolveRequest
+from bife_core.search import Answer, SampleRequest, SolveRequest
 
 
-def answered(search: BaseSearch, *answers: Answer) -> None:
+def answered(search, *answers):
     """Have a search ask, and tell it these answers."""
     search.ask()
     search.tell(answers)
 
 
-def sample(name: str, f_lf: float | None = None, **fields: Any) -> Answer:
+def sample(name, f_lf=None, **fields):
     """Answer a request for a rule."""
     return Answer(id=name, f_lf=f_lf, **fields)
 
 
-def solve(name: str, f_hf: float | None = None, **fields: Any) -> Answer:
+def solve(name, f_hf=None, **fields):
     """Answer a request to solve."""
     return Answer(id=name, f_hf=f_hf, **fields)
 
 
-def table(f_lf: dict[str, float], f_hf: dict[str, float] | None = None) -> Callable[[Request], Answer]:
+def table(f_lf, f_hf=None):
     """Answer from tables by id; a sample that is not in its table fails, and so does a solve."""
 
-    def answer(request: Request) -> Answer:
+    def answer(request):
         assert isinstance(request, SampleRequest | SolveRequest)
         if isinstance(request, SampleRequest):
             score = f_lf.get(request.id)
@@ -38,12 +33,12 @@ def table(f_lf: dict[str, float], f_hf: dict[str, float] | None = None) -> Calla
     return answer
 
 
-def ids(samples: tuple[Sample, ...]) -> list[str]:
+def ids(samples):
     """Return the ids of samples."""
     return [sample.id for sample in samples]
 
 
-def wishes(search: BifeSearch) -> list[tuple[str, str, str, tuple[str, ...]]]:
+def wishes(search):
     """Return kind, id, operator and parents of what is asked next."""
     asked = []
     for one in search.ask():

@@ -1,18 +1,14 @@
 """What README says is measured by a command that goes on where it stopped: its numbers on paper, and a small run."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bench import claims, tables
 from bench.claims import Measured, between, lines
-from bife_core.config import PipelineConfig
 from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.base import PromptContext
 from bife_core.generators.offline import OfflineGenerator
@@ -28,7 +24,7 @@ from tests.support.recorded import planted
 SHIFT = math.log(0.5)
 
 
-def test_searches_are_compared_by_all_ways_to_share_out_their_seeds() -> None:
+def test_searches_are_compared_by_all_ways_to_share_out_their_seeds():
     apart = between([SHIFT, SHIFT + 0.01], [0.0, 0.01, 0.02])
     assert (apart["p_value"], apart["counts"]) == (0.2, [2, 3]), "the most extreme of ten ways, on both sides"
     assert (apart["mean_ratios"], apart["ranges"][0]) == ([0.503, 1.01], [0.5, 0.505])
@@ -36,9 +32,7 @@ def test_searches_are_compared_by_all_ways_to_share_out_their_seeds() -> None:
     assert between([0.1], [0.2, 0.3])["p_value"] is None, "one seed says nothing of others"
 
 
-def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb(tmp_path, monkeypatch, capsys):
     two = [Measured("a", RULE, 0), Measured("a", RULE, 1), Measured("b", None, 0), Measured("b", RULE, 1)]
     measured = [*two, Measured("tuned_scip", Configuration()), Measured("relpscost", BASELINE)]
     *rows, facts, pair = lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), measured)
@@ -62,12 +56,12 @@ def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb(
     assert "| set_covering | default | 3 | 4.0 |" in capsys.readouterr().out
 
 
-def test_screened_rules_are_the_best_of_as_many_as_are_bred_for_a_fitted_one() -> None:
+def test_screened_rules_are_the_best_of_as_many_as_are_bred_for_a_fitted_one():
     decisions = planted(60, sample_rule(np.random.default_rng(9)), doubt=0.1)
     requests = [SampleRequest(id=f"g00-c{seed}", generation=0, operator="i1", seed=seed) for seed in range(3)]
     context = PromptContext(benchmark="auctions")
 
-    def f_lf(generator: OfflineGenerator) -> list[float]:
+    def f_lf(generator):
         drafts = [generator.generate(request, context) for request in requests]
         return [
             low_fidelity(RuleMethod(name="drawn", source=d.source or "").compiled, decisions) for d in drafts
@@ -80,10 +74,8 @@ def test_screened_rules_are_the_best_of_as_many_as_are_bred_for_a_fitted_one() -
 
 
 @pytest.mark.slow
-def test_a_small_run_stops_all_at_equal_cost_and_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def small(name: str, family: str) -> PipelineConfig:
+def test_a_small_run_stops_all_at_equal_cost_and_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
+    def small(name, family):
         return preset("smoke", family)
 
     monkeypatch.setattr(claims, "preset", small)

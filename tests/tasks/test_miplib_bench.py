@@ -1,7 +1,5 @@
 """The table of a folder of unlike instances: its numbers on paper, and a run that goes on where it stopped."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path
@@ -14,7 +12,7 @@ from tests.support.measured import BASELINE, LIMIT_S, RULE, summary
 FOREIGN = Path(__file__).parents[1] / "data" / "foreign"
 
 
-def test_the_numbers_of_a_folder_worked_by_hand() -> None:
+def test_the_numbers_of_a_folder_worked_by_hand():
     # The third is solved by neither, the fourth by the baseline alone; the second is too short for the worst ratio.
     *instances, facts, baseline, rule = miplib.rows(summary([8.0, 0.9, 100.5, None], [2.0, 0.1, 100.2, 24.0]))
     assert [one["instance"] for one in instances] == ["m0", "m1", "m2", "m3"]
@@ -32,16 +30,14 @@ def test_the_numbers_of_a_folder_worked_by_hand() -> None:
     assert (rule["node_instances"], rule["sgm_nodes"], rule["sgm_nodes_ratio"]) == (2, 10.0, 1.0)
 
 
-def test_where_all_are_short_there_is_no_worst_and_where_none_is_solved_by_all_no_nodes() -> None:
+def test_where_all_are_short_there_is_no_worst_and_where_none_is_solved_by_all_no_nodes():
     *_, rule = miplib.rows(summary([None], [0.2]))
     assert (rule["node_instances"], rule["ci_low"], "sgm_nodes" in rule) == (0, None, False)
     *_, rule = miplib.rows(summary([0.5], [0.4]))
     assert "worst" not in rule
 
 
-def test_a_folder_is_solved_once_and_made_into_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_is_solved_once_and_made_into_a_table(tmp_path, monkeypatch, capsys):
     (folder := tmp_path / "models").mkdir()
     shutil.copy(FOREIGN / "lseu.mps", folder)
     options = ["--methods", "relpscost", "general,budget=0.5", "--seeds", "0", "--time-limit", "20"]

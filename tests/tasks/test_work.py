@@ -40,7 +40,7 @@ def test_only_disk_network_and_lost_workers_are_tried_again(error, again):
     assert is_infrastructure(None, None, State(type=StateType.FAILED, data=error)) is again
 
 
-_seeds: list[int | None] = []
+_seeds = []
 
 
 @flow(name="resolving", retries=1, retry_delay_seconds=1)

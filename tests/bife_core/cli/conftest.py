@@ -1,9 +1,5 @@
 """The command line without Prefect and MLflow, called in this process, in a home of its own."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 import bife_core.cli.program  # noqa: F401 - its commands are those of a checkout, whichever test comes first
@@ -11,12 +7,12 @@ from bife_core.cli.orchestration import PLAIN
 
 
 @pytest.fixture(scope="session")
-def plain_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_home(tmp_path_factory):
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(autouse=True)
-def plain(plain_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def plain(plain_home, monkeypatch):
     monkeypatch.setenv(PLAIN, "1")
     monkeypatch.setenv("BIFE_HOME", str(plain_home))
     for name in ("BIFE_STORE", "MLFLOW_TRACKING_URI"):

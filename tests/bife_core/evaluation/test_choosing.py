@@ -1,9 +1,5 @@
 """The final rule: the best on validation instances, whatever F_HF said."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from bife_core.benchmarks.base import Instance
@@ -13,7 +9,6 @@ from bife_core.evaluation.choosing import choose
 from bife_core.fidelity.solving import Solving
 from bife_core.methods.loading import load_rule
 from bife_core.methods.scorer import RuleMethod
-from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.search import Sample
 from bife_core.stages.pipeline import finalists
@@ -22,18 +17,16 @@ from bife_core.store import Store
 NODES = HighFidelityConfig(cost="nodes", time_limit_s=60)
 
 
-def named(name: str, source: str) -> RuleMethod:
+def named(name, source):
     return RuleMethod(name=name, source=source)
 
 
 @pytest.fixture
-def two(knapsacks: list[Instance]) -> list[Instance]:
+def two(knapsacks):
     return knapsacks[:2]
 
 
-def test_the_rule_with_fewest_nodes_there_is_chosen(
-    two: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_the_rule_with_fewest_nodes_there_is_chosen(two, pool, tmp_path):
     worse, better = (
         named("first", load_rule("most_fractional").source),
         named("second", load_rule("pseudocost_product").source),
@@ -51,7 +44,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     assert alone.scores["second"] == choice.scores["second"]
 
 
-def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool, tmp_path: Path) -> None:
+def test_without_a_rule_that_solves_them_all_there_is_an_error(pool, tmp_path):
     gone = Instance("gone", tmp_path / "gone.mps", "0" * 16)
     with pytest.raises(SolverError, match=r"RPB fails on all validation instances.*gone"):
         choose(
@@ -62,11 +55,11 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool,
 
 
 def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_scip_is_not_chosen(
-    two: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+    two, pool, tmp_path
+):
     gone = Instance("gone", tmp_path / "gone.mps", "0" * 16)
     idle = named("idle", "def candidate_variable_score(f): return math.nan")
-    notes: list[str] = []
+    notes = []
     choice = choose(
         [idle, named("sound", load_rule("pseudocost_product").source)],
         [gone, *two],
@@ -76,13 +69,13 @@ def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_sci
     assert [note for note in notes if note.startswith("gone is set aside in validation")]
 
 
-def sample(name: str, f_hf: float | None, sha: str, failure: str | None = None) -> Sample:
+def sample(name, f_hf, sha, failure=None):
     return Sample(
         id=name, generation=0, operator="i1", sha=sha, source="x", f_lf=0.5, f_hf=f_hf, failure=failure
     )
 
 
-def test_finalists_are_distinct_rules_with_the_best_f_hf() -> None:
+def test_finalists_are_distinct_rules_with_the_best_f_hf():
     found = finalists(
         [
             sample("a", -3.0, "1"),

@@ -1,10 +1,5 @@
 """`bife_core.compare`, as a user calls it: with real solves."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
 from matplotlib.figure import Figure
 
 import bife_core
@@ -34,7 +29,7 @@ ENDATA
 """
 
 
-def test_methods_are_compared_on_files_and_instances(knapsacks: list[Instance], tmp_path: Path) -> None:
+def test_methods_are_compared_on_files_and_instances(knapsacks, tmp_path):
     trivial, other = (tmp_path / day / "root.mps" for day in ("monday", "tuesday"))
     for file, limit in ((trivial, "3.5"), (other, "5.5")):
         file.parent.mkdir()
@@ -65,7 +60,7 @@ def test_methods_are_compared_on_files_and_instances(knapsacks: list[Instance], 
     assert {one.digest for one in knapsacks[:1]} <= served.keys()
 
 
-def test_instances_without_branching_change_no_ratio_and_no_test() -> None:
+def test_instances_without_branching_change_no_ratio_and_no_test():
     ratios = [0.5, 0.6, 0.7, 0.55, 0.65, 0.62, 0.58, 0.52]
     (alone,) = compare(solve_frame(rows(ratios)), ("rule",), "relpscost")
     trivial = [
@@ -81,9 +76,7 @@ def test_instances_without_branching_change_no_ratio_and_no_test() -> None:
     assert "no method branches on any of 5 instances" in statement(none)
 
 
-def test_a_name_of_a_family_stands_for_its_first_test_instances(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_of_a_family_stands_for_its_first_test_instances(tmp_path, monkeypatch):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     instances = given_instances("set_covering")
@@ -94,13 +87,13 @@ def test_a_name_of_a_family_stands_for_its_first_test_instances(
     assert [instance.name for instance in given_instances("set_covering")] == ["root.mps"]
 
 
-def test_instances_have_names_of_their_own_wherever_they_lie(tmp_path: Path) -> None:
-    def file(path: str, limit: int) -> Path:
+def test_instances_have_names_of_their_own_wherever_they_lie(tmp_path):
+    def file(path, limit):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(AT_ROOT.replace("3.5", f"{limit}.5"))
         return tmp_path / path
 
-    def names(*given: Path | Instance) -> list[str]:
+    def names(*given):
         return [one.name for one in given_instances(given)]
 
     one, two = file("x/day0/m.mps", 1), file("x/day1/m.mps", 2)
@@ -119,7 +112,7 @@ def test_instances_have_names_of_their_own_wherever_they_lie(tmp_path: Path) -> 
     assert len({*names(*made)}) == 3, "a file that has changed meanwhile"
 
 
-def test_a_missing_solve_is_no_solve_without_branching() -> None:
+def test_a_missing_solve_is_no_solve_without_branching():
     lost = [
         row("t", "rule", 1.0, nodes=1, failure="it hung"),
         row("t", "relpscost", 1.0, nodes=1, failure=None),

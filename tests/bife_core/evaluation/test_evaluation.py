@@ -1,12 +1,9 @@
 """Comparing a rule with RPB: pairs on one core, seeds averaged, contradictions found."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,9 +16,8 @@ from bife_core.evaluation.summary import evaluate, looks
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import RuleMethod
-from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult, SolveSettings, contradictions, disagree
+from bife_core.scip.solving import SolveSettings, contradictions, disagree
 from bife_core.solves import SolveJob
 from bife_core.store import Store
 from tests.support import measured
@@ -29,17 +25,15 @@ from tests.support import measured
 CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60)
 
 
-def outcome(instance: str, bound: float | None, status: str = "optimal", method: str = "a") -> SolveResult:
+def outcome(instance, bound, status="optimal", method="a"):
     return measured.result(
         instance=instance, method=method, status=status, primal_bound=bound, dual_bound=bound
     )
 
 
-def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(knapsacks, pool, tmp_path):
     rule = load_method("pseudocost_product")
-    steps: list[tuple[int, int]] = []
+    steps = []
     summary = evaluate(
         [rule, ScipMethod(name="pscost")],
         knapsacks[:2],
@@ -74,7 +68,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     assert len(unchanged) >= 11
 
 
-def test_the_order_is_fair_to_all_methods(knapsacks: list[Instance]) -> None:
+def test_the_order_is_fair_to_all_methods(knapsacks):
     methods = labelled([ScipMethod(name=name) for name in ("pscost", "mostinf", "relpscost")])
     groups = interleaved(methods, knapsacks[:3], CONFIG, SolverConfig())
     assert [len(group) for group in groups] == [3] * 6
@@ -87,7 +81,7 @@ def test_the_order_is_fair_to_all_methods(knapsacks: list[Instance]) -> None:
     assert seeds == sorted(seeds), "a run that stops early has seen all instances once"
 
 
-def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two() -> None:
+def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two():
     rule = load_method("paper_ca")
     copy = RuleMethod(name="copy", source=f"# another text\n{rule.text}")
     assert list(labelled([rule, ScipMethod(name="pscost"), copy])) == ["paper_ca", "pscost"], (
@@ -103,13 +97,11 @@ def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two() -> N
     assert next(iter(labelled([ScipMethod(name="relpscost"), posing]))) == "relpscost"
 
 
-def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
-    knapsacks: list[Instance], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solved: list[str] = []
+def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(knapsacks, monkeypatch):
+    solved = []
     real = jobs.solve
 
-    def watched(path: Path, who: Any, **settings: Any) -> SolveResult:
+    def watched(path, who, **settings):
         solved.append(getattr(who, "name", who))
         return real(path, who, **settings)
 
@@ -124,9 +116,7 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
     assert solved == ["most_fractional", "pscost", "pscost"]
 
 
-def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(
-    pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(pool, tmp_path):
     missing = Instance("gone", tmp_path / "gone.mps", "0" * 16)
     with pytest.raises(SolverError, match=r"No solve of relpscost could be finished.*gone"):
         evaluate([ScipMethod(name="pscost")], [missing], CONFIG, pool, Store(tmp_path))
@@ -149,12 +139,12 @@ def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(
         (outcome("x", 9.0, "timelimit"), outcome("x", 3.0), False),
     ],
 )
-def test_only_finished_solves_can_disagree(a: SolveResult, b: SolveResult, differ: bool) -> None:
+def test_only_finished_solves_can_disagree(a, b, differ):
     assert disagree(a, b) is differ
     assert disagree(b, a) is differ
 
 
-def test_contradictions_are_named_once_per_instance() -> None:
+def test_contradictions_are_named_once_per_instance():
     results = [
         outcome("x", 9.0, "timelimit"),
         outcome("x", 3.0, method="first"),
@@ -178,12 +168,12 @@ def test_contradictions_are_named_once_per_instance() -> None:
     ],
 )
 def test_an_evaluation_that_may_promote_stops_once_that_is_decided(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, factors: list[float], solved: int, finding: str
-) -> None:
+    monkeypatch, tmp_path, factors, solved, finding
+):
     """A rule that is a little slower is given up early, one that is now fast and now slow when it is hopeless."""
-    solving: list[int] = []
+    solving = []
 
-    def invented(groups: list[Any], *_args: Any, **_options: Any) -> list[Any]:
+    def invented(groups, *_args, **_options):
         found = []
         for number, group in enumerate(groups, start=sum(solving)):
             factor = factors[number % len(factors)]
@@ -197,7 +187,7 @@ def test_an_evaluation_that_may_promote_stops_once_that_is_decided(
     monkeypatch.setattr("bife_core.evaluation.summary.run_solves", invented)
     instances = [Instance(f"m{k}", Path(f"m{k}.mps"), f"{k:016d}") for k in range(60)]
     config = EvaluationConfig(seeds=(0,), time_limit_s=100)
-    pool: Any = type("Pool", (), {"workers": 1})
+    pool = type("Pool", (), {"workers": 1})
     summary = evaluate([measured.RULE], instances, config, pool, Store(tmp_path), use=1, beat=())
     assert (sum(solving), summary.lead.finding, summary.planned) == (solved, finding, 60)
     assert f"After {solved} of up to 60 instances" in summary.conclusion

@@ -1,7 +1,5 @@
 """Every solve counts: one that is missing or wrong is charged, counted, reported, and stands in the way of "better"."""
 
-from __future__ import annotations
-
 import pytest
 
 from bife_core.config import EvaluationConfig
@@ -9,11 +7,10 @@ from bife_core.errors import SolverError
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import summarise
 from bife_core.report import Report, render_page, report_markdown
-from bife_core.scip.cost import Cost
 from tests.support.measured import BASELINE, LIMIT_S, METHODS, RULE, solved, summary
 
 
-def test_a_rule_that_hangs_on_three_of_eight_models_is_not_faster_and_says_so() -> None:
+def test_a_rule_that_hangs_on_three_of_eight_models_is_not_faster_and_says_so():
     found = summary([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0] * 8)
     lead = found.lead
     assert (lead.instances, lead.solves, lead.missing, lead.proofs, lead.baseline_proofs) == (8, 8, 3, 5, 8)
@@ -29,7 +26,7 @@ def test_a_rule_that_hangs_on_three_of_eight_models_is_not_faster_and_says_so() 
     assert "3 of 16 solves are missing or wrong" in cautions
 
 
-def test_a_missing_solve_costs_the_limit_and_no_less_than_any_other_method() -> None:
+def test_a_missing_solve_costs_the_limit_and_no_less_than_any_other_method():
     found = summary([None, None], [10.0, 170.0]).frame
     assert found[found["method"] == RULE.name]["cost_time"].tolist() == [LIMIT_S, 170.0]
     of_both = summary([2.0, None], [4.0, None])
@@ -43,7 +40,7 @@ def test_a_missing_solve_costs_the_limit_and_no_less_than_any_other_method() -> 
     ("metric", "charge"),
     [("nodes", 100.0), ("lp_iterations", 50.0), ("gap", 1.0), ("primal_dual_integral", 20.0)],
 )
-def test_whatever_is_compared_a_missing_solve_is_the_worst(metric: Cost, charge: float) -> None:
+def test_whatever_is_compared_a_missing_solve_is_the_worst(metric, charge):
     found = summary([1.0, None], [1.0, 2.0], metric)
     frame = found.frame
     assert frame[frame["missing"]][f"cost_{metric}"].tolist() == [charge]
@@ -52,14 +49,14 @@ def test_whatever_is_compared_a_missing_solve_is_the_worst(metric: Cost, charge:
     assert found.lead.instances == 2
 
 
-def test_a_missing_solve_is_the_worst_where_others_needed_no_node() -> None:
+def test_a_missing_solve_is_the_worst_where_others_needed_no_node():
     rows = [solved(RULE.name, k, None) for k in range(8)]
     rows += [solved(BASELINE.name, k, 1.0, nodes=0) for k in range(8)]
     config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric="nodes")
     assert summarise(rows, METHODS, BASELINE.name, config, "CA test").lead.ratio == pytest.approx(10.0)
 
 
-def test_fewer_proofs_than_the_baseline_stand_in_the_way() -> None:
+def test_fewer_proofs_than_the_baseline_stand_in_the_way():
     found = summary([1.0] * 9 + [100.0], [10.0 + k for k in range(10)])
     assert found.lead.ratio < 1
     assert (found.lead.finding, found.lead.obstacle) == (
@@ -70,7 +67,7 @@ def test_fewer_proofs_than_the_baseline_stand_in_the_way() -> None:
     assert summary([1.0] * 9 + [100.0], [10.0 + k for k in range(9)] + [100.0]).lead.finding == "better"
 
 
-def test_a_wrong_proof_counts_as_missing() -> None:
+def test_a_wrong_proof_counts_as_missing():
     measured = [solved(RULE.name, k, 1.0, bound=8.0 if k == 3 else 7.0) for k in range(8)]
     measured += [solved(BASELINE.name, k, 10.0) for k in range(8)]
     found = summarise(measured, METHODS, BASELINE.name, EvaluationConfig(time_limit_s=LIMIT_S), "CA test")
@@ -80,7 +77,7 @@ def test_a_wrong_proof_counts_as_missing() -> None:
     assert len(found.mismatches) == 1
 
 
-def test_by_another_metric_the_time_is_known_too() -> None:
+def test_by_another_metric_the_time_is_known_too():
     slow = summary([20.0] * 8, [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
     assert slow.lead.finding == "better"
     by_time = slow.by("time")
@@ -89,7 +86,7 @@ def test_by_another_metric_the_time_is_known_too() -> None:
     assert same.judged == same.lead
 
 
-def test_a_rule_that_never_ends_is_measured_all_the_same_but_not_without_a_baseline() -> None:
+def test_a_rule_that_never_ends_is_measured_all_the_same_but_not_without_a_baseline():
     assert summary([None] * 8, [1.0] * 8).lead.ratio == pytest.approx(LIMIT_S)
     with pytest.raises(SolverError, match=r"No solve of relpscost could be finished\. the rule hung"):
         summary([1.0] * 8, [None] * 8)

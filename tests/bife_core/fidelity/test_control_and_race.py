@@ -1,19 +1,13 @@
 """F_HF does not move with the load of the machine, and a rule that cannot win is given up early and never ranked."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
-from bife_core.fidelity.high import HighScore, lost, score_high
+from bife_core.fidelity.high import lost, score_high
 from bife_core.fidelity.solving import Reference, Solving, load_factors, measure_reference
 from bife_core.methods.loading import load_method
-from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 from tests.support.measured import result
 
@@ -22,17 +16,15 @@ NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
 TIME = HighFidelityConfig(instances=3, cost="time", time_limit_s=30)
 
 
-def rooted(root_s: float | None, cpu_s: float = 1.0) -> SolveResult:
+def rooted(root_s, cpu_s=1.0):
     return result(cpu_s=cpu_s, root_s=root_s)
 
 
-def scored(
-    instances: list[Instance], config: HighFidelityConfig, pool: WorkerPool, store: Path, **more: object
-) -> HighScore:
-    return score_high(RULE, instances, Solving(config, SolverConfig(), pool, Store(store)), **more)  # type: ignore[arg-type]
+def scored(instances, config, pool, store, **more):
+    return score_high(RULE, instances, Solving(config, SolverConfig(), pool, Store(store)), **more)
 
 
-def test_a_slow_machine_is_told_by_the_roots() -> None:
+def test_a_slow_machine_is_told_by_the_roots():
     reference = [rooted(2.0), rooted(4.0)]
     assert load_factors({0: rooted(3.0), 1: rooted(6.0)}, reference) == pytest.approx({0: 1.5, 1: 1.5})
     assert load_factors({1: rooted(4.0), 2: rooted(9.0)}, [*reference, None]) == pytest.approx({1: 1.0})
@@ -43,9 +35,7 @@ def test_a_slow_machine_is_told_by_the_roots() -> None:
     assert load_factors({0: rooted(None)}, [rooted(2.0)]) == pytest.approx({0: 1.0})
 
 
-def test_seconds_are_counted_as_on_the_machine_of_the_reference(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_seconds_are_counted_as_on_the_machine_of_the_reference(knapsacks, pool, tmp_path):
     reference = measure_reference(knapsacks, Solving(TIME, SolverConfig(), pool, Store(tmp_path)))
     usual = scored(knapsacks, TIME, pool, tmp_path, reference=reference)
     assert usual.raw_f_hf == scored(knapsacks, TIME, pool, tmp_path).f_hf
@@ -67,9 +57,7 @@ def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     assert scored(knapsacks, without, pool, tmp_path, reference=halved).f_hf == usual.raw_f_hf
 
 
-def test_a_solve_at_its_limit_costs_the_limit_however_slow_the_machine(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_a_solve_at_its_limit_costs_the_limit_however_slow_the_machine(knapsacks, pool, tmp_path):
     config = TIME.model_copy(update={"time_limit_s": 0.02})
     slow = Reference(results=tuple(rooted(1e-3) for _ in knapsacks))
     score = scored(knapsacks, config, pool, tmp_path, reference=slow)
@@ -78,9 +66,7 @@ def test_a_solve_at_its_limit_costs_the_limit_however_slow_the_machine(
     assert all(cost >= 0.02 for cost, end in zip(score.costs, ended, strict=True) if cost and not end)
 
 
-def test_what_rpb_fails_on_is_set_aside_for_every_rule(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_what_rpb_fails_on_is_set_aside_for_every_rule(knapsacks, pool, tmp_path):
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     instances = [Instance("broken", broken, "f" * 16), *knapsacks[:2]]
@@ -92,9 +78,7 @@ def test_what_rpb_fails_on_is_set_aside_for_every_rule(
     assert score.notes[0].startswith("broken is set aside for the whole search")
 
 
-def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(knapsacks, pool, tmp_path):
     whole = scored(knapsacks, NODES, pool, tmp_path / "whole")
     beaten = {"to_beat": [0.01] * 3, "best": [0.01] * 3}
     score = scored(knapsacks, NODES, pool, tmp_path / "raced", **beaten)
@@ -108,8 +92,8 @@ def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(
 
 
 def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    knapsacks, pool, tmp_path, monkeypatch
+):
     monkeypatch.setattr("bife_core.fidelity.high.CAP", 1.01)
     monkeypatch.setattr("bife_core.fidelity.high.LEAST_CAP_S", 0.001)
     score = scored(knapsacks, TIME, pool, tmp_path, to_beat=[1e6] * 3, best=[0.001] * 3)
@@ -118,7 +102,7 @@ def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
     assert score.cpu_s >= sum(result.cpu_s for result in score.results)
 
 
-def test_a_race_is_lost_by_certainty_or_by_the_paired_test() -> None:
+def test_a_race_is_lost_by_certainty_or_by_the_paired_test():
     assert lost([5.0], [1.0], 4.0)
     assert lost([9.0], [1.0], 100.0) is None, "one instance tells nothing"
     assert lost([1.5] * 2, [1.0] * 2, 100.0) is not None

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 
 from bife_core.fidelity.failings import contributions, failings
@@ -13,7 +11,7 @@ AMONG = (
 )
 
 
-def test_a_rule_is_told_at_which_depth_and_in_what_it_differs_from_strong_branching() -> None:
+def test_a_rule_is_told_at_which_depth_and_in_what_it_differs_from_strong_branching():
     # In every decision the second candidate is best, and has the larger first feature.
     decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[1.0, 5.0] * 4, depth=[0, 1, 2, 3])
     right, wrong = decisions.offsets[:-1] + 1, decisions.offsets[:-1]
@@ -25,7 +23,7 @@ def test_a_rule_is_told_at_which_depth_and_in_what_it_differs_from_strong_branch
     )
 
 
-def test_what_a_rule_rewards_is_not_told_where_its_choice_has_only_more_of_it() -> None:
+def test_what_a_rule_rewards_is_not_told_where_its_choice_has_only_more_of_it():
     # Strong branching takes the second largest of five; what takes the largest is wrong, but not in its direction, and
     # of whatever a rule rewards its choice has most.
     decisions = decisions_of([5] * 9, [0.0, 0.0, 0.0, 1.0, 0.0] * 9, feature=[1.0, 2.0, 3.0, 4.0, 5.0] * 9)
@@ -33,7 +31,7 @@ def test_what_a_rule_rewards_is_not_told_where_its_choice_has_only_more_of_it() 
     assert failings(decisions, decisions.offsets[1:] - 3)[1] == f"{AMONG}at 0.75 and 0.50 by obj_coef."
 
 
-def test_features_that_tell_the_same_are_told_once_and_what_chance_explains_is_not() -> None:
+def test_features_that_tell_the_same_are_told_once_and_what_chance_explains_is_not():
     columns = np.zeros((72, 16))
     columns[3] = columns[8] = [1.0, 5.0] * 8
     columns[19] = [1.0, 2.0] * 5 + [2.0, 1.0] * 3
@@ -41,7 +39,7 @@ def test_features_that_tell_the_same_are_told_once_and_what_chance_explains_is_n
     assert failings(decisions, decisions.offsets[:-1])[1] == f"{AMONG}at 1.00 and 0.00 by n_rows."
 
 
-def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in() -> None:
+def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in():
     decisions = decisions_of([2, 2], [0.0, 1.0, 0.0, 1.0], feature=[1.0, 5.0, 1.0, 5.0])
     (text,) = failings(decisions, decisions.offsets[:-1] + 1)
     assert "2 of 2 decisions at the root" in text
@@ -49,11 +47,11 @@ def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in() -> None:
     assert "0 of 2 decisions at the root" in text
 
 
-def test_f_lf_without_each_feature_of_a_rule_is_reported() -> None:
+def test_f_lf_without_each_feature_of_a_rule_is_reported():
     # Feature 0 alone says which candidate is best; feature 18 is the same for all.
     decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[1.0, 5.0] * 4)
 
-    def reported(score: str) -> tuple[str, ...]:
+    def reported(score):
         source = f"def candidate_variable_score(x):\n    return {score}\n"
         rule = RuleMethod(name="rule", source=source)
         return contributions(rule, decisions, Yardstick(decisions))

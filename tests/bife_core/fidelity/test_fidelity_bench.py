@@ -1,10 +1,7 @@
 """The bench of F_LF against F_HF: its numbers on paper, and a small run that goes on where it stopped."""
 
-from __future__ import annotations
-
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ from bife_core.places import compiled_code
 from bife_core.store import Store
 
 
-def test_tau_is_the_mean_over_measurements() -> None:
+def test_tau_is_the_mean_over_measurements():
     up = np.arange(12.0)
     same = foretold([(up, up), (up, up**3)])
     assert (same["tau"], same["low"], same["high"], same["top5"], same["rules"]) == (1, 1, 1, 1, 12)
@@ -25,16 +22,14 @@ def test_tau_is_the_mean_over_measurements() -> None:
 
 
 @pytest.mark.long
-def test_a_small_run_is_repeated_from_its_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_small_run_is_repeated_from_its_store(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("BIFE_CACHE_DIR", str(compiled_code().parent))  # not compiled anew
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     options = "--families combinatorial_auction --size tiny --instances 2 --rules-count 4 --decisions 10 --cost nodes"
     monkeypatch.setattr(sys, "argv", ["fidelity", *options.split(), "--store", str(tmp_path / "store")])
     main()
     first = capsys.readouterr().out
-    solved: list[str] = []
+    solved = []
     monkeypatch.setattr(Store, "put_solve", lambda store, key, body: solved.append(key))
     main()
     assert capsys.readouterr().out == first

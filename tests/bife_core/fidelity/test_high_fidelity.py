@@ -1,9 +1,5 @@
 """F_HF is minus a mean cost of real solves, each of which is paid for once."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from bife_core.benchmarks.base import Instance
@@ -15,7 +11,6 @@ from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
-from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 from tests.support.measured import result
@@ -24,15 +19,15 @@ SOURCE = REFERENCE_RULES["pseudocost_product"].source
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
 
 
-def rule(source: str = SOURCE, name: str = "rule") -> RuleMethod:
+def rule(source=SOURCE, name="rule"):
     return RuleMethod(name=name, source=source)
 
 
-def solving(pool: WorkerPool, folder: Path) -> Solving:
+def solving(pool, folder):
     return Solving(NODES, SolverConfig(), pool, Store(folder))
 
 
-def test_means_and_costs() -> None:
+def test_means_and_costs():
     results = [result(nodes=10, cpu_s=1.0), result(nodes=1000, cpu_s=4.0)]
     assert high_fidelity(results, HighFidelityConfig(cost="nodes")) == -505.0
     assert high_fidelity(results, HighFidelityConfig(cost="time")) == -2.5
@@ -40,7 +35,7 @@ def test_means_and_costs() -> None:
         high_fidelity([], NODES)
 
 
-def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
+def test_a_slow_rule_does_not_look_lean_by_being_cut_off():
     cut_off = result(nodes=10, cpu_s=60.0, status="timelimit")
     assert cost_of(cut_off, NODES) == 100.0
     assert cost_of(cut_off, HighFidelityConfig(cost="time")) == 60.0
@@ -49,9 +44,7 @@ def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
     assert cost_of(out_of_memory, NODES) == 100.0
 
 
-def test_solves_in_workers_equal_solves_here_and_are_reused(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_solves_in_workers_equal_solves_here_and_are_reused(knapsacks, pool, tmp_path):
     first = score_high(rule(), knapsacks, solving(pool, tmp_path))
     here = [solve(instance.path, "pseudocost_product", time_limit_s=30).nodes for instance in knapsacks]
     assert [one.nodes for one in first.results] == here
@@ -62,17 +55,13 @@ def test_solves_in_workers_equal_solves_here_and_are_reused(
     assert again.results == renamed, "seconds included: nothing was solved again"
 
 
-def test_a_rejected_rule_has_no_score_but_a_reason(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_a_rejected_rule_has_no_score_but_a_reason(knapsacks, pool, tmp_path):
     refused = score_high(rule("import os"), knapsacks, solving(pool, tmp_path))
     assert refused.f_hf is None
     assert refused.failure
 
 
-def test_a_rule_that_leaves_its_branchings_to_scip_is_not_scored_for_scips_work(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_a_rule_that_leaves_its_branchings_to_scip_is_not_scored_for_scips_work(knapsacks, pool, tmp_path):
     silent = "import math\ndef candidate_variable_score(f):\n    return math.nan\n"
     score = score_high(rule(silent), knapsacks, solving(pool, tmp_path))
     assert score.f_hf is None
@@ -80,9 +69,7 @@ def test_a_rule_that_leaves_its_branchings_to_scip_is_not_scored_for_scips_work(
     assert len(score.results) == 3
 
 
-def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(knapsacks, pool, tmp_path):
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     lost = Instance("broken", broken, "f" * 16)
@@ -97,9 +84,7 @@ def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
         score_high(rule(), [lost], solving(pool, tmp_path))
 
 
-def test_instances_without_branching_are_noted(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_instances_without_branching_are_noted(knapsacks, pool, tmp_path):
     path = tmp_path / "trivial.lp"
     path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
     trivial = Instance("trivial", path, "e" * 16)

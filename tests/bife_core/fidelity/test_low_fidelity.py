@@ -1,10 +1,6 @@
 """F_LF counts agreement, or what else it is set to measure, in this process and in a worker."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +8,12 @@ import pytest
 from bife_core import low_fidelity
 from bife_core.components import BRANCHING
 from bife_core.config import LowFidelityConfig
-from bife_core.decisions.recorded import Decisions, concatenate
+from bife_core.decisions.recorded import concatenate
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.low import score_low
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.scorer import RuleMethod
-from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
+from bife_core.rules import REFERENCE_RULES, compile_rule
 from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool
 from tests.support.recorded import decisions_of
 from tests.support.weighted import Weighted
@@ -25,12 +21,12 @@ from tests.support.weighted import Weighted
 HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
 
 
-def rule_of(body: str) -> CompiledRule:
+def rule_of(body):
     return RuleMethod(name="rule", source=HEADER + body).compiled
 
 
 @pytest.fixture
-def four_decisions() -> Decisions:
+def four_decisions():
     """Feature 0 holds what a rule may read; scores have a tie in the third decision."""
     return decisions_of([2, 2, 3, 2], [1, 2, 2, 1, 4, 4, 4, 1, 0], feature=[1, 2, 2, 1, 3, 3, 0, 7, 5])
 
@@ -45,11 +41,11 @@ def four_decisions() -> Decisions:
         ("return math.nan if variable_features[0] == 3 else -variable_features[0]", 0.25),
     ],
 )
-def test_accuracy_on_a_hand_made_example(body: str, expected: float, four_decisions: Decisions) -> None:
+def test_accuracy_on_a_hand_made_example(body, expected, four_decisions):
     assert low_fidelity(rule_of(body), four_decisions) == expected
 
 
-def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
+def test_a_large_set_is_scored_like_a_loop_in_python():
     """More rows than one block, and sizes that do not divide it."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 40, 200)
@@ -69,14 +65,12 @@ def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
         assert low_fidelity(rule, decisions) == right / len(decisions), name
 
 
-def test_no_decision_is_an_error() -> None:
+def test_no_decision_is_an_error():
     with pytest.raises(DecisionsError, match="at least one"):
         low_fidelity(rule_of("return 1.0"), concatenate([]))
 
 
-def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
-    four_decisions: Decisions, pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_in_a_worker_a_rule_gives_its_score_or_a_reason(four_decisions, pool, tmp_path):
     path = tmp_path / "d.npz"
     four_decisions.save(path)
     config = LowFidelityConfig()
@@ -100,9 +94,7 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     assert "NaN" in (silent.failure or "")
 
 
-def test_the_text_of_a_method_is_scored_only_where_one_is_expected(
-    four_decisions: Decisions, tmp_path: Path
-) -> None:
+def test_the_text_of_a_method_is_scored_only_where_one_is_expected(four_decisions, tmp_path):
     path = tmp_path / "d.npz"
     four_decisions.save(path)
     text = RuleMethod(name="rule", source=HEADER + "return variable_features[0]").model_dump_json()
@@ -116,7 +108,7 @@ def test_the_text_of_a_method_is_scored_only_where_one_is_expected(
     assert [score.kind for score in found] == [None, "forbidden", "syntax", "syntax"]
 
 
-def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: WorkerPool) -> None:
+def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path, pool):
     good = HEADER + "return variable_features[0]"
     with pytest.raises(DecisionsError, match=r"missing.npz cannot be read"):
         score_low(good, tmp_path / "missing.npz", LowFidelityConfig(), pool)
@@ -133,12 +125,12 @@ def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: Wo
 class Losing(InProcess):
     """Workers that something kills from outside whenever they score a rule with a text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.text = text
 
-    def submit_batch(self, call: str, arguments: Any, **allowed: Any) -> list[Future[Any]]:
-        lost: Future[Any] = Future()
+    def submit_batch(self, call, arguments, **allowed):
+        lost = Future()
         lost.set_exception(WorkerFailure("died", "The worker was killed.", by_machine=True))
         return (
             [lost]
@@ -147,7 +139,7 @@ class Losing(InProcess):
         )
 
 
-def test_a_rule_whose_worker_is_always_killed_fails_where_a_sound_rule_lives() -> None:
+def test_a_rule_whose_worker_is_always_killed_fails_where_a_sound_rule_lives():
     rule = HEADER + "return variable_features[0]"
     score = score_low(rule, None, LowFidelityConfig(), Losing(rule))
     assert "ended its worker process twice" in (score.failure or "")
@@ -158,7 +150,7 @@ def test_a_rule_whose_worker_is_always_killed_fails_where_a_sound_rule_lives() -
 class Broken(Weighted):
     """A scorer that returns one score for all candidates, or fails."""
 
-    def score(self, X: np.ndarray) -> np.ndarray:
+    def score(self, X):
         if self.name == "bad":
             raise ValueError("no weights")
         return X[:1, 0]
@@ -168,7 +160,7 @@ def first_feature(variable_features):
     return variable_features[0]
 
 
-def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions: Decisions, tmp_path: Path) -> None:
+def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions, tmp_path):
     source = HEADER + "return variable_features[0]"
     rule = compile_rule(source)
     (tmp_path / "rule.py").write_text(source)
@@ -197,8 +189,6 @@ def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions: Decision
         ),
     ],
 )
-def test_what_scores_no_candidates_is_one_sentence(
-    four_decisions: Decisions, given: object, reason: str
-) -> None:
+def test_what_scores_no_candidates_is_one_sentence(four_decisions, given, reason):
     with pytest.raises(RuleError, match=reason):
-        low_fidelity(given, four_decisions)  # type: ignore[arg-type]
+        low_fidelity(given, four_decisions)

@@ -1,12 +1,9 @@
 """What F_LF may measure: decisions made by hand, worked out on paper."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.low_measures import MEASURES
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows
 from tests.support.recorded import decisions_of
@@ -15,13 +12,13 @@ NAN, INF = np.nan, np.inf
 
 
 @pytest.fixture
-def three() -> Decisions:
+def three():
     """A tightenable root, below it a choice between branchings, and a pruned node below that."""
     gains = np.array([[2, 1, 1, 1, 2, 1, 3, 0], [2, 5, 1, 1, 2, 8, 3, 0]], dtype=float)
     return decisions_of([3, 3, 2], gains.prod(axis=0), gains=gains, room=[5.0, 9, 3], depth=[0, 1, 2])
 
 
-def f_lf(decisions: Decisions, scores: list[float], measure: str) -> float:
+def f_lf(decisions, scores, measure):
     given = np.array(scores, dtype=np.float64)
     return Yardstick(decisions, measure).f_lf(chosen_rows(given, decisions.offsets))
 
@@ -42,21 +39,19 @@ def f_lf(decisions: Decisions, scores: list[float], measure: str) -> float:
         ([0, INF, -INF, 0, 1, INF, INF, -INF], (1, 1)),
     ],
 )
-def test_the_measures_of_a_rule_on_three_decisions(
-    three: Decisions, scores: list[float], measured: tuple[float, ...]
-) -> None:
+def test_the_measures_of_a_rule_on_three_decisions(three, scores, measured):
     found = [f_lf(three, scores, measure) for measure in ("accuracy", "depth_regret")]
     assert found == pytest.approx(measured)
 
 
 @pytest.mark.parametrize("measure", list(MEASURES))
-def test_any_choice_is_right_where_all_candidates_tie(measure: str) -> None:
+def test_any_choice_is_right_where_all_candidates_tie(measure):
     decisions = decisions_of([2, 3], [0, 0, 2, 2 + 1e-12, 2])
     assert f_lf(decisions, [0, 1, 0, 0, 1], measure) == 1
 
 
-def test_rules_that_choose_alike_behave_alike(three: Decisions) -> None:
-    def behaviour(scores: list[float]) -> str:
+def test_rules_that_choose_alike_behave_alike(three):
+    def behaviour(scores):
         return behaviour_of(chosen_rows(np.array(scores), three.offsets), three.offsets)
 
     one = behaviour([3.0, 2, 1, 1, 2, 3, 1, 0])
@@ -66,7 +61,7 @@ def test_rules_that_choose_alike_behave_alike(three: Decisions) -> None:
 
 
 @st.composite
-def judged(draw: st.DrawFn) -> tuple[Decisions, list[float]]:
+def judged(draw):
     sizes = draw(st.lists(st.integers(2, 6), min_size=1, max_size=6))
     rows, whole = sum(sizes), st.integers(0, 4)
     expert = draw(st.lists(whole, min_size=rows, max_size=rows))
@@ -77,7 +72,7 @@ def judged(draw: st.DrawFn) -> tuple[Decisions, list[float]]:
 
 @given(judged())
 @settings(max_examples=100, deadline=None)
-def test_measures_keep_their_range_and_their_order(case: tuple[Decisions, list[float]]) -> None:
+def test_measures_keep_their_range_and_their_order(case):
     decisions, scores = case
     for measure in MEASURES:
         assert 0 <= f_lf(decisions, scores, measure) <= 1

@@ -1,10 +1,6 @@
 """The numbers of any rule, tuned on F_LF."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,12 +24,12 @@ ONE = (
 TWO = HEAD + "    power = 1.9\n    return f[18] ** power * (f[24] + 1e-9) ** 0.1\n"
 
 
-def f_lf(source: str) -> float:
+def f_lf(source):
     return low_fidelity(RuleMethod(name="rule", source=source), EXPERT)
 
 
 @pytest.mark.parametrize("source", [ONE, TWO])
-def test_numbers_far_off_are_brought_near(source: str) -> None:
+def test_numbers_far_off_are_brought_near(source):
     better = tuned(source, EXPERT, Yardstick(EXPERT), 300)
     assert better is not None
     assert f_lf(source) < 0.7 < 0.9 < f_lf(better)
@@ -49,7 +45,7 @@ def test_numbers_far_off_are_brought_near(source: str) -> None:
         "nonsense (",
     ],
 )
-def test_a_rule_that_cannot_be_better_is_left_alone(source: str) -> None:
+def test_a_rule_that_cannot_be_better_is_left_alone(source):
     assert tuned(source, EXPERT, Yardstick(EXPERT), 60) is None
 
 
@@ -58,16 +54,16 @@ class Stopped(InProcess):
 
     limit_s = 0.0
 
-    def submit_batch(self, call: str, arguments: Any, **allowed: Any) -> list[Future[Any]]:
+    def submit_batch(self, call, arguments, **allowed):
         if not arguments[0].get("tune"):
             return super().submit_batch(call, arguments, **allowed)
         self.limit_s = allowed["limit_s"]
-        stopped: Future[Any] = Future()
+        stopped = Future()
         stopped.set_exception(WorkerFailure("timeout", "too long"))
         return [stopped]
 
 
-def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_path: Path) -> None:
+def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_path):
     path = tmp_path / "decisions.npz"
     EXPERT.save(path)
     plain = score_low(ONE, path, LowFidelityConfig(), InProcess())
@@ -77,7 +73,7 @@ def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_
     assert pool.limit_s > 100.0, "as long as so many settings may need, not as long as one score"
 
 
-def test_the_score_is_that_of_the_tuned_rule(tmp_path: Path) -> None:
+def test_the_score_is_that_of_the_tuned_rule(tmp_path):
     path = tmp_path / "decisions.npz"
     EXPERT.save(path)
     plain = score_low(ONE, path, LowFidelityConfig(), InProcess())
@@ -90,7 +86,7 @@ def test_the_score_is_that_of_the_tuned_rule(tmp_path: Path) -> None:
     assert (checked.source, checked.failure) == (None, None)
 
 
-def test_a_number_that_f_lf_does_not_need_stays_as_it_was_written() -> None:
+def test_a_number_that_f_lf_does_not_need_stays_as_it_was_written():
     source = HEAD + "    rest = 1.00 - f[19] * 0.20\n    return f[18] * f[24] ** 3.5 + 1e-6 * rest\n"
     better = tuned(source, EXPERT, Yardstick(EXPERT), 300)
     assert better is not None
@@ -98,7 +94,7 @@ def test_a_number_that_f_lf_does_not_need_stays_as_it_was_written() -> None:
     assert f_lf(better) > 0.9
 
 
-def test_a_number_that_a_feature_is_compared_with_stays_among_its_values() -> None:
+def test_a_number_that_a_feature_is_compared_with_stays_among_its_values():
     # F_LF is best where the second branch is never taken.
     slack, gate = EXPERT.columns[18], float(f"{np.median(EXPERT.columns[18]):.2g}")
     body = f"    slack = x[SLACK]\n    if slack > {gate}:\n        return -slack\n    return slack * x[24] ** 0.5\n"
@@ -112,7 +108,7 @@ def test_a_number_that_a_feature_is_compared_with_stays_among_its_values() -> No
     assert f_lf(better) > f_lf(source)
 
 
-def test_the_features_that_numbers_are_compared_with_are_seen_where_they_are_plain() -> None:
+def test_the_features_that_numbers_are_compared_with_are_seen_where_they_are_plain():
     source = f"""A = 3
 {HEAD}
     y = f

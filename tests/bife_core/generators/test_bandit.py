@@ -1,7 +1,5 @@
 """Which of several models is asked next."""
 
-from __future__ import annotations
-
 from collections import Counter
 from decimal import Decimal
 
@@ -14,9 +12,7 @@ from bife_core.search import Sample, SampleRequest
 MODELS = ("small", "large")
 
 
-def history(
-    improved: dict[str, int], usd: dict[str, str | None], written: int = 20
-) -> tuple[list[Sample], list[Call]]:
+def history(improved, usd, written=20):
     """Return rules that each model wrote, so many of which are better than their parent, and their calls."""
     samples = [Sample(id="first", generation=0, operator="i1", f_hf=-5.0)]
     calls = []
@@ -43,7 +39,7 @@ def history(
     return samples, calls
 
 
-def chosen(samples: list[Sample], calls: list[Call], models: tuple[str, ...] = MODELS) -> Counter[str]:
+def chosen(samples, calls, models=MODELS):
     asked = (
         SampleRequest(id="x", generation=2, operator="m1", seed=seed, number=seed) for seed in range(200)
     )
@@ -59,16 +55,14 @@ def chosen(samples: list[Sample], calls: list[Call], models: tuple[str, ...] = M
     ],
     ids=["of equal price the one that improves", "a dollar buys more of it", "without a price tokens count"],
 )
-def test_the_model_that_improves_most_for_its_price_is_asked_most(
-    improved: dict[str, int], usd: dict[str, str | None], better: str
-) -> None:
+def test_the_model_that_improves_most_for_its_price_is_asked_most(improved, usd, better):
     samples, calls = history(improved, usd)
     drawn = chosen(samples, calls)
     assert drawn[better] > 150
     assert chosen(samples, calls) == drawn, "the same history and seeds give the same models"
 
 
-def test_models_take_turns_until_each_has_written_some_rules() -> None:
+def test_models_take_turns_until_each_has_written_some_rules():
     assert chosen([], []) == {"small": 100, "large": 100}
     samples, calls = history({"small": 1, "large": 0}, {"small": "1", "large": "1"}, written=1)
     assert chosen(samples, calls) == {"small": 100, "large": 100}

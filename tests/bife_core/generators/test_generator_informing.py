@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from bife_core.fidelity.high import lost
 from bife_core.generators.base import FeatureRange, PromptContext
 from bife_core.generators.prompting import earlier_attempts, measured_features, scores
@@ -8,12 +6,12 @@ from bife_core.search import Sample
 ABOUT = PromptContext(benchmark="toys")
 
 
-def sample(number: int, **known: object) -> Sample:
+def sample(number, **known):
     text = {"id": f"g00-c{number:02d}", "generation": 0, "operator": "i1", "thought": f"Thought {number}."}
     return Sample.model_validate(text | known)
 
 
-def test_a_constant_feature_is_named_and_left_out_of_the_list() -> None:
+def test_a_constant_feature_is_named_and_left_out_of_the_list():
     text = measured_features(
         ABOUT.model_copy(
             update={
@@ -32,7 +30,7 @@ def test_a_constant_feature_is_named_and_left_out_of_the_list() -> None:
     assert text.endswith("the same value: [18] slack = 0.5.")
 
 
-def test_a_feature_has_what_it_tells_alone_and_one_that_repeats_another_is_named() -> None:
+def test_a_feature_has_what_it_tells_alone_and_one_that_repeats_another_is_named():
     obj = FeatureRange(index=0, quantiles=(-4.0, -3.0, -2.0, -1.0, 0.0), alone=0.211, smallest=True)
     rows = FeatureRange(index=3, quantiles=(1.0, 2.0, 3.0, 4.0, 5.0), alone=0.1, smallest=True)
     repeats = FeatureRange(index=67, quantiles=(0.0, 1.0, 2.0, 3.0, 4.0), alone=0.211, repeats=0)
@@ -43,7 +41,7 @@ def test_a_feature_has_what_it_tells_alone_and_one_that_repeats_another_is_named
     assert text.endswith("up to the sign: [67] active_coef_weight4_sum = [0] obj_coef.")
 
 
-def test_what_adds_to_the_best_feature_is_named_the_most_first() -> None:
+def test_what_adds_to_the_best_feature_is_named_the_most_first():
     quantiles = (0.0, 1.0, 2.0, 3.0, 4.0)
     best = FeatureRange(index=67, quantiles=quantiles, alone=0.49)
     others = [
@@ -58,7 +56,7 @@ def test_what_adds_to_the_best_feature_is_named_the_most_first() -> None:
     assert named.count("^") == 10
 
 
-def test_of_a_rule_whose_numbers_were_fitted_the_description_says_so() -> None:
+def test_of_a_rule_whose_numbers_were_fitted_the_description_says_so():
     tried = (sample(1), sample(2), sample(3, thought=None))
     context = ABOUT.model_copy(update={"earlier": tried, "fitted": (tried[1].id, tried[2].id)})
     assert earlier_attempts(context, shown=()).split("\n") == [
@@ -68,7 +66,7 @@ def test_of_a_rule_whose_numbers_were_fitted_the_description_says_so() -> None:
     ]
 
 
-def test_a_parent_has_its_scores_and_where_it_fails() -> None:
+def test_a_parent_has_its_scores_and_where_it_fails():
     parent = sample(1, f_lf=0.25, f_hf=-6.0)
     context = ABOUT.model_copy(update={"rpb": -8.0, "failings": {parent.id: ("Bad at the root.",)}})
     assert scores(parent, context) == (
@@ -80,13 +78,13 @@ def test_a_parent_has_its_scores_and_where_it_fails() -> None:
     assert scores(parent, context).startswith("F_LF 0.250, regret 0.123, F_HF -6 ")
 
 
-def test_an_earlier_attempt_is_a_line_that_says_what_and_how() -> None:
+def test_an_earlier_attempt_is_a_line_that_says_what_and_how():
     tried = (sample(1, f_lf=0.25), sample(2, failure="duplicate of g00-c01"), sample(3))
     text = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=tried[2:])
     assert text.split("\n") == ["- Thought 1: F_LF 0.250", "- Thought 2: failed: duplicate of g00-c01"]
 
 
-def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
+def test_a_rule_that_lost_its_race_says_so_and_to_whom():
     why = lost([1.03] * 6, [1.0] * 6, 6.0, of=10)
     text = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, eliminated=why),)}), ())
     assert text == (
@@ -95,7 +93,7 @@ def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
     )
 
 
-def test_of_many_attempts_the_best_and_the_latest_are_told() -> None:
+def test_of_many_attempts_the_best_and_the_latest_are_told():
     tried = tuple(sample(number, f_lf=1.0 if number < 6 else 0.1) for number in range(40))
     text = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=()).split("\n")
     assert [line.split(".")[0].split(":")[0] for line in text] == [

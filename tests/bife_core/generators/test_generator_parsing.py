@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 import warnings
 
@@ -17,7 +15,7 @@ BODY = """def candidate_variable_score(variable_features) -> float:
 CODE = "import math\n\n\n" + BODY.replace("up *", "math.sqrt(up) *")
 
 
-def names(source: str | None) -> list[str]:
+def names(source):
     assert source is not None
     return [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
 
@@ -74,7 +72,7 @@ READ = {  # what a model answers, the rule in it, and its thought
 
 
 @pytest.mark.parametrize("how", READ)
-def test_a_rule_comes_out_as_it_was_written_with_its_thought(how: str) -> None:
+def test_a_rule_comes_out_as_it_was_written_with_its_thought(how):
     answer, source, thought = READ[how]
     parsed = parse_answer(answer)
     assert (parsed.source, parsed.failure) == (source, None)
@@ -82,18 +80,18 @@ def test_a_rule_comes_out_as_it_was_written_with_its_thought(how: str) -> None:
         assert parsed.thought == thought
 
 
-def test_reasoning_that_opens_again_and_again_is_read_once() -> None:
+def test_reasoning_that_opens_again_and_again_is_read_once():
     assert "unfinished reasoning" in str(parse_answer("<think>" * 300_000).failure)
 
 
-def test_a_parent_is_not_taken_for_the_rule_that_was_cut_off() -> None:
+def test_a_parent_is_not_taken_for_the_rule_that_was_cut_off():
     """The answer repeats its parent in a block of its own, and breaks off inside the new rule."""
     begun = BODY.replace("up *", "up * (")[: len(BODY) // 2]
     answer = f"The parent:\n```python\n{CODE}```\nMine:\n```python\n{begun}"
     assert "cut off" in str(parse_answer(answer, cut_off=True).failure)
 
 
-def test_helpers_and_constants_stay_and_calls_and_idle_imports_go() -> None:
+def test_helpers_and_constants_stay_and_calls_and_idle_imports_go():
     code = (
         "import os\nimport math\nfrom __future__ import annotations\n\nEPS = 1e-9  # floor\n\n\n"
         "def half(x):\n    return x / 2\n\n\n"
@@ -110,19 +108,19 @@ def test_helpers_and_constants_stay_and_calls_and_idle_imports_go() -> None:
         assert gone not in source
 
 
-def test_a_used_import_that_is_not_allowed_stays_for_the_rule_check_to_refuse() -> None:
+def test_a_used_import_that_is_not_allowed_stays_for_the_rule_check_to_refuse():
     code = "import os\n" + BODY.replace("up *", "len(os.name) *")
     assert "import os" in str(parse_answer(code).source)
 
 
-def test_forgotten_imports_are_added() -> None:
+def test_forgotten_imports_are_added():
     code = BODY.replace("up *", "np.sqrt(math.fabs(up)) *")
     source = parse_answer(f"```python\n{code}```").source
     assert source is not None
     assert source.startswith("import math\nimport numpy as np\n")
 
 
-def test_imports_inside_the_function_are_not_doubled() -> None:
+def test_imports_inside_the_function_are_not_doubled():
     code = BODY.replace("    # gains first", "    import math").replace("up *", "math.sqrt(up) *")
     assert str(parse_answer(code).source).count("import math") == 1
 
@@ -145,7 +143,7 @@ def test_imports_inside_the_function_are_not_doubled() -> None:
         ("def candidate_variable_score(x):\n    return '\0'", "no valid Python"),
     ],
 )
-def test_what_is_no_rule_has_a_sentence_that_says_why(answer: str | None, part: str) -> None:
+def test_what_is_no_rule_has_a_sentence_that_says_why(answer, part):
     parsed = parse_answer(answer)
     assert parsed.source is None
     assert parsed.failure is not None
@@ -153,14 +151,14 @@ def test_what_is_no_rule_has_a_sentence_that_says_why(answer: str | None, part: 
     assert "\n" not in parsed.failure
 
 
-def test_an_answer_cut_off_after_an_early_return_is_not_taken() -> None:
+def test_an_answer_cut_off_after_an_early_return_is_not_taken():
     code = "def candidate_variable_score(x):\n    if x[18] < 0.1:\n        return 0.0"
     assert parse_answer(f"```python\n{code}", cut_off=True).source is None
     assert parse_answer(f"```python\n{code}\n```\nAnd then", cut_off=True).source is not None
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_read_without_an_exception(answer: str) -> None:
+def test_any_text_is_read_without_an_exception(answer):
     parsed = parse_answer(answer)
     assert (parsed.source is None) != (parsed.failure is None)
 
@@ -168,14 +166,14 @@ def test_any_text_is_read_without_an_exception(answer: str) -> None:
 @given(
     st.integers(0, len(CODE)), st.sampled_from(["{}", "```python\n{}", "```python\n{}\n```", "Look:\n\n{}"])
 )
-def test_a_rule_cut_anywhere_gives_the_rule_or_a_failure(end: int, frame: str) -> None:
+def test_a_rule_cut_anywhere_gives_the_rule_or_a_failure(end, frame):
     parsed = parse_answer(frame.replace("{}", CODE[:end]))
     if parsed.source is not None:
         assert "return" in parsed.source
         ast.parse(parsed.source)
 
 
-def test_a_stray_backslash_in_a_docstring_prints_no_warning() -> None:
+def test_a_stray_backslash_in_a_docstring_prints_no_warning():
     code = BODY.replace("    # gains first", '    """Uses \\sqrt of gains."""')
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import hashlib
-from pathlib import Path
 
 import pytest
 
@@ -28,11 +25,11 @@ PARENTS = (
 )
 
 
-def request(operator: str, parents: tuple[Sample, ...] = PARENTS) -> SampleRequest:
+def request(operator, parents=PARENTS):
     return SampleRequest(id="k", generation=1, operator=operator, parents=parents, seed=1)
 
 
-def text(operator: str) -> str:
+def text(operator):
     (message,) = assemble(request(operator), ABOUT, "paper")
     return message.content
 
@@ -48,11 +45,11 @@ PLAIN = {
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_the_plain_prompts_are_as_they_were(operator: str) -> None:
+def test_the_plain_prompts_are_as_they_were(operator):
     assert hashlib.sha256(text(operator).encode()).hexdigest()[:16] == PLAIN[operator]
 
 
-def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
+def test_an_informed_prompt_as_a_whole(golden_dir):
     ranges = tuple(
         FeatureRange(
             index=feature.index,
@@ -95,7 +92,7 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         ({}, "a rule that was not evaluated in the solver"),
     ],
 )
-def test_a_rule_to_change_is_called_what_its_solves_show(known: dict[str, object], standing: str) -> None:
+def test_a_rule_to_change_is_called_what_its_solves_show(known, standing):
     context = ABOUT.model_copy(
         update={"rpb": -8.0, "earlier": (PARENTS[1].model_copy(update={"f_hf": -6.0}),)}
     )
@@ -109,7 +106,7 @@ def test_a_rule_to_change_is_called_what_its_solves_show(known: dict[str, object
         )
 
 
-def test_the_best_rule_is_shown_in_full_where_a_rule_has_parents() -> None:
+def test_the_best_rule_is_shown_in_full_where_a_rule_has_parents():
     best = Sample(id="g00-c09", generation=0, operator="i1", source="def best(): return 3", f_hf=-2.0)
     slower = PARENTS[0].model_copy(update={"f_hf": -6.0})
     copy = Sample(id="g01-c00", generation=1, operator="e1", f_lf=0.3, duplicate_of="g00-c01")
@@ -130,7 +127,7 @@ def test_the_best_rule_is_shown_in_full_where_a_rule_has_parents() -> None:
     assert assemble(request("m1", (best,)), context)[0].content.count("def best") == 1
 
 
-def test_prompts_of_one_search_begin_alike_up_to_the_task() -> None:
+def test_prompts_of_one_search_begin_alike_up_to_the_task():
     context = ABOUT.model_copy(
         update={"instances": ("Variables: 9 binary.",), "fitting": True, "low": "a share", "high": "a cost"}
     )
@@ -145,7 +142,7 @@ def test_prompts_of_one_search_begin_alike_up_to_the_task() -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
+def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator):
     context = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
     (message,) = assemble(request(operator), context)
     assert "fitted to the recorded decisions after" in message.content
@@ -156,13 +153,13 @@ def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> Non
     assert plain.content == text(operator)
 
 
-def test_the_template_is_itself_a_complete_answer() -> None:
+def test_the_template_is_itself_a_complete_answer():
     (message,) = assemble(request("i1", ()), ABOUT)
     answer = message.content[message.content.index("# How to answer") :]
     assert parse_answer(answer).source is not None
 
 
-def test_the_digest_depends_on_the_content() -> None:
+def test_the_digest_depends_on_the_content():
     one, other = (assemble(request("m1"), ABOUT), assemble(request("m2"), ABOUT))
     assert prompt_digest(one) == prompt_digest(assemble(request("m1"), ABOUT))
     assert prompt_digest(one) != prompt_digest(other)
@@ -173,12 +170,12 @@ def test_the_digest_depends_on_the_content() -> None:
     ("answer", "shown"),
     [("<think>Hm.</think>A rule", "A rule"), ("Hm.</think>A rule", "A rule"), ("<think>Hm", "(no text)")],
 )
-def test_a_model_asked_again_is_shown_its_answer_without_its_reasoning(answer: str, shown: str) -> None:
+def test_a_model_asked_again_is_shown_its_answer_without_its_reasoning(answer, shown):
     _, said, _ = assemble_repair(journals.call("a", status="ok", answer=answer), "It fails.")
     assert said == Message(role="assistant", content=shown)
 
 
-def test_an_operator_of_another_package_brings_its_own_prompt() -> None:
+def test_an_operator_of_another_package_brings_its_own_prompt():
     own = "# Your task\n\nMix $count rules.\n\n$parents\n\nHints:\n$hints"
     asked = request("mix").model_copy(update={"prompt": own, "hints": ("Use slack.",)})
     content = assemble(asked, ABOUT)[0].content

@@ -1,9 +1,5 @@
 """Every registered generator keeps to the contract, and the configuration names them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
@@ -15,7 +11,7 @@ from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
 
 
-def test_the_form_lists_every_generator_and_no_other_is_taken() -> None:
+def test_the_form_lists_every_generator_and_no_other_is_taken():
     form = GeneratorConfig.model_json_schema()["properties"]["kind"]
     assert form["enum"] == list(GENERATORS)
     with pytest.raises(
@@ -26,7 +22,7 @@ def test_the_form_lists_every_generator_and_no_other_is_taken() -> None:
         GeneratorConfig(kind="replay")
 
 
-def test_every_generator_keeps_to_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_generator_keeps_to_the_contract(tmp_path, monkeypatch):
     for name in ("BIFE_LLM_API_KEY", "OPENAI_API_KEY", "BIFE_LLM_TIMEOUT_S"):
         monkeypatch.delenv(name, raising=False)
     with ModelApi(then="apt") as api:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from tests.support.stored import record
 ABOUT = PromptContext(benchmark="set_covering")
 
 
-def request(key: str, seed: int = 0, operator: str = "i1") -> SampleRequest:
+def request(key, seed=0, operator="i1"):
     parent = Sample(id="p", generation=0, operator="i1", source=rule_source(9))
     parents = () if operator == "i1" else (parent,)
     return SampleRequest.model_validate(
@@ -26,7 +24,7 @@ def request(key: str, seed: int = 0, operator: str = "i1") -> SampleRequest:
     )
 
 
-def recorded(directory: Path, asked: SampleRequest, answer: str | None, number: int = 1) -> None:
+def recorded(directory, asked, answer, number=1):
     messages = assemble(asked, ABOUT)
     record(
         directory,
@@ -47,7 +45,7 @@ def recorded(directory: Path, asked: SampleRequest, answer: str | None, number: 
     )
 
 
-def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path: Path) -> None:
+def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path):
     recorded(tmp_path, request("k", operator="m1"), good_answer(1), number=1)
     recorded(tmp_path, request("k", operator="m2"), good_answer(2), number=2)
     replay = ReplayGenerator(tmp_path)
@@ -55,7 +53,7 @@ def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path: Path) -> None
     assert replay.generate(request("k", operator="e1"), ABOUT).source == rule_source(2)
 
 
-def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path: Path) -> None:
+def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path):
     for number in range(3):
         recorded(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
     replay = ReplayGenerator(tmp_path)
@@ -64,25 +62,25 @@ def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path: 
     assert replay.generate(request("other", 2), ABOUT).source == sources[2]
 
 
-def test_a_request_without_a_recording_fails_with_its_key(tmp_path: Path) -> None:
+def test_a_request_without_a_recording_fails_with_its_key(tmp_path):
     recorded(tmp_path, request("g00-c00"), good_answer(0))
     generation = ReplayGenerator(tmp_path).generate(request("g05-c02", operator="m1"), ABOUT)
     assert generation.source is None
     assert "g05-c02" in str(generation.failure)
 
 
-def test_failed_calls_are_never_replayed(tmp_path: Path) -> None:
+def test_failed_calls_are_never_replayed(tmp_path):
     recorded(tmp_path, request("a"), good_answer(0), number=1)
     recorded(tmp_path, request("a"), None, number=2)
     assert ReplayGenerator(tmp_path).generate(request("a"), ABOUT).source == rule_source(0)
 
 
-def test_a_recorded_refusal_stays_a_failure(tmp_path: Path) -> None:
+def test_a_recorded_refusal_stays_a_failure(tmp_path):
     recorded(tmp_path, request("a"), "I cannot help with that.")
     assert "I cannot help" in str(ReplayGenerator(tmp_path).generate(request("a"), ABOUT).failure)
 
 
-def test_a_directory_without_answers_is_refused(tmp_path: Path) -> None:
+def test_a_directory_without_answers_is_refused(tmp_path):
     with pytest.raises(GeneratorError, match="holds no recorded answers"):
         ReplayGenerator(tmp_path / "none")
     with pytest.raises(GeneratorError, match="holds no recorded answers"):
@@ -100,7 +98,7 @@ ANSWERS = Path(__file__).parents[3] / "docs/research/answers"
     sorted({path.parent for path in ANSWERS.rglob("*.json")}),
     ids=lambda path: str(path.relative_to(ANSWERS)),
 )
-def test_the_answers_beside_the_documents_are_rules(folder: Path) -> None:
+def test_the_answers_beside_the_documents_are_rules(folder):
     calls = recorded_calls(folder)
     assert len(calls) == 32
     replay = ReplayGenerator(folder)

@@ -1,21 +1,17 @@
 """What calls cost, what they may cost, how they are stored, and that a killed process leaves books that balance."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 from bife_core.config import BudgetConfig
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import (
-    Account,
     BudgetReachedError,
     Call,
     Spending,
@@ -36,7 +32,7 @@ PRICES = {"price_in": "0.10", "price_out": "0.30"}
 CALL_USD = (1000 * Decimal("0.10") + 200 * Decimal("0.30")) / 1_000_000
 
 
-def call(**changes: object) -> Call:
+def call(**changes):
     data = {
         "key": "g00-c00",
         "number": 1,
@@ -54,16 +50,14 @@ def call(**changes: object) -> Call:
     return Call.model_validate(data | changes)
 
 
-def generator(
-    api: ModelApi, calls: Path, budget: BudgetConfig, over: bool = False, **settings: object
-) -> OpenAIGenerator:
+def generator(api, calls, budget, over=False, **settings):
     chosen = {"base_url": api.base_url, "model": MODEL, "timeout_s": 5.0} | PRICES | settings
     account = account_at(calls, budget, lambda: over)
     return OpenAIGenerator(ModelApiSettings.model_validate(chosen), account)
 
 
-def ask_for(writer: OpenAIGenerator, count: int) -> list[Draft | BaseException]:
-    def one(number: int) -> Draft | BaseException:
+def ask_for(writer, count):
+    def one(number):
         try:
             return writer.generate(
                 SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number),
@@ -76,7 +70,7 @@ def ask_for(writer: OpenAIGenerator, count: int) -> list[Draft | BaseException]:
         return list(pool.map(one, range(count)))
 
 
-def test_sums_are_exact_to_the_last_fraction_of_a_cent() -> None:
+def test_sums_are_exact_to_the_last_fraction_of_a_cent():
     spent = Spending.of([call(cost_usd=Decimal("0.0000001"))] * 1000)
     assert spent.cost_usd == Decimal("0.0001")
     assert (spent.calls, spent.tokens) == (1000, 15_000)
@@ -90,9 +84,7 @@ def test_sums_are_exact_to_the_last_fraction_of_a_cent() -> None:
         ({"usd": 0.1}, {"cost_usd": Decimal("0.1")}, "usd is used up: 0.1 of 0.1 US dollars"),
     ],
 )
-def test_a_limit_is_reached_at_its_value_and_says_so(
-    limit: dict[str, float], spent: dict[str, object], word: str
-) -> None:
+def test_a_limit_is_reached_at_its_value_and_says_so(limit, spent, word):
     budget = BudgetConfig.model_validate(limit)
     assert word in str(reached(budget, Spending.model_validate(spent)))
     assert reached(budget, Spending()) is None
@@ -105,7 +97,7 @@ def test_shares_of_a_budget_are_those_of_its_limits():
     assert used_shares(BudgetConfig(), spent, 9.0, 3600.0) == {}
 
 
-def test_calls_under_way_together_never_exceed_their_limit(tmp_path: Path) -> None:
+def test_calls_under_way_together_never_exceed_their_limit(tmp_path):
     with ModelApi(delay_s=0.05) as api:
         writer = generator(api, tmp_path, BudgetConfig(calls=7))
         outcomes = ask_for(writer, 20)
@@ -118,9 +110,7 @@ def test_calls_under_way_together_never_exceed_their_limit(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("limit", [{"usd": float(3 * CALL_USD)}, {"tokens": 3600}])
-def test_money_and_tokens_exceed_their_limit_by_what_is_under_way_only(
-    tmp_path: Path, limit: dict[str, float]
-) -> None:
+def test_money_and_tokens_exceed_their_limit_by_what_is_under_way_only(tmp_path, limit):
     with ModelApi(delay_s=0.05) as api:
         writer = generator(api, tmp_path, BudgetConfig.model_validate(limit))
         one_by_one = [
@@ -133,13 +123,13 @@ def test_money_and_tokens_exceed_their_limit_by_what_is_under_way_only(
 
 
 @pytest.mark.parametrize("missing", ["price_in", "price_out"])
-def test_a_limit_on_money_without_prices_is_refused_before_any_call(tmp_path: Path, missing: str) -> None:
+def test_a_limit_on_money_without_prices_is_refused_before_any_call(tmp_path, missing):
     with ModelApi() as api, pytest.raises(ConfigError, match="BIFE_LLM_PRICE_IN and BIFE_LLM_PRICE_OUT"):
         generator(api, tmp_path, BudgetConfig(usd=1), **{missing: ()})
     assert api.requests == []
 
 
-def test_an_interrupted_call_is_counted_as_one_whose_tokens_are_unknown(tmp_path: Path) -> None:
+def test_an_interrupted_call_is_counted_as_one_whose_tokens_are_unknown(tmp_path):
     account = account_at(tmp_path, BudgetConfig(calls=1))
     sent = account.begin(call(answer=None, prompt_tokens=0, completion_tokens=0))
     assert (account.spending().calls, account.spending().unknown) == (1, 1)
@@ -149,7 +139,7 @@ def test_an_interrupted_call_is_counted_as_one_whose_tokens_are_unknown(tmp_path
     assert (account.spending().unknown, account.spending().tokens) == (0, 15)
 
 
-def test_no_call_goes_out_after_the_time(tmp_path: Path) -> None:
+def test_no_call_goes_out_after_the_time(tmp_path):
     with ModelApi() as api:
         (end,) = ask_for(generator(api, tmp_path, BudgetConfig(hours=1), over=True), 1)
     assert isinstance(end, BudgetReachedError)
@@ -157,7 +147,7 @@ def test_no_call_goes_out_after_the_time(tmp_path: Path) -> None:
     assert not api.requests
 
 
-def stored(account: Account, *calls: Call) -> list[Call]:
+def stored(account, *calls):
     """Begin calls and finish them."""
     begun = [one.model_copy(update={"number": account.begin(one).number}) for one in calls]
     for one in begun:
@@ -165,14 +155,14 @@ def stored(account: Account, *calls: Call) -> list[Call]:
     return begun
 
 
-def test_calls_come_back_as_they_were_stored_in_order(tmp_path: Path) -> None:
+def test_calls_come_back_as_they_were_stored_in_order(tmp_path):
     account = account_at(tmp_path)
     b1, a, b2 = stored(account, call(key="b"), call(key="a"), call(key="b", status="error", answer="\ud83d"))
     assert account.calls() == recorded_calls(tmp_path) == [a, b1, b2]
     assert account.calls("b") == [b1, b2]
 
 
-def test_the_latest_answer_to_exactly_the_same_request_is_found(tmp_path: Path) -> None:
+def test_the_latest_answer_to_exactly_the_same_request_is_found(tmp_path):
     account = account_at(tmp_path)
     stored(account, call(answer="first"), call(answer="second"), call(status="error", answer=None))
     found = account.answer("g00-c00", "d", model=MODEL, temperature=None)
@@ -185,20 +175,20 @@ def test_the_latest_answer_to_exactly_the_same_request_is_found(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"key": "g00-c00"}', "\0"])
-def test_a_damaged_file_is_named_in_one_sentence(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_named_in_one_sentence(tmp_path, text):
     (tmp_path / "g00-c00.001.json").write_text(text)
     with pytest.raises(GeneratorError, match=r"g00-c00\.001\.json") as caught:
         recorded_calls(tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_a_number_is_given_once_however_many_ask(tmp_path: Path) -> None:
+def test_a_number_is_given_once_however_many_ask(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         given = list(pool.map(lambda _: account_at(tmp_path).begin(call()).number, range(24)))
     assert sorted(given) == list(range(1, 25))
 
 
-def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path):
     taken = tmp_path / "file"
     taken.write_text("in the way")
     with ModelApi() as api, pytest.raises(StoreError, match="cannot be written"):
@@ -208,7 +198,7 @@ def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.long)])
-def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
+def test_the_books_balance_after_every_kill(tmp_path, kills):
     count = 24
     with ModelApi(delay_s=0.05) as api:
         prices = {f"BIFE_LLM_{name.upper()}": price for name, price in PRICES.items()}
@@ -228,7 +218,7 @@ def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
     assert len({found.key for found in answered}) == len(answered) == count
 
 
-def assert_balanced(api: ModelApi, directory: Path) -> None:
+def assert_balanced(api, directory):
     """Compare the calls on disk with what the server knows it sent in full."""
     account = account_at(directory)
     calls = {f"bife-{account.study}.{found.key}.{found.number}": found for found in account.calls()}

@@ -1,9 +1,6 @@
 """The offline grammar: what is written is read back, rules are sound and differ, and a seed decides everything."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import (
     CancelledError,
     Leaf,
-    Node,
     Operation,
     centred,
     join_of,
@@ -37,21 +33,21 @@ ABOUT = PromptContext(benchmark="any")
 SLACK, UP, DOWN = Leaf(18), Leaf(20), Leaf(21)
 
 
-def request(operator: str, seed: int, *parents: str) -> SampleRequest:
+def request(operator, seed, *parents):
     shown = tuple(
         Sample(id=str(i), generation=0, operator="i1", source=source) for i, source in enumerate(parents)
     )
     return SampleRequest(id=f"{operator}-{seed}", generation=1, operator=operator, seed=seed, parents=shown)
 
 
-def source(operator: str, seed: int, *parents: str) -> str:
+def source(operator, seed, *parents):
     draft = OfflineGenerator().generate(request(operator, seed, *parents), ABOUT)
     assert (draft.failure, draft.model) == (None, "offline grammar")
     assert draft.source is not None
     return draft.source
 
 
-def family(count: int) -> Iterator[str]:
+def family(count):
     """Yield sources, children of children included."""
     pool = [source("i1", seed) for seed in range(8)]
     for seed in range(count):
@@ -61,7 +57,7 @@ def family(count: int) -> Iterator[str]:
         yield pool[seed % len(pool)]
 
 
-def plausible_features(rng: np.random.Generator, n: int) -> np.ndarray:
+def plausible_features(rng, n):
     """Return features as they may come: often 0, scales far apart, negative where they can be."""
     X = np.exp(rng.normal(0.0, 3.0, (n, BRANCHING.n_features)))
     X[rng.random((n, BRANCHING.n_features)) < 0.3] = 0.0
@@ -75,7 +71,7 @@ def plausible_features(rng: np.random.Generator, n: int) -> np.ndarray:
     return X
 
 
-def test_many_generations_stay_within_the_grammar_and_are_diverse() -> None:
+def test_many_generations_stay_within_the_grammar_and_are_diverse():
     made = list(family(200))
     for text in made:
         tree = read(text)
@@ -84,7 +80,7 @@ def test_many_generations_stay_within_the_grammar_and_are_diverse() -> None:
     assert len({rule_sha(text) for text in made}) > 0.95 * len(made)
 
 
-def test_rules_compile_and_distinguish_plausible_candidates() -> None:
+def test_rules_compile_and_distinguish_plausible_candidates():
     rng = np.random.default_rng(0)
     X = plausible_features(rng, 500)
     unknown = X[:50].copy()
@@ -111,24 +107,24 @@ def test_rules_compile_and_distinguish_plausible_candidates() -> None:
         product((Operation("min", (product((UP, 2.0), (DOWN, 1.0)), SLACK)), 1.0), (SLACK, 0.5)),
     ],
 )
-def test_what_is_written_is_read_back_exactly(root: Node) -> None:
+def test_what_is_written_is_read_back_exactly(root):
     assert read(write(root)) == root
     assert isinstance(compile_rule(write(root)), CompiledRule)
 
 
 @pytest.mark.parametrize("text", ["", "x (", "def f(): pass", *(r.source for r in REFERENCE_RULES.values())])
-def test_other_texts_are_no_trees_of_the_grammar(text: str) -> None:
+def test_other_texts_are_no_trees_of_the_grammar(text):
     tree = read(text)
     assert tree is None or write(tree) == text
 
 
-def test_a_formula_is_described_in_the_names_of_the_features() -> None:
+def test_a_formula_is_described_in_the_names_of_the_features():
     root = product((Operation("log1p", (joined("sum", (UP, 1.0), (DOWN, 2.0)),), (0.5,)), 1.0), (SLACK, -2.0))
     assert describe(root) == "log(1 + 0.5 (pseudocost_up + 2 pseudocost_down)) / slack^2"
     assert describe(product((SLACK, -1.0))) == "1 / slack"
 
 
-def test_products_and_sums_are_opened_joined_and_normalised() -> None:
+def test_products_and_sums_are_opened_joined_and_normalised():
     assert product((product((UP, 2.0), (SLACK, 1.0)), 0.5), (UP, 1.0)) == product((UP, 2.0), (SLACK, 0.5))
     assert joined("sum", (UP, 1.0), (UP, 2.0)) == UP
     assert normalised(product((UP, -1.0), (SLACK, 2.0))) == product((UP, -0.5), (SLACK, 1.0))
@@ -138,7 +134,7 @@ def test_products_and_sums_are_opened_joined_and_normalised() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_each_operator_does_what_it_is_for(seed: int) -> None:
+def test_each_operator_does_what_it_is_for(seed):
     rng = np.random.default_rng(seed)
     one, other = sample_rule(rng), sample_rule(rng)
     read_by_parents = {*leaves(one), *leaves(other)}
@@ -156,7 +152,7 @@ def test_each_operator_does_what_it_is_for(seed: int) -> None:
     assert distance(explore(np.random.default_rng(100 + seed), (one,)), one) >= distance(fresh[0], one)
 
 
-def test_only_offered_features_are_drawn() -> None:
+def test_only_offered_features_are_drawn():
     rng = np.random.default_rng(0)
     offered = tuple(map(Leaf, (18, 19, 20, 21, 24, 48)))
     rule = sample_rule(rng, offered)
@@ -166,7 +162,7 @@ def test_only_offered_features_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("operator", [*OPERATORS, "of_another_package"])
-def test_a_seed_decides_everything_and_any_text_can_be_a_parent(operator: str) -> None:
+def test_a_seed_decides_everything_and_any_text_can_be_a_parent(operator):
     parents = (source("i1", 1), source("i1", 2))
     assert source(operator, 7, *parents) == source(operator, 7, *parents)
     assert len({source(operator, seed, *parents) for seed in range(20)}) > 10
@@ -179,13 +175,13 @@ def test_a_seed_decides_everything_and_any_text_can_be_a_parent(operator: str) -
         assert set(map(Leaf, (18, 19, 20))) & set(leaves(child)), "a foreign parent lends its features"
 
 
-def test_a_seed_writes_the_same_in_every_process() -> None:
+def test_a_seed_writes_the_same_in_every_process():
     """Whatever the seed of its hashes, which each process draws."""
     written = "".join(family(40))
     assert hashlib.sha256(written.encode()).hexdigest()[:16] == "b393f0fd8abb0e2f"
 
 
-def test_a_reflection_names_what_only_the_better_rule_reads() -> None:
+def test_a_reflection_names_what_only_the_better_rule_reads():
     worse, better = write(product((SLACK, 1.0), (UP, 1.0))), write(product((SLACK, 1.0), (DOWN, 1.0)))
     shown = request("e2", 0, worse, better).parents
     asked = ReflectionRequest(id="r", generation=1, operator="why", parents=shown, seed=0)

@@ -9,18 +9,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.account import Call
-from bife_core.generators.base import Draft, DraftingStoppedError, NoDraftError, PromptContext
+from bife_core.generators.base import DraftingStoppedError, NoDraftError, PromptContext
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_settings import ModelApiSettings, holding_key
 from bife_core.generators.openai_compatible import OpenAIGenerator, offered
-from bife_core.search import Sample, SampleRequest
+from bife_core.search import SampleRequest
 from tests.support.model_answers import MODEL, completion, good_answer, rule_source
 from tests.support.model_api import ModelApi, Said
 from tests.support.model_scenes import SCENES
@@ -82,7 +80,7 @@ READ = {"good", "apt", "unfenced", "two_blocks", "without_usage", "odd_usage", "
 
 
 @pytest.fixture(autouse=True)
-def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_environment(monkeypatch):
     for name in ("BASE_URL", "MODEL", "API_KEY", "TIMEOUT_S", "PRICE_IN", "PRICE_OUT"):
         monkeypatch.delenv(f"BIFE_LLM_{name}", raising=False)
         monkeypatch.delenv(f"OPENAI_{name}", raising=False)
@@ -90,8 +88,8 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
-    def build(api: ModelApi, said: list[str] | None = None, **settings: object) -> OpenAIGenerator:
+def make(tmp_path):
+    def build(api, said=None, **settings):
         config = {name: settings.pop(name) for name in GeneratorConfig.model_fields if name in settings}
         chosen = {"base_url": api.base_url, "model": MODEL, "api_key": KEY, "timeout_s": 5.0, "tries": 2}
         chosen |= {"price_in": "0.15", "price_out": "0.6"}
@@ -104,27 +102,27 @@ def make(tmp_path: Path) -> Make:
     return build
 
 
-def request(key: str = "g00-c00", seed: int = 1, *parents: Sample) -> SampleRequest:
+def request(key="g00-c00", seed=1, *parents):
     operator = "e2" if parents else "i1"
     return SampleRequest(id=key, generation=0, operator=operator, parents=parents, seed=seed)
 
 
-def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Draft:
+def ask(generator, key="g00-c00"):
     return generator.generate(request(key), ABOUT)
 
 
-def call_for(generator: OpenAIGenerator, key: str = "g00-c00") -> Call:
+def call_for(generator, key="g00-c00"):
     ask(generator, key)
     (call,) = generator.account.calls(key)
     return call
 
 
-def test_every_scene_has_an_expected_outcome() -> None:
+def test_every_scene_has_an_expected_outcome():
     assert {*REPEATED, *STOPPED, *UNANSWERED, *NO_RULE, *READ} == set(SCENES)
 
 
 @pytest.mark.parametrize("scene", sorted(READ))
-def test_good_answers_are_read(make: Make, scene: str) -> None:
+def test_good_answers_are_read(make, scene):
     with ModelApi(then=scene) as api:
         generator = make(api)
         draft = ask(generator)
@@ -138,7 +136,7 @@ def test_good_answers_are_read(make: Make, scene: str) -> None:
 
 
 @pytest.mark.parametrize("scene", sorted(REPEATED))
-def test_the_client_repeats_what_may_pass_within_one_call(make: Make, scene: str) -> None:
+def test_the_client_repeats_what_may_pass_within_one_call(make, scene):
     with ModelApi([scene]) as api:
         generator = make(api, timeout_s=1.0)
         assert ask(generator).source is not None
@@ -147,7 +145,7 @@ def test_the_client_repeats_what_may_pass_within_one_call(make: Make, scene: str
 
 
 @pytest.mark.parametrize(("scene", "part"), STOPPED.items())
-def test_what_no_further_request_would_change_stops_the_run(make: Make, scene: str, part: str) -> None:
+def test_what_no_further_request_would_change_stops_the_run(make, scene, part):
     with ModelApi(then=scene) as api:
         generator = make(api, tries=1)
         with ThreadPoolExecutor(8) as pool:
@@ -165,7 +163,7 @@ def test_what_no_further_request_would_change_stops_the_run(make: Make, scene: s
 
 
 @pytest.mark.parametrize(("scene", "part"), UNANSWERED.items())
-def test_a_failed_request_is_told_from_a_bad_rule(make: Make, scene: str, part: str) -> None:
+def test_a_failed_request_is_told_from_a_bad_rule(make, scene, part):
     with ModelApi([scene]) as api:
         generator = make(api, tries=1, timeout_s=1.0)
         draft = ask(generator)
@@ -181,7 +179,7 @@ def test_a_failed_request_is_told_from_a_bad_rule(make: Make, scene: str, part: 
 
 
 @pytest.mark.parametrize(("scene", "part"), NO_RULE.items())
-def test_an_answer_without_a_rule_is_a_failed_sample(make: Make, scene: str, part: str) -> None:
+def test_an_answer_without_a_rule_is_a_failed_sample(make, scene, part):
     with ModelApi(then=scene) as api:
         generator = make(api, timeout_s=10.0)
         draft = ask(generator)
@@ -191,7 +189,7 @@ def test_an_answer_without_a_rule_is_a_failed_sample(make: Make, scene: str, par
     assert (call.status, call.prompt_tokens) == ("ok", 1000)
 
 
-def test_tokens_and_cost_are_counted(make: Make) -> None:
+def test_tokens_and_cost_are_counted(make):
     with ModelApi(["good", "billed_failure", "without_usage", "odd_usage"]) as api:
         generator = make(api, tries=1)
         good, failed, *guessed = (call_for(generator, key) for key in "abcd")
@@ -204,7 +202,7 @@ def test_tokens_and_cost_are_counted(make: Make) -> None:
     assert free.cost_usd is None
 
 
-def body(usage: object = None, end: object = "stop", **message: object) -> dict[str, object]:
+def body(usage=None, end="stop", **message):
     """Return a completion with a message of any form; without `usage` it reports 1000 and 200 tokens."""
     whole = completion(good_answer(0))
     whole["choices"][0] |= {"finish_reason": end}
@@ -212,7 +210,7 @@ def body(usage: object = None, end: object = "stop", **message: object) -> dict[
     return whole | ({} if usage is None else {"usage": usage})
 
 
-def chunks(*, end: str | None = "stop", usage: bool = True, last: str = "data: [DONE]\n\n") -> str:
+def chunks(*, end="stop", usage=True, last="data: [DONE]\n\n"):
     """Return the good answer as a server streams it."""
     text = good_answer(0)
     parts = [
@@ -221,14 +219,14 @@ def chunks(*, end: str | None = "stop", usage: bool = True, last: str = "data: [
         {"content": text[:50]},
         {"content": text[50:]},
     ]
-    events: list[dict[str, object]] = [{"choices": [{"index": 0, "delta": part}]} for part in parts]
+    events = [{"choices": [{"index": 0, "delta": part}]} for part in parts]
     events += [{"choices": [{"index": 0, "delta": {}, "finish_reason": end}]}]
     events += [{"choices": [], "usage": completion("")["usage"]}] if usage else []
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + last
 
 
 RULE = good_answer(0)
-REPLIES: dict[str, tuple[object, str | None]] = {
+REPLIES = {
     "parts": (body(content=[{"type": "thinking", "text": "hm"}, {"type": "text", "text": RULE}]), None),
     "texts": (body(content=[RULE[:50], RULE[50:]]), None),
     "an odd end": (body(end={"reason": 7}), None),
@@ -253,9 +251,7 @@ REPLIES: dict[str, tuple[object, str | None]] = {
 
 
 @pytest.mark.parametrize("reply", REPLIES)
-def test_a_reply_of_any_form_is_asked_for_once_and_ends_in_a_rule_or_a_sentence(
-    make: Make, reply: str
-) -> None:
+def test_a_reply_of_any_form_is_asked_for_once_and_ends_in_a_rule_or_a_sentence(make, reply):
     sent, part = REPLIES[reply]
     headers = {"Content-Encoding": "gzip"} if "gzip" in reply else {}
     with ModelApi(then=Said(200, sent, headers)) as api:
@@ -288,7 +284,7 @@ def test_a_reply_of_any_form_is_asked_for_once_and_ends_in_a_rule_or_a_sentence(
         ["tokens"],
     ],
 )
-def test_what_cannot_be_a_number_of_tokens_is_guessed_and_marked(make: Make, usage: object) -> None:
+def test_what_cannot_be_a_number_of_tokens_is_guessed_and_marked(make, usage):
     with ModelApi(then=Said(200, body(usage))) as api:
         generator = make(api)
         call = call_for(generator)
@@ -305,9 +301,7 @@ def test_what_cannot_be_a_number_of_tokens_is_guessed_and_marked(make: Make, usa
     ("content", "end"),
     [(None, "length"), ("", "max_tokens"), ("<think>Let me see.", "length"), (None, "MAX_TOKENS")],
 )
-def test_a_model_that_only_thinks_is_billed_once_and_the_setting_is_named(
-    make: Make, content: str | None, end: str
-) -> None:
+def test_a_model_that_only_thinks_is_billed_once_and_the_setting_is_named(make, content, end):
     thought = Said(200, body(content=content, end=end, reasoning_content="hm " * 1000))
     with ModelApi([thought], then=thought) as api:
         generator = make(api)
@@ -334,12 +328,12 @@ class Particular(ModelApi):
 
     words: dict[str, object] = {}  # noqa: RUF012
 
-    def take(self, path: str, headers: dict[str, str], body: dict[str, object]) -> str | Said:
+    def take(self, path, headers, body):
         scene = super().take(path, headers, body)
         return next((Said(400, said) for name, said in self.words.items() if name in body), scene)
 
 
-def test_a_parameter_that_a_server_refuses_is_left_out_and_that_is_said_once(make: Make) -> None:
+def test_a_parameter_that_a_server_refuses_is_left_out_and_that_is_said_once(make):
     only_1 = "Temperature 0.5 is not supported with this model. Only 1 is supported."
     said = list[str]()
     wanted = {"temperature": 0.5, "reasoning_effort": "low", "max_completion_tokens": 90}
@@ -361,7 +355,7 @@ def test_a_parameter_that_a_server_refuses_is_left_out_and_that_is_said_once(mak
     assert not {"temperature", "max_completion_tokens", "stream"} & set(last)
 
 
-def test_a_number_of_tokens_that_is_too_large_is_for_the_user_to_change(make: Make) -> None:
+def test_a_number_of_tokens_that_is_too_large_is_for_the_user_to_change(make):
     with Particular() as api:
         api.words = {"max_completion_tokens": "max_completion_tokens is too large: at most 4096"}
         draft = ask(make(api, max_completion_tokens=9000))
@@ -369,9 +363,9 @@ def test_a_number_of_tokens_that_is_too_large_is_for_the_user_to_change(make: Ma
     assert "at most 4096" in str(draft.failure)
 
 
-def test_a_server_that_only_streams_is_asked_to(make: Make) -> None:
+def test_a_server_that_only_streams_is_asked_to(make):
     class Streaming(ModelApi):
-        def take(self, path: str, headers: dict[str, str], body: dict[str, object]) -> str | Said:
+        def take(self, path, headers, body):
             super().take(path, headers, body)
             wanted = body.get("stream") is True and body["stream_options"] == {"include_usage": True}
             return Said(200, chunks()) if wanted else Said(400, {"detail": "Stream must be set to true"})
@@ -384,7 +378,7 @@ def test_a_server_that_only_streams_is_asked_to(make: Make) -> None:
 
 
 @pytest.mark.parametrize("status", [504, 524])
-def test_where_a_gateway_does_not_wait_the_model_is_not_asked_again(make: Make, status: int) -> None:
+def test_where_a_gateway_does_not_wait_the_model_is_not_asked_again(make, status):
     with ModelApi(then=Said(status, "timeout")) as api:
         generator = make(api)
         assert f"HTTP {status}: timeout" in str(ask(generator).failure)
@@ -394,7 +388,7 @@ def test_where_a_gateway_does_not_wait_the_model_is_not_asked_again(make: Make, 
 @pytest.mark.parametrize(
     ("status", "part"), [(402, "no credit"), (403, "refused the key"), (404, "BIFE_LLM_MODEL")]
 )
-def test_a_plain_text_that_refuses_is_shown(make: Make, status: int, part: str) -> None:
+def test_a_plain_text_that_refuses_is_shown(make, status, part):
     with (
         ModelApi(then=Said(status, "by the gateway")) as api,
         pytest.raises(DraftingStoppedError, match=part) as end,
@@ -403,9 +397,7 @@ def test_a_plain_text_that_refuses_is_shown(make: Make, status: int, part: str) 
     assert f"(HTTP {status}: by the gateway)" in str(end.value)
 
 
-def test_a_gateway_gets_its_query_and_headers_and_they_are_kept_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_gateway_gets_its_query_and_headers_and_they_are_kept_secret(tmp_path, monkeypatch, caplog):
     caplog.set_level("DEBUG")
     secret = "0123456789-secret"
     with ModelApi([Said(400, {"error": {"message": f"odd: {secret}"}})]) as api:
@@ -426,7 +418,7 @@ def test_a_gateway_gets_its_query_and_headers_and_they_are_kept_secret(
 @pytest.mark.parametrize(
     "usage", [{"prompt_tokens_details": {"cached_tokens": 600}}, {"prompt_cache_hit_tokens": 600}]
 )
-def test_cached_tokens_are_counted_and_cost_their_own_price(make: Make, usage: dict[str, object]) -> None:
+def test_cached_tokens_are_counted_and_cost_their_own_price(make, usage):
     body = completion(f"```python\n{rule_source(0)}```")
     body["usage"] |= usage
     with ModelApi(then=Said(200, body)) as api:
@@ -439,7 +431,7 @@ def test_cached_tokens_are_counted_and_cost_their_own_price(make: Make, usage: d
     assert full.cost_usd == (1000 * Decimal("0.15") + 200 * Decimal("0.6")) / 1_000_000
 
 
-def test_each_of_several_models_is_asked_in_turn_and_has_its_price(make: Make) -> None:
+def test_each_of_several_models_is_asked_in_turn_and_has_its_price(make):
     with ModelApi(then="good") as api:
         generator = make(api, model="small, large", price_in="1,10", price_out="0")
         for k in range(3):
@@ -453,7 +445,7 @@ def test_each_of_several_models_is_asked_in_turn_and_has_its_price(make: Make) -
         make(api, model="small,large", price_in="1,2,3")
 
 
-def test_the_request_carries_prompt_temperature_and_the_name_of_the_call(make: Make) -> None:
+def test_the_request_carries_prompt_temperature_and_the_name_of_the_call(make):
     with ModelApi(key=KEY) as api:
         call = call_for(make(api, temperature=0.5), "a/b")
     with ModelApi() as other:
@@ -467,17 +459,15 @@ def test_the_request_carries_prompt_temperature_and_the_name_of_the_call(make: M
     assert "authorization" not in other.requests[0].headers
 
 
-def test_a_call_is_stored_before_it_goes_out_and_its_answer_before_it_is_read(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Call] = []
+def test_a_call_is_stored_before_it_goes_out_and_its_answer_before_it_is_read(make, tmp_path, monkeypatch):
+    seen = []
 
     class Watching(ModelApi):
-        def take(self, path: str, headers: dict[str, str], body: dict[str, object]) -> str | Said:
+        def take(self, path, headers, body):
             seen.extend(account_at(tmp_path / "calls").calls())
             return super().take(path, headers, body)
 
-    def crash(*_: object, **__: object) -> None:
+    def crash(*_, **__):
         raise KeyboardInterrupt
 
     with Watching() as api:
@@ -492,7 +482,7 @@ def test_a_call_is_stored_before_it_goes_out_and_its_answer_before_it_is_read(
     assert (before.status, before.number, before.prompt_tokens) == ("sent", 1, 0)
 
 
-def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
+def test_the_key_is_nowhere_to_be_read(make, tmp_path):
     with ModelApi(["key_in_answer", "key_in_error", "bad_key"]) as api:
         generator = make(api, tries=1)
         shown = [repr(ask(generator, key)) for key in ("a", "b")]
@@ -505,7 +495,7 @@ def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
     assert "[key]" in written
 
 
-def test_a_key_is_blotted_out_however_it_is_spelled_and_a_placeholder_is_left() -> None:
+def test_a_key_is_blotted_out_however_it_is_spelled_and_a_placeholder_is_left():
     known = {"base_url": "http://here/v1", "model": "m"}
     settings = ModelApiSettings.model_validate(known | {"api_key": KEY})
     for echo in (f"no such key: {KEY}", json.dumps({"a": [KEY]}), '{"a": "\\u0073' + KEY[1:] + '"}'):
@@ -524,12 +514,12 @@ def test_a_key_is_blotted_out_however_it_is_spelled_and_a_placeholder_is_left() 
         ({"base_url": "http://localhost/v1"}, "BIFE_LLM_MODEL"),
     ],
 )
-def test_missing_settings_are_named(tmp_path: Path, settings: dict[str, str], missing: str) -> None:
+def test_missing_settings_are_named(tmp_path, settings, missing):
     with pytest.raises(GeneratorError, match=f"set {missing}"):
         OpenAIGenerator(ModelApiSettings.model_validate(settings), account_at(tmp_path))
 
 
-def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://fallback/v1")
     monkeypatch.setenv("BIFE_LLM_MODEL", "m")
     monkeypatch.setenv("BIFE_LLM_PRICE_IN", "")
@@ -556,9 +546,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         ("API_KEY", "two\nlines-secret"),
     ],
 )
-def test_a_bad_setting_is_named_without_secrets(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
+def test_a_bad_setting_is_named_without_secrets(monkeypatch, name, value):
     monkeypatch.setenv("BIFE_LLM_API_KEY", KEY)
     monkeypatch.setenv(f"BIFE_LLM_{name}", value)
     with pytest.raises(GeneratorError, match=f"BIFE_LLM_{name}") as caught:
@@ -567,8 +555,8 @@ def test_a_bad_setting_is_named_without_secrets(
     assert "\n" not in str(caught.value)
 
 
-def test_which_of_several_keys_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    def key() -> str | None:
+def test_which_of_several_keys_is_used(monkeypatch):
+    def key():
         found = ModelApiSettings.from_environment().api_key
         return None if found is None else found.get_secret_value()
 
@@ -595,7 +583,7 @@ def test_which_of_several_keys_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
         (Said(503, {"error": {"message": "later"}}), NoDraftError),
     ],
 )
-def test_what_an_api_offers_is_asked_for_without_a_paid_call(listing: Said | None, names: object) -> None:
+def test_what_an_api_offers_is_asked_for_without_a_paid_call(listing, names):
     with ModelApi(listing=listing) as api:
         settings = ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL})
         if isinstance(names, list):

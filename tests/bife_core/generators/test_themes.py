@@ -1,18 +1,16 @@
-from __future__ import annotations
-
 from bife_core.features import FEATURES, GROUPS
 from bife_core.generators.base import FeatureRange
 from bife_core.generators.prompting import theme, themes
 
 
-def ranges(*roles: str) -> list[FeatureRange]:
+def ranges(*roles):
     return [
         FeatureRange(index=one.index, quantiles=(0.0, 0.0, 0.0, 0.0, float(one.group.role in roles)))
         for one in FEATURES
     ]
 
 
-def test_there_are_many_themes_and_each_needs_roles_of_the_table() -> None:
+def test_there_are_many_themes_and_each_needs_roles_of_the_table():
     assert len(themes()) >= 16
     known = {group.role for group in GROUPS}
     for roles, sentence in themes():
@@ -21,7 +19,7 @@ def test_there_are_many_themes_and_each_needs_roles_of_the_table() -> None:
         assert sentence.endswith((".", "?"))
 
 
-def test_no_theme_comes_twice_before_all_were_drawn_and_then_their_order_is_another() -> None:
+def test_no_theme_comes_twice_before_all_were_drawn_and_then_their_order_is_another():
     count = len(themes())
     drawn = [theme(3, number) for number in range(2 * count)]
     assert set(drawn[:count]) == set(drawn[count:]) == {sentence for _, sentence in themes()}
@@ -30,7 +28,7 @@ def test_no_theme_comes_twice_before_all_were_drawn_and_then_their_order_is_anot
     assert drawn[:count] != [theme(4, number) for number in range(count)]
 
 
-def test_a_theme_of_features_that_are_constant_on_the_benchmark_is_left_out() -> None:
+def test_a_theme_of_features_that_are_constant_on_the_benchmark_is_left_out():
     rows = ranges("activity", "size")
     drawn = {theme(0, number, rows) for number in range(len(themes()))}
     assert drawn == {sentence for roles, sentence in themes() if roles <= {"activity", "size"}}

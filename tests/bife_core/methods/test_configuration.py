@@ -1,14 +1,9 @@
 """A configuration: parameters of SCIP and what branches under them, as a method, a file and in a model."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyscipopt
 import pytest
 from pydantic import ValidationError
 
-from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import evaluate
@@ -18,7 +13,7 @@ from bife_core.methods.loading import budgeted, load_method, method_of, with_bud
 from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import attach, solve
 from bife_core.sandbox import InProcess
-from bife_core.scip.solver import Parameter, SolverConfig
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
 from bife_core.store import Store
@@ -45,7 +40,7 @@ WITH_RULE = Configuration(params=TUNED.params, branching=load_method("pseudocost
     ],
     ids=["tuned", "rpb", "gomory", "rule"],
 )
-def test_its_text_is_a_file_that_is_read_back(method: Configuration, tmp_path: Path) -> None:
+def test_its_text_is_a_file_that_is_read_back(method, tmp_path):
     assert method_of(method.text, "configuration") == method
     assert method.by_scip == (method.file_name == "configuration.set") == (method is not WITH_RULE)
     if not method.by_scip:
@@ -60,14 +55,14 @@ def test_its_text_is_a_file_that_is_read_back(method: Configuration, tmp_path: P
     ("text", "params"),
     [("", {}), ("# nothing\n", {}), ("\ufeffbranching/scorefunc\t= s\n", {"branching/scorefunc": "s"})],
 )
-def test_a_settings_file_is_one_by_its_name(text: str, params: dict[str, Parameter], tmp_path: Path) -> None:
+def test_a_settings_file_is_one_by_its_name(text, params, tmp_path):
     (file := tmp_path / "ours.SET").write_text(text, encoding="utf-8")
     found = load_method(str(file))
     assert isinstance(found, Configuration)
     assert (found.params, SolverConfig.model_validate(file).params) == (params, params)
 
 
-def test_scip_reads_the_file_too(tmp_path: Path) -> None:
+def test_scip_reads_the_file_too(tmp_path):
     (file := tmp_path / TUNED.file_name).write_text(TUNED.text)
     read, attached = pyscipopt.Model(), pyscipopt.Model()
     read.readParams(str(file))
@@ -77,14 +72,14 @@ def test_scip_reads_the_file_too(tmp_path: Path) -> None:
     assert attached.getParam("branching/relpscost/probingbounds") is False
 
 
-def test_it_is_told_by_what_it_changes() -> None:
+def test_it_is_told_by_what_it_changes():
     assert Configuration(params={"branching/scorefunc": "p"}).identity == Configuration().identity == RPB
     whole = Configuration(params={"branching/relpscost/maxreliable": 3})
     assert whole.identity == Configuration(name="x", params={"branching/relpscost/maxreliable": 3.0}).identity
     assert len({RPB, whole.identity, TUNED.identity}) == 3
 
 
-def test_without_parameters_its_solves_are_those_of_rpb(knapsacks: list[Instance]) -> None:
+def test_without_parameters_its_solves_are_those_of_rpb(knapsacks):
     keys = {
         SolveJob(instance=knapsacks[0], method=one, settings=SolveSettings()).key
         for one in (ScipMethod(name=RPB), Configuration())
@@ -92,16 +87,14 @@ def test_without_parameters_its_solves_are_those_of_rpb(knapsacks: list[Instance
     assert len(keys) == 1
 
 
-def test_it_walks_another_tree_than_rpb(knapsacks: list[Instance]) -> None:
+def test_it_walks_another_tree_than_rpb(knapsacks):
     found = [solve(knapsacks[0].path, method) for method in (RPB, TUNED)]
     assert found[0].primal_bound == pytest.approx(found[1].primal_bound)
     assert (found[0].nodes, found[0].lp_iterations) != (found[1].nodes, found[1].lp_iterations)
     assert (found[1].method, found[1].rule_sha) == ("configuration", None)
 
 
-def test_a_comparison_says_where_its_file_does_better_than_the_rule(
-    knapsacks: list[Instance], tmp_path: Path
-) -> None:
+def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, tmp_path):
     config = EvaluationConfig(seeds=(0,), time_limit_s=60, metric="nodes")
     slow = load_method("most_fractional")
     found = evaluate(
@@ -139,13 +132,13 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(
         ("def candidate_variable_score(f): return f[0]\n", "SCIP does not take the settings in ours"),
     ],
 )
-def test_a_settings_file_of_anything_else_is_refused(text: str, said: str, tmp_path: Path) -> None:
+def test_a_settings_file_of_anything_else_is_refused(text, said, tmp_path):
     (file := tmp_path / "ours.set").write_text(text)
     with pytest.raises(RuleError, match=said):
         load_method(file)
 
 
-def test_the_rule_of_highest_priority_branches(tmp_path: Path) -> None:
+def test_the_rule_of_highest_priority_branches(tmp_path):
     (file := tmp_path / "ours.set").write_text("branching/pscost/priority = 10001\nlp/pricing = d\n")
     found = load_method(file)
     assert isinstance(found, Configuration)
@@ -154,7 +147,7 @@ def test_the_rule_of_highest_priority_branches(tmp_path: Path) -> None:
     assert load_method(file).identity == RPB
 
 
-def test_parameters_scip_does_not_take_are_refused_at_once() -> None:
+def test_parameters_scip_does_not_take_are_refused_at_once():
     with pytest.raises(ValidationError, match=r"no parameter branching/foo"):
         Configuration(params={"branching/foo": 1})
     with pytest.raises(ValidationError, match=r"limits/nodes is no part"):
@@ -165,7 +158,7 @@ def test_parameters_scip_does_not_take_are_refused_at_once() -> None:
         Configuration(branching=TUNED)
 
 
-def test_attaching_sets_all_but_what_the_model_has_set_itself(knapsacks: list[Instance]) -> None:
+def test_attaching_sets_all_but_what_the_model_has_set_itself(knapsacks):
     model = pyscipopt.Model()
     model.hideOutput()
     model.readProblem(str(knapsacks[0].path))
@@ -180,7 +173,7 @@ def test_attaching_sets_all_but_what_the_model_has_set_itself(knapsacks: list[In
     assert stats.calls > 0
 
 
-def test_a_parameter_that_the_model_has_fixed_stays(tmp_path: Path) -> None:
+def test_a_parameter_that_the_model_has_fixed_stays(tmp_path):
     (file := tmp_path / "fixed.set").write_text("separating/maxrounds = -1 fix\n")
     model = pyscipopt.Model()
     model.readParams(str(file))
@@ -189,14 +182,14 @@ def test_a_parameter_that_the_model_has_fixed_stays(tmp_path: Path) -> None:
     assert model.getParam("branching/scorefunc") == "q"
 
 
-def test_a_rule_in_it_that_is_not_allowed_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
+def test_a_rule_in_it_that_is_not_allowed_is_refused_when_it_is_loaded(tmp_path):
     rule = RuleMethod(name="bad", source="import os")
     (file := tmp_path / "ours.json").write_text(Configuration(branching=rule).text)
     with pytest.raises(RuleError, match=r"ours\.json is not a usable rule"):
         load_method(file)
 
 
-def test_a_budget_is_that_of_what_branches() -> None:
+def test_a_budget_is_that_of_what_branches():
     found = with_budget(WITH_RULE, 0.5)
     assert isinstance(found, Configuration)
     assert found.identity != WITH_RULE.identity
@@ -205,7 +198,7 @@ def test_a_budget_is_that_of_what_branches() -> None:
     assert budgeted(TUNED, [0.5]) == []
 
 
-def test_a_reader_is_shown_settings_and_the_source_of_what_branches() -> None:
+def test_a_reader_is_shown_settings_and_the_source_of_what_branches():
     assert TUNED.shown == TUNED.settings
     rule = load_method("pseudocost_product")
     assert (

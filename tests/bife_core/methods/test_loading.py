@@ -1,12 +1,9 @@
 """From a reference to a rule or method."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -108,9 +105,7 @@ def test_a_refused_rule_says_why(tmp_path):
 
 
 @pytest.mark.parametrize("load", [load_rule, export_c])
-def test_a_method_without_source_is_called_what_it_is(
-    load: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_without_source_is_called_what_it_is(load, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Weighted)
     file = tmp_path / "net.json"
     file.write_text(json.dumps({"kind": KIND, "weights": {}}))

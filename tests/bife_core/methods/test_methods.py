@@ -1,31 +1,27 @@
 """Methods of every kind: solved with, sent to workers, read from files, distinguished."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 import bife_core
-from bife_core.benchmarks.base import Instance
 from bife_core.components import BRANCHING
 from bife_core.errors import RuleError, SolverError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.features import FEATURES
-from bife_core.methods.base import METHODS, Method, ScipMethod
+from bife_core.methods.base import METHODS, ScipMethod
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, method_of
 from bife_core.methods.scorer import RuleMethod, Scorer
 from bife_core.methods.using import solve
 from bife_core.report import Report, render_page
 from bife_core.sandbox import InProcess
-from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
 from bife_core.store import Store
 from tests.support.weighted import KIND, Weighted
@@ -36,24 +32,24 @@ PRODUCT = FEATURES[24].name
 
 
 @pytest.fixture(autouse=True)
-def _a_kind_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def _a_kind_of_our_own(monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Weighted)
 
 
-def linear(name: str = "linear", weight: float = 1.0) -> Weighted:
+def linear(name="linear", weight=1.0):
     return Weighted(name=name, weights={PRODUCT: weight})
 
 
 class Broken(Weighted):
-    def score(self, X: object) -> np.ndarray:
+    def score(self, X):
         raise ZeroDivisionError("no such column")
 
 
-def tree(result: SolveResult) -> tuple[int, int, int]:
+def tree(result):
     return result.nodes, result.lp_iterations, result.calls
 
 
-def test_a_rule_and_a_python_scorer_walk_the_same_tree(knapsacks: list[Instance]) -> None:
+def test_a_rule_and_a_python_scorer_walk_the_same_tree(knapsacks):
     same = [RuleMethod(name="rule", source=SOURCE), linear()]
     results = [solve(knapsacks[0].path, method, settings=SETTINGS) for method in same]
     assert results[0].calls > 0
@@ -63,7 +59,7 @@ def test_a_rule_and_a_python_scorer_walk_the_same_tree(knapsacks: list[Instance]
     assert solve(knapsacks[0].path, ScipMethod(name="relpscost"), settings=SETTINGS).rule_sha is None
 
 
-def test_what_a_python_scorer_raises_is_counted_and_reported(knapsacks: list[Instance]) -> None:
+def test_what_a_python_scorer_raises_is_counted_and_reported(knapsacks):
     broken = Broken(name="broken", weights={})
     with pytest.warns(
         UserWarning, match=r"broken raised at a branching: ZeroDivisionError\('no such column'\)"
@@ -73,9 +69,7 @@ def test_what_a_python_scorer_raises_is_counted_and_reported(knapsacks: list[Ins
 
 
 @pytest.mark.filterwarnings("ignore:broken raised")
-def test_a_conclusion_says_that_a_method_left_its_branchings_to_scip(
-    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_conclusion_says_that_a_method_left_its_branchings_to_scip(knapsacks, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Broken)
     config = EvaluationConfig(seeds=(0,), time_limit_s=60)
     broken = Broken(name="broken", weights={})
@@ -84,20 +78,20 @@ def test_a_conclusion_says_that_a_method_left_its_branchings_to_scip(
     assert "relpscost gave" not in summary.conclusion
 
 
-def test_features_that_do_not_exist_are_refused_before_the_solve(knapsacks: list[Instance]) -> None:
+def test_features_that_do_not_exist_are_refused_before_the_solve(knapsacks):
     class Beyond(Weighted):
         @property
-        def features(self) -> frozenset[int]:
+        def features(self):
             return frozenset({BRANCHING.n_features})
 
     with pytest.raises(SolverError, match=f"numbers from 0 to {BRANCHING.n_features - 1}"):
         solve(knapsacks[0].path, Beyond(name="beyond", weights={}), settings=SETTINGS)
 
 
-def test_identities_distinguish_methods_by_what_they_do() -> None:
+def test_identities_distinguish_methods_by_what_they_do():
     assert linear("a").identity == linear("b").identity
     assert linear().identity != linear(weight=2.0).identity
-    assert RuleMethod(name="a", source=SOURCE).identity == bife_core.compile_rule(SOURCE).sha  # type: ignore[union-attr]
+    assert RuleMethod(name="a", source=SOURCE).identity == bife_core.compile_rule(SOURCE).sha
     assert ScipMethod(name="pscost").identity == "pscost"
 
 
@@ -111,7 +105,7 @@ def test_identities_distinguish_methods_by_what_they_do() -> None:
     ],
     ids=lambda m: m.kind,
 )
-def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, knapsacks: list[Instance]) -> None:
+def test_methods_and_jobs_travel_as_json_and_pickles(method, knapsacks):
     job = SolveJob(instance=knapsacks[0], method=method, settings=SETTINGS)
     back = SolveJob.model_validate_json(job.model_dump_json())
     assert back.method == method
@@ -125,7 +119,7 @@ def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, knapsacks: 
             np.testing.assert_array_equal(same.score(X), method.score(X))
 
 
-def test_a_job_of_a_kind_that_is_not_installed_is_refused(knapsacks: list[Instance]) -> None:
+def test_a_job_of_a_kind_that_is_not_installed_is_refused(knapsacks):
     data = SolveJob(instance=knapsacks[0], method=linear(), settings=SETTINGS).model_dump(mode="json")
     data["method"]["kind"] = "elsewhere"
     with pytest.raises(
@@ -135,9 +129,7 @@ def test_a_job_of_a_kind_that_is_not_installed_is_refused(knapsacks: list[Instan
         SolveJob.model_validate(data)
 
 
-def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
-    knapsacks: list[Instance], tmp_path: Path
-) -> None:
+def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(knapsacks, tmp_path):
     config = EvaluationConfig(seeds=(0,), time_limit_s=60, baseline="pseudocost_product")
     methods = [linear("net"), ScipMethod(name="pscost")]
     summary = evaluate(methods, knapsacks[:1], config, InProcess(), Store(tmp_path))
@@ -150,7 +142,7 @@ def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
     assert linear().identity in page
 
 
-def test_methods_are_loaded_by_whatever_names_them(tmp_path: Path) -> None:
+def test_methods_are_loaded_by_whatever_names_them(tmp_path):
     weights = tmp_path / "weights.json"
     weights.write_text(linear().text)
     assert load_method(str(weights)) == linear()
@@ -177,14 +169,14 @@ def test_methods_are_loaded_by_whatever_names_them(tmp_path: Path) -> None:
         ("import os", "is not a usable rule"),
     ],
 )
-def test_a_file_that_is_no_method_is_refused_with_a_sentence(text: str, said: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_method_is_refused_with_a_sentence(text, said, tmp_path):
     file = tmp_path / "weights.json"
     file.write_text(text)
     with pytest.raises(RuleError, match=said):
         load_method(file)
 
 
-def test_scip_methods_are_those_bife_knows() -> None:
+def test_scip_methods_are_those_bife_knows():
     with pytest.raises(ValidationError):
         ScipMethod(name="branching")
     assert list(METHODS)[:3] == ["scip", "rule", "configuration"]

@@ -1,10 +1,6 @@
 """Algorithm 1: one run worked by hand, and what holds for every run."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -36,7 +32,7 @@ WORLDS = st.builds(
 )
 
 
-def test_a_run_worked_by_hand() -> None:
+def test_a_run_worked_by_hand():
     """N = 4 and alpha = 1/2, so two founders; parents follow from PCG64(0) and the weights 1/4, 1/5, 1/6, 1/7.
 
     PCG64(0) draws .637 .270 | .041 .017 | .813 | .913 and then .607 .729 | .544 .935 | .816. The weights cumulate
@@ -123,9 +119,7 @@ def test_a_run_worked_by_hand() -> None:
     ],
     ids=["none", "too few", "swapped", "unknown"],
 )
-def test_answers_that_do_not_fit_are_refused_and_change_nothing(
-    answers: Sequence[Answer], sentence: str
-) -> None:
+def test_answers_that_do_not_fit_are_refused_and_change_nothing(answers, sentence):
     search = BifeSearch(SearchConfig(samples=3, initial=3))
     requests = search.ask()
     with pytest.raises(ValueError, match=sentence):
@@ -149,7 +143,7 @@ def test_answers_that_do_not_fit_are_refused_and_change_nothing(
         ({"f_lf": math.nan, "sha": "same"}, "F_LF is nan, not a finite number"),
     ],
 )
-def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer: dict[str, Any], reason: str) -> None:
+def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer, reason):
     search = BifeSearch(SearchConfig(samples=2, initial=2, population=2, elite_fraction=1))
     answered(search, sample("g00-c00", 0.1, sha="same"), Answer(id="g00-c01", **answer))
     assert search.samples[1].failure == reason
@@ -165,7 +159,7 @@ def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer: dict[str, A
         ({"f_hf": -1.0, "failure": "killed"}, "killed"),
     ],
 )
-def test_a_failed_solve_keeps_its_reason_and_founds_no_elite(answer: dict[str, Any], reason: str) -> None:
+def test_a_failed_solve_keeps_its_reason_and_founds_no_elite(answer, reason):
     search = BifeSearch(SearchConfig(samples=1, initial=1, population=1))
     answered(search, sample("g00-c00", 0.9))
     answered(search, Answer(id="g00-c00", **answer))
@@ -174,7 +168,7 @@ def test_a_failed_solve_keeps_its_reason_and_founds_no_elite(answer: dict[str, A
     assert search.population == ()
 
 
-def test_the_next_by_low_fidelity_are_tried_when_no_founder_can_be_solved_with() -> None:
+def test_the_next_by_low_fidelity_are_tried_when_no_founder_can_be_solved_with():
     search = BifeSearch(SearchConfig(samples=5, initial=5, population=4))
     low = {f"g00-c0{k}": score for k, score in enumerate((0.1, 0.5, 0.4, 0.3, 0.2))}
     asked = drive(search, table(low, {"g00-c04": -7.0}))
@@ -186,7 +180,7 @@ def test_the_next_by_low_fidelity_are_tried_when_no_founder_can_be_solved_with()
     assert len(search.summaries) == 1
 
 
-def test_the_seed_of_a_sample_depends_on_its_id_and_the_seed_alone() -> None:
+def test_the_seed_of_a_sample_depends_on_its_id_and_the_seed_alone():
     """Frozen: they are part of the keys under which paid answers are stored."""
     assert [sample_seed(0, "g00-c00"), sample_seed(0, "g00-c01"), sample_seed(1, "g00-c00")] == [
         1980973735,
@@ -202,9 +196,9 @@ def test_the_seed_of_a_sample_depends_on_its_id_and_the_seed_alone() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(config=CONFIGS, world=WORLDS)
-def test_what_holds_at_every_step(config: SearchConfig, world: World) -> None:
+def test_what_holds_at_every_step(config, world):
     search = BifeSearch(config)
-    elites: set[str] = set()
+    elites = set()
     generations = 0
     while requests := search.ask():
         assert search.ask() == requests
@@ -254,7 +248,7 @@ def test_what_holds_at_every_step(config: SearchConfig, world: World) -> None:
     assert (search.best.f_hf if search.best else None) == (max(solved) if solved else None)
 
 
-def test_without_f_lf_every_valid_rule_is_solved_with() -> None:
+def test_without_f_lf_every_valid_rule_is_solved_with():
     search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=8, initial=4, population=4))
     asked = drive(search, World(seed=2, failing=0.3))
     valid = [one.id for requests in asked for one in requests if isinstance(one, SolveRequest)]

@@ -1,16 +1,12 @@
 """What each setting of BiFE changes: who is solved with, who lives on, who becomes a parent."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 
 from bife_core.config import SearchConfig
 from bife_core.search import (
-    Answer,
     BifeSearch,
     SampleRequest,
     sample_seed,
@@ -20,7 +16,7 @@ from bife_core.testing import drive
 from tests.support.searching import answered, ids, sample, solve, table
 
 
-def only(operator: str, **fields: Any) -> BifeSearch:
+def only(operator, **fields):
     """Return a search whose generations have one operator."""
 
     class OneOperator(BifeSearch):
@@ -30,9 +26,7 @@ def only(operator: str, **fields: Any) -> BifeSearch:
 
 
 @pytest.mark.parametrize(("niches", "terms"), [(4, 6), (4, 5), (1, 4), (2, 3), (3, 4)])
-def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(
-    niches: int, terms: int
-) -> None:
+def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(niches, terms):
     options = {"terms": terms, "niches": niches}
     asked = SymbolicSearch(SearchConfig(method="symbolic", samples=48, initial=48, options=options)).ask()
     fits = [request.training for request in asked if isinstance(request, SampleRequest) and request.training]
@@ -49,7 +43,7 @@ def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(
 @pytest.mark.parametrize(
     ("cap", "elites", "tau"), [(None, 4, 0.2), (3, 3, 0.3), (1, 1, 0.5)], ids=["all", "three", "one"]
 )
-def test_elite_cap_says_how_many_elites_are_kept(cap: int | None, elites: int, tau: float) -> None:
+def test_elite_cap_says_how_many_elites_are_kept(cap, elites, tau):
     config = SearchConfig(samples=4, initial=4, population=4, elite_fraction=1, elite_cap=cap)
     low = {f"g00-c0{k}": score for k, score in enumerate((0.5, 0.4, 0.3, 0.2))}
     search = BifeSearch(config)
@@ -59,14 +53,14 @@ def test_elite_cap_says_how_many_elites_are_kept(cap: int | None, elites: int, t
     assert ids(search.population) == list(low), "those without a rank fill the places left, by F_LF"
 
 
-def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_but_not_ours() -> None:
+def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_but_not_ours():
     """A founder of highest F_LF and worst F_HF: nothing written later agrees as often."""
     config = SearchConfig()
     solved = {}
     for name, share in (("paper", None), ("default", config.threshold_share)):
         search = BifeSearch(config.model_copy(update={"threshold_share": share}))
 
-        def answer(request: Any) -> Answer:
+        def answer(request):
             imitator = request.id == "g00-c00"
             rng = np.random.default_rng([sample_seed(0, request.id), request.kind == "solve"])
             if isinstance(request, SampleRequest):
@@ -80,7 +74,7 @@ def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_
     assert sum(solved["default"][-10:]) > 1
 
 
-def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with() -> None:
+def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with():
     search = BifeSearch(SearchConfig(samples=6, initial=2, population=2))
     answered(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
     answered(search, solve("g00-c00", -1.0))
@@ -92,7 +86,7 @@ def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with() -> None:
     assert [rule.duplicate_of for rule in search.samples[2:]] == ["g00-c00", None, None, "g01-c01"]
 
 
-def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> None:
+def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best():
     search = BifeSearch(SearchConfig(samples=8, initial=4, population=4))
     answered(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
     assert [(r.to_beat, r.best) for r in search.ask()] == [((), ())] * 2, "founders have nobody to beat"
@@ -102,7 +96,7 @@ def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> Non
         assert (request.to_beat, request.best) == ((4.0, 6.0), (1.0, 3.0))
 
 
-def test_a_rule_that_was_outraced_is_no_failure_and_no_elite() -> None:
+def test_a_rule_that_was_outraced_is_no_failure_and_no_elite():
     search = only("e1", samples=5, initial=4, population=4)
     answered(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
     answered(search, solve("g00-c00", -2.0, costs=(2.0,)), solve("g00-c01", -5.0, costs=(5.0,)))
@@ -119,8 +113,8 @@ def test_a_rule_that_was_outraced_is_no_failure_and_no_elite() -> None:
     assert "g01-c00" in ids(search.population)
 
 
-def test_a_crossover_reads_rules_that_choose_differently() -> None:
-    def parents(**fields: Any) -> set[tuple[str, ...]]:
+def test_a_crossover_reads_rules_that_choose_differently():
+    def parents(**fields):
         drawn = set()
         for seed in range(30):
             search = only("e1", samples=4, initial=3, population=3, elite_fraction=1, seed=seed, **fields)

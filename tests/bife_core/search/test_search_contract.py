@@ -1,26 +1,22 @@
 """What every registered search is held to, and that the check finds a search that breaks it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from bife_core.config import SearchConfig
 from bife_core.errors import ConfigError
-from bife_core.search import SEARCHES, BifeSearch, Request, SampleRequest, open_search
+from bife_core.search import SEARCHES, BifeSearch, SampleRequest, open_search
 from bife_core.testing import World, check_search, drive
 
 OWN = sorted(set(SEARCHES) - set(SEARCHES.foreign))
 
 
 @pytest.mark.parametrize("method", OWN)
-def test_it_keeps_to_the_contract(method: str) -> None:
+def test_it_keeps_to_the_contract(method):
     check_search(method)
 
 
 @pytest.mark.parametrize("method", ["bife", "bife_without_f_lf"])
-def test_first_rules_are_scored_with_the_initial_ones_and_use_up_no_budget(method: str) -> None:
+def test_first_rules_are_scored_with_the_initial_ones_and_use_up_no_budget(method):
     rules = tuple(f"def candidate_variable_score(x):\n    return x[{number}]\n" for number in (1, 2))
     plain = SearchConfig(method=method, samples=12, initial=4, population=3)
     config = plain.model_copy(update={"first_rules": rules})
@@ -32,35 +28,35 @@ def test_first_rules_are_scored_with_the_initial_ones_and_use_up_no_budget(metho
     assert sources.count(None) == 12
 
 
-def test_a_search_without_a_seed_does_not_begin() -> None:
+def test_a_search_without_a_seed_does_not_begin():
     with pytest.raises(ConfigError, match=r"search\.seed is null"):
         open_search(SearchConfig(seed=None))
 
 
-def test_options_of_a_search_that_has_none_are_refused() -> None:
+def test_options_of_a_search_that_has_none_are_refused():
     with pytest.raises(ConfigError, match=r"search\.options of the search 'bife': .*mutation_rate"):
         open_search(SearchConfig(options={"mutation_rate": 1.0}))
 
 
 class Greedy(BifeSearch):
-    def remaining(self) -> int:
+    def remaining(self):
         return super().remaining() + 1
 
 
 class Fickle(BifeSearch):
-    def ask(self) -> tuple[Request, ...]:
+    def ask(self):
         self._pending = ()
         return super().ask()
 
 
 class Forgetful(BifeSearch):
-    def end_generation(self) -> None:
+    def end_generation(self):
         super().end_generation()
         self.summaries = self.summaries[:1]
 
 
 class Seedless(BifeSearch):
-    def propose(self) -> tuple[Request, ...]:
+    def propose(self):
         return tuple(
             request.model_copy(update={"seed": 1}) if isinstance(request, SampleRequest) else request
             for request in super().propose()
@@ -76,9 +72,7 @@ class Seedless(BifeSearch):
         (Seedless, "not that of its id"),
     ],
 )
-def test_the_check_finds_what_breaks_the_contract(
-    search: Callable[[SearchConfig], BifeSearch], why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_check_finds_what_breaks_the_contract(search, why, monkeypatch):
     monkeypatch.setitem(SEARCHES, "broken", search)
     with pytest.raises((AssertionError, ValueError, KeyError), match=why):
         check_search("broken")

@@ -1,19 +1,17 @@
 """What a search cost: sums that add up, and a curve that only rises."""
 
-from __future__ import annotations
-
 import pytest
 
 from bife_core.search import PARTS, SearchCost
 
 
-def spent() -> SearchCost:
+def spent():
     cost = SearchCost(search="reevo", collection_s=10.0)
     cost = cost.plus("generation", 1.0, "samples").plus("f_lf", 0.5)
     return cost.plus("generation", 2.0, "reflections").plus("tuning", 3.0, "trials")
 
 
-def test_every_second_is_in_exactly_one_part() -> None:
+def test_every_second_is_in_exactly_one_part():
     cost = spent().solved_with("g00-c00", 4.0, -2.0).plus("other", 0.25)
     assert tuple(cost.parts) == PARTS
     assert list(cost.parts.values()) == [10.0, 3.0, 0.5, 3.0, 4.0, 0.25]
@@ -22,7 +20,7 @@ def test_every_second_is_in_exactly_one_part() -> None:
     assert SearchCost.model_validate_json(cost.model_dump_json()) == cost
 
 
-def test_the_curve_has_a_point_for_every_rule_better_than_all_before() -> None:
+def test_the_curve_has_a_point_for_every_rule_better_than_all_before():
     cost = spent()
     assert cost.curve == ()
     for name, f_hf in (("a", -5.0), ("b", -6.0), ("c", None), ("d", -5.0), ("e", -4.0)):

@@ -1,9 +1,6 @@
 """Elites, threshold, admission, survival and the draw of parents, without a search around them."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,11 +23,11 @@ from bife_core.search.population import (
 from tests.support.searching import ids
 
 
-def rule(name: str, f_lf: float | None = None, f_hf: float | None = None, **fields: Any) -> Sample:
+def rule(name, f_lf=None, f_hf=None, **fields):
     return Sample(id=name, generation=int(name[1:3]), operator="m1", f_lf=f_lf, f_hf=f_hf, **fields)
 
 
-def test_orders_leave_out_the_invalid_and_break_ties_by_age() -> None:
+def test_orders_leave_out_the_invalid_and_break_ties_by_age():
     rules = [
         rule("g02-c00", 0.5, -1.0),
         rule("g00-c100", 0.5, -1.0),
@@ -46,7 +43,7 @@ def test_orders_leave_out_the_invalid_and_break_ties_by_age() -> None:
     assert by_high_fidelity([]) == by_low_fidelity([]) == ()
 
 
-def test_the_best_of_each_niche_comes_before_the_second_of_any() -> None:
+def test_the_best_of_each_niche_comes_before_the_second_of_any():
     niches = (0, 0, None, 1, 0, None, 1, 2)
     ranked = [rule(f"g00-c0{place}", niche=niche) for place, niche in enumerate(niches)]
     assert [one.id[-1] for one in niche_by_niche(ranked)] == ["0", "2", "3", "7", "1", "5", "6", "4"]
@@ -56,14 +53,14 @@ def test_the_best_of_each_niche_comes_before_the_second_of_any() -> None:
 PAPER = SearchConfig(threshold_share=None)
 
 
-def test_founders_are_the_ceiling_of_alpha_n() -> None:
+def test_founders_are_the_ceiling_of_alpha_n():
     counts = [
         founders(SearchConfig(elite_fraction=alpha, population=n)) for alpha, n in ((0.28, 25), (0.01, 8))
     ]
     assert counts == [7, 1], "0.28 * 25 is 7.000000000000001 in floating point"
 
 
-def test_the_papers_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity() -> None:
+def test_the_papers_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity():
     newcomers = [rule("g00-c00", 0.9, -5.0), rule("g00-c01", 0.2, -1.0), rule("g00-c02", 0.95)]
     elites, others = survivors((), newcomers, SearchConfig(population=3))
     assert (ids(elites), ids(others)) == (["g00-c01", "g00-c00"], ["g00-c02"])
@@ -73,9 +70,7 @@ def test_the_papers_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity(
 @pytest.mark.parametrize(
     ("share", "tau"), [(None, 0.9), (0.01, 0.9), (0.2, 0.9), (0.21, 0.8), (0.6, 0.7), (0.8, 0.6), (1.0, 0.2)]
 )
-def test_tau_is_no_higher_than_what_a_share_of_all_valid_samples_reaches(
-    share: float | None, tau: float
-) -> None:
+def test_tau_is_no_higher_than_what_a_share_of_all_valid_samples_reaches(share, tau):
     """Five are valid: a fifth of them is one, anything more is two."""
     elite = rule("g00-c00", 0.9, -5.0)
     others = [rule(f"g01-c0{k}", f_lf) for k, f_lf in enumerate((0.2, 0.6, 0.8, 0.7))]
@@ -87,7 +82,7 @@ def test_tau_is_no_higher_than_what_a_share_of_all_valid_samples_reaches(
         assert sum(reaches(sample, tau) for sample in samples) >= share * 5
 
 
-def test_nothing_is_admitted_without_a_score_or_without_tau() -> None:
+def test_nothing_is_admitted_without_a_score_or_without_tau():
     assert not reaches(rule("g01-c00"), 0.5)
     assert not reaches(rule("g01-c00", 0.9, failure="duplicate of g00-c00"), 0.5)
     assert not reaches(rule("g01-c00", 0.9), None)
@@ -119,9 +114,7 @@ def test_nothing_is_admitted_without_a_score_or_without_tau() -> None:
     ],
     ids=["elites may outnumber N", "beyond the cap an elite competes by F_LF", "failures never live"],
 )
-def test_survivors(
-    newcomers: list[Sample], config: SearchConfig, elites: list[str], others: list[str]
-) -> None:
+def test_survivors(newcomers, config, elites, others):
     found = survivors((rule("g00-c00", 0.6, -2.5),), newcomers, config)
     assert tuple(map(ids, found)) == (elites, others)
 
@@ -129,13 +122,13 @@ def test_survivors(
 RANKED = tuple(Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=1 - k / 10) for k in range(5))
 
 
-def draw(count: int, rng: np.random.Generator, size: int = 5) -> list[int]:
+def draw(count, rng, size=5):
     ranked = RANKED[:size]
     chosen = draw_parents(ranked, count, population=3, rng=rng)
     return [ranked.index(parent) for parent in chosen]
 
 
-def test_parents_are_drawn_as_often_as_the_formula_says() -> None:
+def test_parents_are_drawn_as_often_as_the_formula_says():
     rng = np.random.default_rng(1)
     drawn = Counter(draw(1, rng)[0] for _ in range(6000))
     expected = 6000 * selection_probabilities(5, 3)
@@ -145,7 +138,7 @@ def test_parents_are_drawn_as_often_as_the_formula_says() -> None:
     assert scipy.stats.chisquare(observed, wrong).pvalue < 1e-6, "the sample tells another N apart"
 
 
-def test_the_second_parent_is_drawn_from_those_left() -> None:
+def test_the_second_parent_is_drawn_from_those_left():
     rng = np.random.default_rng(2)
     pairs = Counter(tuple(draw(2, rng, size=3)) for _ in range(6000))
     p = selection_probabilities(3, 3)
@@ -155,14 +148,14 @@ def test_the_second_parent_is_drawn_from_those_left() -> None:
     assert scipy.stats.chisquare([pairs[pair] for pair in order], expected).pvalue > 0.01
 
 
-def test_the_second_parent_is_of_those_that_choose_least_like_the_first() -> None:
+def test_the_second_parent_is_of_those_that_choose_least_like_the_first():
     chosen = ("aaaa", "aaab", "abab", "bbbb", None)
     rules = [rule(f"g00-c0{place}", behaviour=one) for place, one in enumerate(chosen)]
     assert likeness(rules[0], rules[1]) == 0.75
     assert likeness(rules[0], rules[4]) is None
     rng = np.random.default_rng(4)
 
-    def pairs(ranked: list[Sample], unlike: float = 0.5) -> set[tuple[str, ...]]:
+    def pairs(ranked, unlike=0.5):
         drawn = (draw_parents(ranked, 2, population=3, rng=rng, unlike=unlike) for _ in range(400))
         return {tuple(parent.id[-1] for parent in pair) for pair in drawn}
 
@@ -174,7 +167,7 @@ def test_the_second_parent_is_of_those_that_choose_least_like_the_first() -> Non
     assert ("0", "4") in pairs(rules), "a rule of unknown choices is like none"
 
 
-def test_all_are_drawn_once_before_any_is_drawn_again() -> None:
+def test_all_are_drawn_once_before_any_is_drawn_again():
     rng = np.random.default_rng(3)
     for _ in range(50):
         drawn = draw(5, rng, size=2)

@@ -1,7 +1,5 @@
 """Niches: which rules found the elite, what a rule must reach, whose children it has."""
 
-from __future__ import annotations
-
 from bife_core.config import SearchConfig
 from bife_core.search import SampleRequest, SolveRequest
 from bife_core.symbolic.search import SymbolicSearch
@@ -10,7 +8,7 @@ from tests.support.searching import answered, sample, solve
 BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
 
 
-def founded() -> SymbolicSearch:
+def founded():
     """Return a search of two niches that has its elite: the first agrees, the second solves."""
     config = SearchConfig(
         method="symbolic", samples=20, initial=8, population=4, elite_fraction=0.5, options={"niches": 2}
@@ -35,7 +33,7 @@ def founded() -> SymbolicSearch:
     return search
 
 
-def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_niche() -> None:
+def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_niche():
     search = founded()
     best, worst = search.elites
     assert (best.niche, worst.niche) == (1, 0)
@@ -48,7 +46,7 @@ def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_niche() -> None:
     assert worst.f_lf > 0.4
 
 
-def test_a_child_is_of_the_niche_of_its_better_parent() -> None:
+def test_a_child_is_of_the_niche_of_its_better_parent():
     search = founded()
     ranks = {rule.id: rank for rank, rule in enumerate(search.population)}
     niches = set()
@@ -62,7 +60,7 @@ def test_a_child_is_of_the_niche_of_its_better_parent() -> None:
     assert 1 in niches
 
 
-def test_one_of_each_niche_founds_the_elite_and_so_does_the_first_rules() -> None:
+def test_one_of_each_niche_founds_the_elite_and_so_does_the_first_rules():
     search = SymbolicSearch(
         SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))
     )

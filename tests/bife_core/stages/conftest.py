@@ -1,39 +1,31 @@
 """A home without Prefect and MLflow, the smoke preset's expert samples in it, and a runtime that tells what happens."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
 import pytest
 
-from bife_core.decisions.collecting import CollectionSummary
 from bife_core.home import Home
 from bife_core.presets import preset, with_overrides
 from bife_core.stages.collecting import collect
-from bife_core.stages.results import EvolutionResult
 from bife_core.stages.runtime import Runtime
 from bife_core.stages.searching import NEARLY_USED, search
 from bife_core.study.journal import claim_on
 from tests.support.diary import Diary
-from tests.support.model_api import ModelApi
 
 
 class Telling(Runtime):
     """Keeps what it announces; no other process can work on a search meanwhile."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home):
         super().__init__(home, Diary())
-        self.announced: list[tuple[str, Mapping[str, Any]]] = []
+        self.announced = []
 
-    def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
+    def announce(self, event, subject, payload):
         if event == NEARLY_USED:
             assert not self.store.claims.take([claim_on(subject.removeprefix("evolution."))])
         self.announced.append((event, payload))
 
 
 @pytest.fixture(scope="module")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Telling]:
+def runtime(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         home = tmp_path_factory.mktemp("home")
         patch.setenv("BIFE_HOME", str(home))
@@ -43,18 +35,16 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Telling]:
 
 
 @pytest.fixture(scope="module")
-def collected(runtime: Telling) -> CollectionSummary:
+def collected(runtime):
     return collect(preset("smoke"), runtime).summary
 
 
 @pytest.fixture
-def searched(
-    runtime: Telling, collected: CollectionSummary, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., EvolutionResult]:
+def searched(runtime, collected, monkeypatch):
     """Return a function that runs a search of its own, by a model API if there is one."""
     runtime.announced.clear()
 
-    def go(seed: int, api: ModelApi | None = None, **settings: Any) -> EvolutionResult:
+    def go(seed, api=None, **settings):
         overrides = {"search.seed": seed, "high.instances": 1, "high.race": False}
         if api is not None:
             api.configure(monkeypatch, timeout_s=2, tries=1, price_in=1.0, price_out=2.0)

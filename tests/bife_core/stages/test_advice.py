@@ -1,13 +1,8 @@
 """What to do after a search that found nothing: use something else, search longer, or stop."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from bife_core.evaluation.comparing import Comparison
-from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
@@ -18,7 +13,7 @@ LEAN = Configuration(name="tuned_scip", params={"separating/maxrounds": 0})
 OTHER = load_method("general")
 
 
-def ended(lead: dict[str, Any], **others: dict[str, Any]) -> EvaluationSummary:
+def ended(lead, **others):
     """Return an evaluation of which the comparisons are as given."""
     methods = {RULE.name: RULE, "tuned_scip": LEAN, "general": OTHER, BASELINE.name: BASELINE}
     found = [
@@ -34,7 +29,7 @@ NEARLY = {"ratio": 0.92, "ci_low": 0.8, "ci_high": 1.05, "further": 7, "likely":
 FILES = {LEAN.identity: "lean.set", OTHER.identity: "general.py"}
 
 
-def test_beside_a_rule_that_is_better_only_settings_that_do_as_well_are_named() -> None:
+def test_beside_a_rule_that_is_better_only_settings_that_do_as_well_are_named():
     lead = {"ratio": 0.7} | BETTER
     assert (
         next_step(ended(lead, general={"ratio": 0.6} | BETTER, tuned_scip={"ratio": 0.71} | BETTER), FILES)
@@ -47,7 +42,7 @@ def test_beside_a_rule_that_is_better_only_settings_that_do_as_well_are_named() 
 
 
 @pytest.mark.parametrize("lead", [EVEN, NEARLY])
-def test_the_best_that_is_significantly_better_is_to_be_used(lead: dict[str, Any]) -> None:
+def test_the_best_that_is_significantly_better_is_to_be_used(lead):
     found = next_step(
         ended(lead, tuned_scip={"ratio": 0.7} | BETTER, general={"ratio": 0.75} | BETTER), FILES
     )
@@ -58,18 +53,18 @@ def test_the_best_that_is_significantly_better_is_to_be_used(lead: dict[str, Any
     assert rule.startswith("Use this rule: general.py. ")
 
 
-def test_more_instances_are_asked_for_where_they_would_show_it() -> None:
+def test_more_instances_are_asked_for_where_they_would_show_it():
     assert next_step(ended(NEARLY, tuned_scip=EVEN), FILES) == (
         "Search longer: 31 more instances would show it at the measured ratio, 0.920; 7 are the fewest."
     )
 
 
 @pytest.mark.parametrize("lead", [EVEN, NEARLY | {"missing": 2, "solves": 20}, NEARLY | {"likely": None}])
-def test_else_it_is_to_stop(lead: dict[str, Any]) -> None:
+def test_else_it_is_to_stop(lead):
     found = next_step(ended(lead, tuned_scip=EVEN), FILES)
     assert found.startswith(f"Stop: nothing to gain here (ratio {lead['ratio']:.3f}, ")
 
 
-def test_a_method_without_a_file_is_nothing_to_use() -> None:
+def test_a_method_without_a_file_is_nothing_to_use():
     assert ScipMethod(name="pscost").identity not in FILES
     assert next_step(ended(EVEN, tuned_scip={"ratio": 0.7} | BETTER), {}).startswith("Stop: ")

@@ -1,17 +1,14 @@
 """Where SCIP's time goes, in a sentence."""
 
-from __future__ import annotations
-
-from bife_core.scip.solving import SolveResult
 from bife_core.stages.collecting import time_sentence
 from tests.support import measured
 
 
-def result(cpu_s: float, **parts_s: float) -> SolveResult:
+def result(cpu_s, **parts_s):
     return measured.result(cpu_s=cpu_s, **{f"{part}_s": seconds for part, seconds in parts_s.items()})
 
 
-def test_seconds_are_pooled_and_what_is_left_is_said() -> None:
+def test_seconds_are_pooled_and_what_is_left_is_said():
     first = result(10.0, presolving=1.0, separation=2.0, branching=1.0)
     second = result(30.0, presolving=1.0, heuristics=9.0, propagation=2.0, branching=15.0)
     assert time_sentence([first, None, second]) == (
@@ -20,10 +17,10 @@ def test_seconds_are_pooled_and_what_is_left_is_said() -> None:
     )
 
 
-def test_clocks_that_count_the_same_seconds_leave_no_less_than_nothing() -> None:
+def test_clocks_that_count_the_same_seconds_leave_no_less_than_nothing():
     assert "the rest 0 %" in time_sentence([result(1.0, presolving=0.1, heuristics=0.8, propagation=0.4)])
 
 
-def test_without_a_solve_it_is_not_known() -> None:
+def test_without_a_solve_it_is_not_known():
     for results in ([None, None], [result(1.0)]):
         assert time_sentence(results).startswith("Where SCIP's time goes is not known: RPB has a result on ")

@@ -1,10 +1,5 @@
 """Searches that begin with the best rules of earlier ones."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import bife_core
 from bife_core.search import Sample, SearchCost
 from bife_core.store import Store
@@ -13,21 +8,21 @@ from bife_core.study.journal import Ended, Journal, Opened
 from tests.bife_core.study.conftest import small
 
 
-def ended(store: Store, key: str, best: Sample | None) -> None:
+def ended(store, key, best):
     """Enter a search that ended."""
     assert store.folder is not None
     journal = Journal(store.folder / key, Opened(key=key, name=f"{key} bife"), store=store)
     journal.add(Ended(best=best, cost=SearchCost(search="bife"), samples=1))
 
 
-def rule(number: int) -> Sample:
+def rule(number):
     source = f"def candidate_variable_score(f):\n    return f[24] + {number} * f[18]\n"
     return Sample(
         id=f"g00-c0{number}", generation=0, operator="i1", sha=f"sha{number}", source=source, f_hf=-1.0
     )
 
 
-def test_the_best_rules_of_a_store_come_latest_first_each_once(tmp_path: Path) -> None:
+def test_the_best_rules_of_a_store_come_latest_first_each_once(tmp_path):
     store = Store(tmp_path)
     for key, best in (("auctions", rule(1)), ("grids", rule(2)), ("none", None), ("again", rule(1))):
         ended(store, key, best)
@@ -47,9 +42,7 @@ def test_the_best_rules_of_a_store_come_latest_first_each_once(tmp_path: Path) -
     assert origin(rule(1).source or "") == "The rule the search begins with."
 
 
-def test_a_study_begins_with_the_archive_and_its_rules_say_that_they_descend_from_it(
-    data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_study_begins_with_the_archive_and_its_rules_say_that_they_descend_from_it(data, tmp_path):
     archive = Store(tmp_path / "archive")
     ended(archive, "grids", rule(2))
     study = bife_core.create_study(small(), **data, archive=archive, folder=tmp_path / "new")

@@ -1,18 +1,12 @@
 """`evolve` as a notebook uses it: a dozen lines, resumable, with any search, and with workers or without."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import bife_core
-from bife_core.benchmarks.base import Instance
 from bife_core.generators import Draft
 from bife_core.methods.scorer import RuleMethod
-from bife_core.search import WrittenRequest
 from bife_core.store import DATABASE
 from bife_core.study import JournalError
 from bife_core.study.journal import Completed
@@ -20,11 +14,11 @@ from tests.bife_core.study.conftest import outcome, small, with_solves_of
 from tests.support.stored import counts, entries_of, forget_events
 
 
-def kinds(folder: Path) -> list[str]:
+def kinds(folder):
     return [entry.kind for entry in entries_of(folder)]
 
 
-def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
+def test_a_search_ends_with_a_rule_and_its_files(whole, data):
     assert len(whole.samples) == 5
     assert whole.best is not None
     assert whole.best.f_hf == max(s.f_hf for s in whole.samples if s.f_hf is not None)
@@ -41,7 +35,7 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution, dat
     assert served == dict.fromkeys((one.digest for one in data["instances"]), "design") | recorded
 
 
-def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
+def test_a_second_call_does_nothing_again(whole, data):
     before = counts(whole.folder)
     seen = []
     again = bife_core.create_study(small(), **data, folder=whole.folder).run(
@@ -56,9 +50,7 @@ def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict
 
 
 @pytest.mark.parametrize("share", [0.1, 0.45, 0.8, 0.99])
-def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
-    share: float, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(share, whole, data, tmp_path):
     assert any(sample.eliminated for sample in whole.samples)
     shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
     forget_events(tmp_path, share)
@@ -70,9 +62,7 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     assert counts(tmp_path)["solves"] == solved, "no solve is done twice"
 
 
-def test_a_search_that_ended_is_extended_and_repeats_nothing(
-    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_search_that_ended_is_extended_and_repeats_nothing(whole, data, tmp_path):
     shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
     more = bife_core.create_study(small(search__samples=7), **data, folder=tmp_path).run()
     assert (len(whole.samples), len(more.samples)) == (5, 7)
@@ -90,9 +80,7 @@ def test_a_search_that_ended_is_extended_and_repeats_nothing(
 
 
 @pytest.mark.parametrize("method", ["symbolic", "llm4branch"])
-def test_any_registered_search_runs(
-    method: str, data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
-) -> None:
+def test_any_registered_search_runs(method, data, soon_solved, tmp_path):
     few = {
         "training_instances": 1,
         "tuning_instances": 1,
@@ -110,7 +98,7 @@ def test_any_registered_search_runs(
     assert (outcome(again), again.cost) == (outcome(found), found.cost)
 
 
-def test_a_folder_belongs_to_one_search(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
+def test_a_folder_belongs_to_one_search(whole, data):
     with pytest.raises(JournalError, match="holds another search"):
         bife_core.create_study(small(search__seed=1), **data, folder=whole.folder).run()
 
@@ -120,10 +108,10 @@ class Stubborn:
 
     name = "stubborn"
 
-    def __init__(self, fails_at: int | None, as_method: bool = False) -> None:
+    def __init__(self, fails_at, as_method=False):
         self.fails_at, self.as_method, self.asked = fails_at, as_method, []
 
-    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+    def generate(self, request, benchmark):
         self.asked.append(request.id)
         if len(self.asked) == self.fails_at:
             raise MemoryError("The notebook's machine is small.")
@@ -134,9 +122,7 @@ class Stubborn:
         return Draft(thought="One more.", source=source)
 
 
-def test_what_a_generator_writes_is_a_rule_and_never_another_method(
-    data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_what_a_generator_writes_is_a_rule_and_never_another_method(data, tmp_path):
     generator = Stubborn(None, as_method=True)
     found = bife_core.create_study(small(), **data, generator=generator, folder=tmp_path).run()
     assert found.best is None
@@ -144,9 +130,7 @@ def test_what_a_generator_writes_is_a_rule_and_never_another_method(
     assert all("Line 1" in (sample.failure or "") for sample in found.samples)
 
 
-def test_a_generator_of_ones_own_and_an_error_on_the_way(
-    data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
-) -> None:
+def test_a_generator_of_ones_own_and_an_error_on_the_way(data, soon_solved, tmp_path):
     data = {**data, "instances": soon_solved}
     undisturbed = bife_core.create_study(
         small(), **data, generator=Stubborn(None), folder=tmp_path / "calm"

@@ -1,29 +1,26 @@
-from __future__ import annotations
-
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference
-from bife_core.scip.solving import SolveResult
 from bife_core.study.prompt_context import execution
 from tests.support.measured import solved
 
 CONFIG = HighFidelityConfig(time_limit_s=10.0)
 
 
-def solve(cpu_s: float, nodes: int, status: str = "optimal", **known: float) -> SolveResult:
+def solve(cpu_s, nodes, status="optimal", **known):
     result = solved("relpscost", 0, cpu_s, nodes=nodes).result
     assert result is not None
     return result.model_copy(update={"status": status, **known})
 
 
-def score(results: list[SolveResult], costs: list[float | None]) -> HighScore:
+def score(results, costs):
     return HighScore(results=tuple(results), costs=tuple(costs))
 
 
 RPB = Reference(results=(solve(2.0, 11, root_s=1.0), None, solve(4.0, 41), solve(1.0, 5)))
 
 
-def test_nodes_time_a_node_and_cost_stand_beside_those_of_rpb_and_of_the_best_rule() -> None:
+def test_nodes_time_a_node_and_cost_stand_beside_those_of_rpb_and_of_the_best_rule():
     # The machine was twice as slow in the first solve, whose root takes half of its 6 s; the second was not made.
     rule = score(
         [solve(6.0, 31, root_s=3.0, feature_s=0.3), solve(10.0, 101, "timelimit")], [3.0, None, 10.0, None]
@@ -41,7 +38,7 @@ def test_nodes_time_a_node_and_cost_stand_beside_those_of_rpb_and_of_the_best_ru
     assert "x best" not in execution(rule, RPB, None, CONFIG)
 
 
-def test_a_rule_without_a_solve_has_no_table_and_one_solved_at_the_root_no_time_a_node() -> None:
+def test_a_rule_without_a_solve_has_no_table_and_one_solved_at_the_root_no_time_a_node():
     assert execution(score([], [None] * 4), RPB, None, CONFIG) == ""
     text = execution(score([solve(1.0, 1)], [None, None, None, 1.0]), RPB, None, CONFIG)
     assert "4 | 1 | 0.20 |  | - | 1 | 1.00" in text
@@ -55,7 +52,7 @@ def test_a_rule_without_a_solve_has_no_table_and_one_solved_at_the_root_no_time_
     assert "| nodes | x RPB\n4 | 10 | 2.00 | 111 | 0.44 | 10 | 2.00" in nodes
 
 
-def test_of_many_instances_the_slowest_and_the_fastest_against_rpb_are_shown() -> None:
+def test_of_many_instances_the_slowest_and_the_fastest_against_rpb_are_shown():
     reference = Reference(results=tuple(solve(1.0, 5) for _ in range(20)))
     text = execution(
         score([solve(float(k), 5) for k in range(1, 21)], [float(k) for k in range(1, 21)]),

@@ -1,10 +1,7 @@
 """The journal: of one search, read again as it was written, and closed with the calls that none was left to read."""
 
-from __future__ import annotations
-
 import math
 import time
-from pathlib import Path
 
 import pytest
 
@@ -36,39 +33,39 @@ class Clock:
     now_s = 0.0
     time = staticmethod(time.time)
 
-    def monotonic(self) -> float:
+    def monotonic(self):
         return self.now_s
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch):
     turned = Clock()
     monkeypatch.setattr("bife_core.study.journal.time", turned)
     return turned
 
 
-def journal(folder: Path) -> Journal:
+def journal(folder):
     made = Journal(folder, OPENED)
     made.add(Drafted(request=REQUEST, draft=DRAFT))
     made.add(Scored(id="g00-c00", score=LowScore(f_lf=1 / 3)))
     return made
 
 
-def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
+def test_entries_are_read_as_they_were_written(tmp_path):
     written = journal(tmp_path).entries
     assert [entry.kind for entry in written] == ["opened", "drafted", "scored"]
     assert list(entries_of(tmp_path)) == written
     assert Journal(tmp_path, OPENED).entries == written
 
 
-def test_an_event_of_another_version_is_an_error(tmp_path: Path) -> None:
+def test_an_event_of_another_version_is_an_error(tmp_path):
     made = journal(tmp_path)
     made.store.append(made.key, "scored", {"kind": "scored"})
     with pytest.raises(JournalError, match=r"Event 4 of the search a in .* cannot be read"):
         Journal(tmp_path, OPENED)
 
 
-def test_time_adds_up_over_starts_and_stands_still_between_them(tmp_path: Path, clock: Clock) -> None:
+def test_time_adds_up_over_starts_and_stands_still_between_them(tmp_path, clock):
     first = Journal(tmp_path, OPENED)
     clock.now_s += 100
     first.start()
@@ -87,7 +84,7 @@ def test_time_adds_up_over_starts_and_stands_still_between_them(tmp_path: Path, 
     assert Journal(tmp_path, OPENED).elapsed_s == 5
 
 
-def test_a_search_that_another_process_stopped_is_started_again(tmp_path: Path) -> None:
+def test_a_search_that_another_process_stopped_is_started_again(tmp_path):
     first = Journal(tmp_path, OPENED)
     first.start()
     first.start()
@@ -97,7 +94,7 @@ def test_a_search_that_another_process_stopped_is_started_again(tmp_path: Path) 
     assert [entry.kind for entry in first.entries] == ["opened", "started", "stopped", "started"]
 
 
-def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
+def test_only_its_own_end_is_the_end(tmp_path):
     made = Journal(tmp_path, OPENED)
     cost = SearchCost(search="bife", f_hf_s=math.pi)
     assert made.end(8) is None
@@ -110,7 +107,7 @@ def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
     assert known.cost == cost
 
 
-def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> None:
+def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path):
     over, under_way = Journal(tmp_path / "over", OPENED), Journal(tmp_path / "under way", OPENED)
     for each in (over, under_way):
         each.start()
@@ -124,7 +121,7 @@ def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> No
     assert under_way.entries[-1] is last
 
 
-def test_a_search_that_was_killed_is_stopped_by_another_process_once(tmp_path: Path) -> None:
+def test_a_search_that_was_killed_is_stopped_by_another_process_once(tmp_path):
     killed, store = tmp_path / "killed", Store(tmp_path / "killed")
     journals.add_sample(journals.opened("killed", killed, store=store), "g00-c00", f_lf=0.5)
     assert is_open(store, "killed")

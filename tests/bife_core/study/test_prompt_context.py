@@ -1,9 +1,6 @@
 """What a prompt says, and what becomes of an answer that is no rule, through a whole search."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +13,12 @@ from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows, scores_of
+from bife_core.fidelity.measures import Yardstick, chosen_rows, scores_of
 from bife_core.generators import Draft, PromptContext
 from bife_core.generators.prompting import assemble
 from bife_core.methods.scorer import RuleMethod
 from bife_core.sandbox import WorkerFailure
-from bife_core.search import Sample, SampleRequest, WrittenRequest, open_search as search_of
+from bife_core.search import Sample, SampleRequest, open_search as search_of
 from bife_core.study.prompt_context import ContextBuilder, Past, candidates, feature_ranges
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
@@ -33,12 +30,12 @@ REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
 
 
 @pytest.fixture(autouse=True)
-def _model(monkeypatch: pytest.MonkeyPatch) -> None:
+def _model(monkeypatch):
     monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def test_features_have_quantiles_and_candidates_are_described() -> None:
+def test_features_have_quantiles_and_candidates_are_described():
     columns = np.zeros((72, 4))
     columns[0], columns[19] = [0.0, 1.0, 2.0, 3.0], [0.5, 0.5, 0.25, 0.9]
     decisions = decisions_of([3, 1], [0.0, 1.0, 0.0, 1.0], columns=columns, depth=[0, 4])
@@ -51,7 +48,7 @@ def test_features_have_quantiles_and_candidates_are_described() -> None:
     assert "half below 0.50" in second
 
 
-def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_another_says_the_same() -> None:
+def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_another_says_the_same():
     columns = np.zeros((72, 6))
     columns[0] = [-5.0, -1.0, -3.0, -6.0, -2.0, -4.0]
     columns[3], columns[67] = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], -columns[0] * (1 + 1e-12)
@@ -65,7 +62,7 @@ def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_anoth
     assert {index for index, found in enumerate(ranges) if found.repeats is not None} == {67}
 
 
-def test_of_each_feature_it_is_known_what_it_adds_to_the_best_one() -> None:
+def test_of_each_feature_it_is_known_what_it_adds_to_the_best_one():
     columns = np.zeros((72, 6))
     # The number of rows is right where it does not tie, and the smallest slack where it does.
     columns[3], columns[18] = [3.0, 1.0, 1.0, 2.0, 2.0, 1.0], [0.5, 0.1, 0.6, 0.2, 0.1, 0.5]
@@ -76,17 +73,17 @@ def test_of_each_feature_it_is_known_what_it_adds_to_the_best_one() -> None:
     assert ranges[0].given is None
 
 
-def config(**settings: object) -> PipelineConfig:
+def config(**settings):
     few = {"search.samples": 3, "search.initial": 2, "search.population": 2, "generator.kind": "openai"}
     return bife_core.with_overrides(bife_core.preset("smoke"), few | settings)
 
 
 @pytest.fixture(scope="module")
-def data(data: dict[str, Any]) -> dict[str, Any]:
+def data(data):
     return data | {"benchmark": "combinatorial_auction"}
 
 
-def context_of(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None) -> PromptContext:
+def context_of(data, past, low=None):
     config = PipelineConfig(low=low or LowFidelityConfig())
     builder = ContextBuilder("toys", data["instances"], data["decisions"].path, config)
     request = REQUEST.model_copy(update={"operator": "e2", "parents": past.samples})
@@ -94,8 +91,8 @@ def context_of(data: dict[str, Any], past: Past, low: LowFidelityConfig | None =
 
 
 def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(
-    data: dict[str, Any],
-) -> None:
+    data,
+):
     parents = tuple(
         Sample(id=name, generation=0, operator="i1", source=rule_source(number), f_lf=0.5, behaviour=chosen)
         for number, (name, chosen) in enumerate((("one", "abca"), ("two", "abcb"), ("unscored", "----")))
@@ -116,7 +113,7 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
     assert not context_of(data, Past()).fitting
 
 
-def test_why_a_rule_failed_in_the_solver_is_told_without_names(data: dict[str, Any]) -> None:
+def test_why_a_rule_failed_in_the_solver_is_told_without_names(data):
     text = "zebra-7: SCIP failed while reading /home/zebra."
     failed = Sample(id="one", generation=0, operator="i1", source=rule_source(0), failure=text)
     lost = Sample(
@@ -128,7 +125,7 @@ def test_why_a_rule_failed_in_the_solver_is_told_without_names(data: dict[str, A
     assert "zebra" not in message.content
 
 
-def chosen_by(sample: Sample, decisions: Decisions) -> Rows:
+def chosen_by(sample, decisions):
     rule = RuleMethod(name="rule", source=sample.source or "").compiled
     return chosen_rows(scores_of(rule, decisions), decisions.offsets)
 
@@ -138,22 +135,20 @@ class Careless:
 
     name = "careless"
 
-    def __init__(self) -> None:
-        self.reasons: list[str] = []
+    def __init__(self):
+        self.reasons = []
 
-    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+    def generate(self, request, context):
         source = rule_source(0).replace("slack = variable_features[18]", "pass")
         return Draft(model="none", source=source)
 
-    def repair(self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str) -> Draft:
+    def repair(self, request, context, rejected, reason):
         self.reasons.append(reason)
         return rejected.model_copy(update={"source": rule_source(request.seed)})
 
 
 @pytest.mark.parametrize("repair", [True, False])
-def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
-    repair: bool, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(repair, data, tmp_path):
     careless = Careless()
     settings = config(**{"generator.prompts": "informed" if repair else "paper", "search.samples": 2})
     found = bife_core.create_study(settings, **data, folder=tmp_path, generator=careless).run()
@@ -162,7 +157,7 @@ def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
     assert all("slack" in reason for reason in careless.reasons)
 
 
-def test_initial_rules_have_a_theme_each_and_others_none(data: dict[str, Any]) -> None:
+def test_initial_rules_have_a_theme_each_and_others_none(data):
     builder = ContextBuilder("toys", data["instances"], data["decisions"].path, config())
     asked = [*search_of(config().search).ask(), REQUEST.model_copy(update={"operator": "m1"})]
     found = [builder.build(request, Past(), data["workers"]).theme for request in asked]
@@ -174,9 +169,9 @@ def test_initial_rules_have_a_theme_each_and_others_none(data: dict[str, Any]) -
     assert found[0] not in plain.content
 
 
-def test_what_an_interrupted_run_did_not_read_the_next_one_reads(data: dict[str, Any]) -> None:
+def test_what_an_interrupted_run_did_not_read_the_next_one_reads(data):
     class Closed(bife_core.InProcess):
-        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        def submit(self, *_, **__):
             answer = Future[Any]()
             answer.set_exception(WorkerFailure("closed", "The pool was closed."))
             return answer
@@ -188,9 +183,7 @@ def test_what_an_interrupted_run_did_not_read_the_next_one_reads(data: dict[str,
     assert builder.build(REQUEST, Past(), data["workers"]).features
 
 
-def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
-    data: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(data, tmp_path, monkeypatch):
     settings = config(**{"low.tune": 20, "generator.about": "bids for freight"})
     with ModelApi(["wrong_name"], then="apt") as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)

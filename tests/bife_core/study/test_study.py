@@ -1,25 +1,19 @@
 """Studies: created, run, extended, paused, read as tables and plotted; what cannot be used ends in one sentence."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 import bife_core
 from bife_core.errors import BifeError
-from bife_core.generators import Draft, PromptContext
-from bife_core.search import BifeSearch, WrittenRequest
+from bife_core.search import BifeSearch
 from bife_core.store import ClaimLostError, Store
-from bife_core.study import EvolutionState
 from bife_core.study.journal import Ended, Stopped, claim_on
 from tests.bife_core.study.conftest import outcome, small, with_solves_of
 from tests.bife_core.study.test_evolve import Stubborn
@@ -27,7 +21,7 @@ from tests.bife_core.study.test_journal import Clock, clock  # noqa: F401
 
 
 @pytest.fixture(scope="module")
-def extended(evolve_home: Path, whole: bife_core.Evolution, data: dict[str, Any]) -> bife_core.Study:
+def extended(evolve_home, whole, data):
     folder = with_solves_of(whole.folder, evolve_home / "extended")
     study = bife_core.create_study(small(), **data, folder=folder)
     study.run()
@@ -36,7 +30,7 @@ def extended(evolve_home: Path, whole: bife_core.Evolution, data: dict[str, Any]
     return study
 
 
-def test_a_finished_search_is_extended(extended: bife_core.Study, data: dict[str, Any]) -> None:
+def test_a_finished_search_is_extended(extended, data):
     assert (extended.done, len(extended.samples), extended.samples.id.is_unique) == (True, 7, True)
     assert repr(extended).startswith("Study(bife, 7 of 7 samples, best g")
     again = bife_core.create_study(small(search__samples=7), **data, folder=extended.journal.folder)
@@ -45,7 +39,7 @@ def test_a_finished_search_is_extended(extended: bife_core.Study, data: dict[str
     assert len(again.journal.entries) == entries, "a finished study is not run again"
 
 
-def test_a_study_is_read_as_tables_and_plotted(extended: bife_core.Study) -> None:
+def test_a_study_is_read_as_tables_and_plotted(extended):
     best = extended.best
     assert best is not None
     assert best.f_hf == extended.samples.f_hf.max()
@@ -55,11 +49,9 @@ def test_a_study_is_read_as_tables_and_plotted(extended: bife_core.Study) -> Non
         assert figure.axes
 
 
-def test_a_study_pauses_after_generations_and_samples(
-    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_study_pauses_after_generations_and_samples(whole, data, tmp_path):
     with_solves_of(whole.folder, tmp_path)
-    seen: list[int] = []
+    seen = []
     study = bife_core.create_study(small(), **data, store=tmp_path)
     first = study.run(samples=2)
     assert (study.done, first.ended_by is not None, study._sampled) == (False, True, 2)
@@ -72,11 +64,11 @@ def test_a_study_pauses_after_generations_and_samples(
 
 
 def test_only_time_in_which_the_search_runs_is_counted(
-    data: dict[str, Any],
-    soon_solved: list[Any],
-    tmp_path: Path,
-    clock: Clock,  # noqa: F811
-) -> None:
+    data,
+    soon_solved,
+    tmp_path,
+    clock,  # noqa: F811
+):
     given = {**data, "instances": soon_solved, "generator": Stubborn(None)}
     study = bife_core.create_study(small(budget__hours=0.01), **given, folder=tmp_path)
     states = []
@@ -96,11 +88,11 @@ def test_only_time_in_which_the_search_runs_is_counted(
 class Interrupting(Stubborn):
     """Is interrupted while it writes the first rule, and comes to an end much later."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(None)
         self.released, self.late = threading.Event(), threading.Event()
 
-    def generate(self, request: WrittenRequest, benchmark: PromptContext) -> Draft:
+    def generate(self, request, benchmark):
         if request.id == "g00-c01" and request.id not in self.asked:
             self.asked.append(request.id)
             os.kill(os.getpid(), signal.SIGINT)
@@ -109,9 +101,7 @@ class Interrupting(Stubborn):
         return super().generate(request, benchmark)
 
 
-def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(
-    data: dict[str, Any], soon_solved: list[Any], tmp_path: Path
-) -> None:
+def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(data, soon_solved, tmp_path):
     given = {**data, "instances": soon_solved}
     calm = bife_core.create_study(small(), **given, generator=Stubborn(None), folder=tmp_path / "calm").run()
     generator = Interrupting()
@@ -132,17 +122,15 @@ def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(
     assert outcome(study.run()) == outcome(calm)
 
 
-def test_who_lost_the_claim_in_the_last_generation_replaces_no_file(
-    data: dict[str, Any], soon_solved: list[Any], tmp_path: Path
-) -> None:
+def test_who_lost_the_claim_in_the_last_generation_replaces_no_file(data, soon_solved, tmp_path):
     given = {**data, "instances": soon_solved, "generator": Stubborn(None)}
     study = bife_core.create_study(small(), **given, folder=tmp_path)
-    seen: list[Any] = []
+    seen = []
 
-    def state_of_folder() -> dict[str, bytes]:
+    def state_of_folder():
         return {path.name: path.read_bytes() for path in tmp_path.iterdir() if "bife.db" not in path.name}
 
-    def lose(study: bife_core.Study, state: EvolutionState) -> None:
+    def lose(study, state):
         if state.samples_total == 5:
             with study.journal.store._database.writing() as connection:
                 connection.execute(text("UPDATE claims SET holder = 'another'"))
@@ -165,12 +153,12 @@ print(close_left(Store(sys.argv[1]), Path(sys.argv[2]), "Gone."))
 
 
 def test_a_study_that_runs_is_not_declared_dead_by_another_process_and_a_paused_one_is_free(
-    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
-) -> None:
+    whole, data, tmp_path
+):
     with_solves_of(whole.folder, tmp_path)
     study, closed = bife_core.create_study(small(), **data, store=tmp_path), []
 
-    def close(*_: object) -> None:
+    def close(*_):
         program = [sys.executable, "-c", CLOSE, str(tmp_path), str(study.journal.folder)]
         closed.append(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
 
@@ -184,9 +172,7 @@ def test_a_study_that_runs_is_not_declared_dead_by_another_process_and_a_paused_
         assert study.journal.entries[-1].kind != "stopped", "within one claim runs are one"
 
 
-def test_paths_and_a_search_by_its_class(
-    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_paths_and_a_search_by_its_class(whole, data, tmp_path):
     with_solves_of(whole.folder, tmp_path)
     given = {**data, "instances": [str(instance.path) for instance in data["instances"]]}
     given["decisions"] = data["decisions"].path
@@ -221,9 +207,7 @@ def test_paths_and_a_search_by_its_class(
         ({"store": None}, "needs a place for its files"),
     ],
 )
-def test_what_cannot_be_used_ends_in_a_sentence(
-    changed: dict[str, Any], message: str, data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_what_cannot_be_used_ends_in_a_sentence(changed, message, data, tmp_path):
     given = {"config": small(), **data, "store": tmp_path} | changed
     with pytest.raises(BifeError, match=message):
         bife_core.create_study(**given)

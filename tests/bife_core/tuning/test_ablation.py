@@ -1,9 +1,6 @@
 """What brought a configuration: factors that multiply to its ratio, the greatest first, within caps and a budget."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,6 @@ import bife_core.tuning.racing as racing
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Solving
-from bife_core.methods.base import Method
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import InProcess
@@ -21,7 +17,7 @@ from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob
 from bife_core.store import Store
-from bife_core.tuning.ablation import Ablation, ablate
+from bife_core.tuning.ablation import ablate
 from bife_core.tuning.racing import CAP, USUAL
 from bife_core.tuning.space import BRANCHING, Space
 
@@ -40,17 +36,17 @@ Calls = list[tuple[frozenset[str], str, float, float]]
 
 
 def ablated(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    ratio: Callable[[frozenset[str]], float] = lambda given: math.prod(FACTORS[name] for name in given),
-    budget_s: float = 1e6,
-    breaks: frozenset[str] | None = None,
-    winner: Method = WINNER,
-) -> tuple[Ablation, Calls]:
+    monkeypatch,
+    tmp_path,
+    ratio=lambda given: math.prod(FACTORS[name] for name in given),
+    budget_s=1e6,
+    breaks=None,
+    winner=WINNER,
+):
     """The winner's ablation where a solve takes 10 s or more times the `ratio` of what is set, and `breaks` fails."""
-    calls: Calls = []
+    calls = []
 
-    def solve_each(method: Method, instances, solving, limits_s=None):
+    def solve_each(method, instances, solving, limits_s=None):
         params = method.params if isinstance(method, Configuration) else {}
         given = frozenset([*params, *([BRANCHING] if not method.by_scip else [])])
         found = []
@@ -79,7 +75,7 @@ def ablated(
     return ablate(winner, choices, INSTANCES, solving, budget_s), calls
 
 
-def test_factors_multiply_to_the_ratio_and_the_greatest_comes_first(monkeypatch, tmp_path) -> None:
+def test_factors_multiply_to_the_ratio_and_the_greatest_comes_first(monkeypatch, tmp_path):
     found, calls = ablated(monkeypatch, tmp_path)
     assert [step.group for step in found.steps] == ["branching", "conflict", "LP", "propagation"]
     assert [step.factor for step in found.steps] == pytest.approx([0.4, 0.5, 0.8, 1.1])
@@ -92,8 +88,8 @@ def test_factors_multiply_to_the_ratio_and_the_greatest_comes_first(monkeypatch,
     assert {name for _, name, _, _ in calls} == {f"i{place}" for place in range(USUAL)}
 
 
-def test_no_solve_goes_beyond_its_cap_and_what_does_says_so(monkeypatch, tmp_path) -> None:
-    def seconds(given: frozenset[str]) -> float:
+def test_no_solve_goes_beyond_its_cap_and_what_does_says_so(monkeypatch, tmp_path):
+    def seconds(given):
         """Of branching and conflict analysis either alone is ruinous."""
         return {0: 1.0, 1: 50.0, 2: 0.2}[len(given & {BRANCHING, "conflict/enable"})]
 
@@ -109,7 +105,7 @@ def test_no_solve_goes_beyond_its_cap_and_what_does_says_so(monkeypatch, tmp_pat
     assert [(step.factor, step.note) for step in rest] == [(pytest.approx(1.0), "")] * 2
 
 
-def test_a_step_that_cannot_be_measured_says_so_and_the_next_has_its_part(monkeypatch, tmp_path) -> None:
+def test_a_step_that_cannot_be_measured_says_so_and_the_next_has_its_part(monkeypatch, tmp_path):
     found, _ = ablated(monkeypatch, tmp_path, breaks=frozenset({BRANCHING, "conflict/enable"}))
     assert [step.group for step in found.steps] == ["branching", "conflict", "LP", "propagation"]
     assert [step.factor for step in found.steps] == pytest.approx([0.4, None, 0.4, 1.1])
@@ -117,7 +113,7 @@ def test_a_step_that_cannot_be_measured_says_so_and_the_next_has_its_part(monkey
     assert "conflict/enable = FALSE: not measured, i0: boom; lp/pricing = d: x0.4;" in found.sentence
 
 
-def test_no_measurement_begins_beyond_the_budget(monkeypatch, tmp_path) -> None:
+def test_no_measurement_begins_beyond_the_budget(monkeypatch, tmp_path):
     none, calls = ablated(monkeypatch, tmp_path, budget_s=1.0)
     assert {given for given, *_ in calls} == {frozenset(), ALL}
     assert [step.note for step in none.steps] == ["the budget was spent"] * 3 + [""]
@@ -130,7 +126,7 @@ def test_no_measurement_begins_beyond_the_budget(monkeypatch, tmp_path) -> None:
     assert math.prod(step.factor or 1.0 for step in some.steps) == pytest.approx(some.steps[-1].ratio)
 
 
-def test_one_group_has_the_whole_ratio_and_needs_no_further_solve(monkeypatch, tmp_path) -> None:
+def test_one_group_has_the_whole_ratio_and_needs_no_further_solve(monkeypatch, tmp_path):
     one, calls = ablated(monkeypatch, tmp_path, winner=GENERAL)
     assert [(step.group, step.factor, step.alone) for step in one.steps] == [
         ("branching", pytest.approx(0.4), None)
@@ -138,7 +134,7 @@ def test_one_group_has_the_whole_ratio_and_needs_no_further_solve(monkeypatch, t
     assert len(calls) == 2 * USUAL
 
 
-def test_a_winner_that_fails_leaves_the_other_steps(monkeypatch, tmp_path) -> None:
+def test_a_winner_that_fails_leaves_the_other_steps(monkeypatch, tmp_path):
     found, _ = ablated(monkeypatch, tmp_path, breaks=ALL)
     assert (found.steps[-1].ratio, found.steps[-1].factor, found.steps[-1].note) == (None, None, "i0: boom")
     assert all(step.factor for step in found.steps[:-1])

@@ -1,8 +1,5 @@
 """A race gives up what is behind, completes what may win, and disqualifies what proves something else."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,6 @@ from bife_core.errors import SolverError
 from bife_core.fidelity import solving as fidelity_solving
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Solving
-from bife_core.methods.base import Method
 from bife_core.methods.configuration import Configuration
 from bife_core.sandbox import InProcess
 from bife_core.scip.solver import SolverConfig
@@ -26,9 +22,7 @@ INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") f
 OTHER = Configuration(name="other", params={"lp/pricing": "d"})
 
 
-def race(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seconds: Callable[[Method, int, int], object]
-) -> Race:
+def race(monkeypatch, tmp_path, seconds):
     """A race whose solves take what `seconds` says of method, place and seed: CPU seconds, an optimum, or why not."""
 
     def solve_each(method, instances, solving, limits_s=None):
@@ -58,17 +52,17 @@ def race(
             found.append(Solved(job, result))
         return found
 
-    calls: list[tuple[str, str, float]] = []
+    calls = []
     for module in (racing, fidelity_solving):
         monkeypatch.setattr(module, "solve_each", solve_each)
     config = HighFidelityConfig(time_limit_s=100.0)
     made = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
-    made.calls = calls  # type: ignore[attr-defined]
+    made.calls = calls
     made.begin()
     return made
 
 
-def test_what_wins_is_measured_everywhere_and_the_default_on_the_first_alone(monkeypatch, tmp_path) -> None:
+def test_what_wins_is_measured_everywhere_and_the_default_on_the_first_alone(monkeypatch, tmp_path):
     one = race(
         monkeypatch, tmp_path, lambda method, place, _: (place + 1.0) * (0.5 if method is OTHER else 1.0)
     )
@@ -82,7 +76,7 @@ def test_what_wins_is_measured_everywhere_and_the_default_on_the_first_alone(mon
     assert one.run(OTHER).won is False, "as good is no better"
 
 
-def test_what_is_behind_is_given_up_early_and_its_solves_are_cut_short(monkeypatch, tmp_path) -> None:
+def test_what_is_behind_is_given_up_early_and_its_solves_are_cut_short(monkeypatch, tmp_path):
     one = race(monkeypatch, tmp_path, lambda method, place, _: 50.0 if method is OTHER else 2.0 + place)
     found = one.run(OTHER)
     assert [call[1:] for call in one.calls[USUAL:]] == [("i0", 2.0 * CAP)]
@@ -91,10 +85,8 @@ def test_what_is_behind_is_given_up_early_and_its_solves_are_cut_short(monkeypat
     assert "3.00 times as much as the best on 1 instance" in found.given_up
 
 
-def test_a_solve_cut_short_is_solved_to_the_end_where_its_configuration_may_win(
-    monkeypatch, tmp_path
-) -> None:
-    def seconds(method: Method, place: int, _: int) -> float:
+def test_a_solve_cut_short_is_solved_to_the_end_where_its_configuration_may_win(monkeypatch, tmp_path):
+    def seconds(method, place, _):
         return (10.0 if method is not OTHER else 50.0 if place == 5 else 0.6) + place / 100
 
     one = race(monkeypatch, tmp_path, seconds)
@@ -107,7 +99,7 @@ def test_a_solve_cut_short_is_solved_to_the_end_where_its_configuration_may_win(
     ]
 
 
-def test_another_optimum_disqualifies_and_a_third_solve_says_whom(monkeypatch, tmp_path) -> None:
+def test_another_optimum_disqualifies_and_a_third_solve_says_whom(monkeypatch, tmp_path):
     wrong = race(
         monkeypatch, tmp_path, lambda method, place, _: (1.0, 2.0 if method is OTHER and place == 3 else 1.0)
     )
@@ -118,7 +110,7 @@ def test_another_optimum_disqualifies_and_a_third_solve_says_whom(monkeypatch, t
     )
     assert "with another seed likewise" in found.failed
 
-    def default_is_wrong(method: Method, place: int, seed: int) -> tuple[float, float]:
+    def default_is_wrong(method, place, seed):
         return (
             0.5 if method is OTHER else 1.0,
             2.0 if place == 3 and method is not OTHER and seed == 0 else 1.0,
@@ -131,7 +123,7 @@ def test_another_optimum_disqualifies_and_a_third_solve_says_whom(monkeypatch, t
     assert 3 not in other.places
 
 
-def test_failures_are_the_methods_or_set_the_instance_aside(monkeypatch, tmp_path) -> None:
+def test_failures_are_the_methods_or_set_the_instance_aside(monkeypatch, tmp_path):
     one = race(
         monkeypatch, tmp_path, lambda method, place, _: "boom" if method is OTHER and place == 0 else 1.0
     )
@@ -143,8 +135,8 @@ def test_failures_are_the_methods_or_set_the_instance_aside(monkeypatch, tmp_pat
         race(monkeypatch, tmp_path / "c", lambda method, place, _: "no memory")
 
 
-def test_what_was_cut_short_too_often_is_not_solved_to_the_end(monkeypatch, tmp_path) -> None:
-    def seconds(method: Method, place: int, _: int) -> float:
+def test_what_was_cut_short_too_often_is_not_solved_to_the_end(monkeypatch, tmp_path):
+    def seconds(method, place, _):
         return 1.0 + place / 100 if method is not OTHER else 0.25 if place < 3 else 90.0
 
     one = race(monkeypatch, tmp_path, seconds)
@@ -153,10 +145,10 @@ def test_what_was_cut_short_too_often_is_not_solved_to_the_end(monkeypatch, tmp_
     assert max(limit_s for name, _, limit_s in one.calls if name == "other") < 4.0
 
 
-def test_another_optimum_disqualifies_where_the_default_was_not_measured(monkeypatch, tmp_path) -> None:
+def test_another_optimum_disqualifies_where_the_default_was_not_measured(monkeypatch, tmp_path):
     wrong = Configuration(name="wrong", params={"lp/pricing": "s"})
 
-    def seconds(method: Method, place: int, seed: int) -> object:
+    def seconds(method, place, seed):
         optimum = 2.0 if method is wrong and place == 8 else 1.0
         return (place + 1.0) * {wrong.name: 0.1, OTHER.name: 0.5}.get(method.name, 1.0), optimum
 

@@ -1,7 +1,5 @@
 """The table of settings: what SCIP has, each choice changes something, and conditions hold."""
 
-from __future__ import annotations
-
 import pytest
 
 from bife_core.errors import ConfigError
@@ -14,10 +12,10 @@ METHODS = {name: load_method(name) for name in ("general", "pscost")}
 SPACE = Space(METHODS)
 
 
-def needed(name: str) -> dict[str, str]:
+def needed(name):
     """Choices under which a row counts."""
     row = next(row for row in SPACE.rows if row.name == name)
-    found: dict[str, str] = {}
+    found = {}
     for other, wanted, values in row.condition:
         usual = next(one for one in SPACE.rows if one.name == other).choices[0]
         if (usual in values) is not wanted:
@@ -26,7 +24,7 @@ def needed(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("row", table(), ids=lambda row: row.name)
-def test_every_row_begins_with_what_scip_does_and_every_choice_changes_it(row) -> None:
+def test_every_row_begins_with_what_scip_does_and_every_choice_changes_it(row):
     own = next(one for one in SPACE.rows if one.name == row.name)
     if "/" in row.name:
         usual = usual_parameters()[row.name]
@@ -43,7 +41,7 @@ def test_every_row_begins_with_what_scip_does_and_every_choice_changes_it(row) -
     assert len({one.identity for one in found}) == len(found)
 
 
-def test_conditions_refer_to_rows_before_and_to_choices_they_have() -> None:
+def test_conditions_refer_to_rows_before_and_to_choices_they_have():
     names = [row.name for row in SPACE.rows]
     for row in SPACE.rows:
         for name, _, values in row.condition:
@@ -51,7 +49,7 @@ def test_conditions_refer_to_rows_before_and_to_choices_they_have() -> None:
             assert set(values) <= set(next(one for one in SPACE.rows if one.name == name).choices)
 
 
-def test_what_does_not_count_is_left_out() -> None:
+def test_what_does_not_count_is_left_out():
     given = {
         "separating": "off",
         "separating/maxrounds": "0",
@@ -64,7 +62,7 @@ def test_what_does_not_count_is_left_out() -> None:
         SPACE.counting({"separating": "of"})
 
 
-def test_a_single_parameter_wins_over_an_emphasis_and_an_emphasis_never_names_what_branches() -> None:
+def test_a_single_parameter_wins_over_an_emphasis_and_an_emphasis_never_names_what_branches():
     off = SPACE.configuration({"heuristics": "fast", "heuristics/rins/freq": "-1"}).params
     assert off["heuristics/rins/freq"] == -1
     assert len(off) > 10
@@ -74,7 +72,7 @@ def test_a_single_parameter_wins_over_an_emphasis_and_an_emphasis_never_names_wh
         assert not any(name.endswith("/priority") for name in found.params if name.startswith("branching/"))
 
 
-def test_groups_and_fixed_parameters_narrow_it() -> None:
+def test_groups_and_fixed_parameters_narrow_it():
     some = Space(METHODS, groups=("separating", "branching"), fixed=("separating/maxrounds",))
     assert {row.group for row in some.rows} == {"separating", "branching"}
     assert "separating/maxrounds" not in some.configuration({"separating": "off"}).params
@@ -84,7 +82,7 @@ def test_groups_and_fixed_parameters_narrow_it() -> None:
         Space(METHODS, groups=("cuts",))
 
 
-def test_what_is_to_stay_must_exist() -> None:
+def test_what_is_to_stay_must_exist():
     assert "lp/pricing" not in [row.name for row in Space(METHODS, fixed=["lp/pricing", "limits/gap"]).rows]
     with pytest.raises(ConfigError, match="There is no 'lp/prising' to leave as it is"):
         Space(METHODS, fixed=["lp/prising"])

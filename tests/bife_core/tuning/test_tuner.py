@@ -1,19 +1,15 @@
 """Settings and branching are tuned together: never to harm, the same each time, no further than the budget."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 
 import pytest
 
-from bife_core.benchmarks.base import Instance
 from bife_core.errors import ConfigError
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Solving, solve_each
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import load_method
-from bife_core.sandbox import InProcess, WorkerPool, Workers
+from bife_core.sandbox import InProcess
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.racing import Raced
@@ -26,27 +22,25 @@ METHODS = {"general": load_method("general"), "pscost": load_method("pscost")}
 LEAN = {"separating": "off", "heuristics": "off"}
 
 
-def solving(pool: Workers, folder: Path) -> Solving:
+def solving(pool, folder):
     return Solving(NODES, SolverConfig(), pool, Store(folder))
 
 
-def tuned(instances: list[Instance], with_: Solving, budget_s: float = 1e3, **how: object) -> Tuning:
-    return tune(instances, with_, Space(METHODS), budget_s, **how)  # type: ignore[arg-type]
+def tuned(instances, with_, budget_s=1e3, **how):
+    return tune(instances, with_, Space(METHODS), budget_s, **how)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("tuned")
 
 
 @pytest.fixture(scope="module")
-def found(knapsacks: list[Instance], pool: WorkerPool, folder: Path) -> Tuning:
+def found(knapsacks, pool, folder):
     return tuned(knapsacks[:1], solving(pool, folder), trials=16)
 
 
-def test_it_goes_on_where_it_stopped_and_is_the_same_each_time(
-    knapsacks: list[Instance], pool: WorkerPool, found: Tuning, folder: Path, tmp_path: Path
-) -> None:
+def test_it_goes_on_where_it_stopped_and_is_the_same_each_time(knapsacks, pool, found, folder, tmp_path):
     assert [trial.choices for trial in found.trials[:2]] == [{}, LEAN | {"branching": "general"}]
     assert (len(found.trials), found.trials[0].raced.ratio, found.instances) == (16, 1.0, 1)
     solves = counts(folder)["solves"]
@@ -61,9 +55,7 @@ def test_it_goes_on_where_it_stopped_and_is_the_same_each_time(
     assert other.trials != elsewhere.trials
 
 
-def test_what_it_returns_solves_as_it_says_and_no_worse_than_scip(
-    knapsacks: list[Instance], pool: WorkerPool, found: Tuning, folder: Path
-) -> None:
+def test_what_it_returns_solves_as_it_says_and_no_worse_than_scip(knapsacks, pool, found, folder):
     ratio = 1.0
     for method, power in ((found.configuration, 1), (ScipMethod(name=RPB), -1)):
         for one in solve_each(method, knapsacks[:1], solving(pool, folder)):
@@ -76,11 +68,9 @@ def test_what_it_returns_solves_as_it_says_and_no_worse_than_scip(
     assert f"SCIP takes {ratio:.3f} of its nodes" in found.sentence or not found.best.choices
 
 
-def test_no_trial_begins_beyond_the_budget(
-    knapsacks: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
+def test_no_trial_begins_beyond_the_budget(knapsacks, pool, tmp_path):
     (usual,) = tuned(knapsacks[:1], solving(pool, tmp_path), 0.0).trials
-    shown: list[Tuning] = []
+    shown = []
     budget_s = 1.5 * usual.raced.cpu_s
     found = tuned(knapsacks[:1], solving(pool, tmp_path), budget_s, shown=shown.append)
     assert [len(one.trials) for one in shown] == list(range(2, len(found.trials) + 1))
@@ -88,15 +78,13 @@ def test_no_trial_begins_beyond_the_budget(
     assert found.tuned_s >= budget_s
 
 
-def test_trials_that_take_nothing_end_too(
-    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_that_take_nothing_end_too(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
     monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
     assert len(tuned(knapsacks[:1], solving(InProcess(), tmp_path), 0.45).trials) == 6
 
 
-def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
+def test_where_nothing_is_better_it_is_scip_as_it_comes():
     usual = Raced(costs=(1.0,), ratio=1.0, seen=1, cpu_s=1.0, won=True)
     worse = Trial(choices={"heuristics": "off"}, raced=Raced(costs=(2.0,), ratio=2.0, seen=1, cpu_s=2.0))
     none = Tuning(
@@ -114,8 +102,8 @@ def test_where_nothing_is_better_it_is_scip_as_it_comes() -> None:
 
 
 def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
-    knapsacks: list[Instance], pool: WorkerPool, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    knapsacks, pool, folder, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "optuna", None)
     found = tuned(knapsacks[:1], solving(pool, folder), seed=None)
     assert len(STARTS) <= len(found.trials) <= 12
@@ -123,17 +111,15 @@ def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
     assert all(any(start.items() <= choices.items() for choices in tried) for start in STARTS)
 
 
-def test_without_optuna_it_says_what_to_install(
-    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_optuna_it_says_what_to_install(knapsacks, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ConfigError, match=r"Optuna, which is not installed; run pip install"):
         tuned(knapsacks[:1], solving(InProcess(), tmp_path), 1.0)
 
 
 def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
-    knapsacks: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    knapsacks, tmp_path, monkeypatch
+):
     raced = Raced(costs=(None,), ratio=3.0, seen=1, cpu_s=0.0, given_up="3.00 times as much")
     monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
     found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=4)

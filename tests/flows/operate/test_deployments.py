@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import pytest
 from prefect import flow
-from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
 from prefect.server.events.schemas.automations import EventTrigger
 
@@ -90,7 +88,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
 
 
 @pytest.fixture
-def idle(served: SyncPrefectClient) -> Iterator[SyncPrefectClient]:
+def idle(served):
     """A server on which runs are made and none is begun."""
     served.update_work_pool(WORK_POOL, WorkPoolUpdate(is_paused=True))
     yield served
@@ -103,12 +101,12 @@ def telling(event: str, payload: dict[str, Any]) -> None:
     TrackedRuntime().announce(event, "test", payload)
 
 
-def started(client: SyncPrefectClient, deployment: str, **parameters: Any) -> dict[str, Any]:
+def started(client, deployment, **parameters):
     """Wait until a deployment has a run with these parameters, remove it, and return all its parameters."""
     made = client.read_deployment_by_name(f"{deployment}/{deployment}")
     wanted = {"flow_runs": {"deployment_id": {"any_": [str(made.id)]}}}
 
-    def runs() -> list[dict[str, Any]]:
+    def runs():
         found = client.request("POST", "/flow_runs/filter", json=wanted).json()
         return [run for run in found if parameters.items() <= run["parameters"].items()]
 

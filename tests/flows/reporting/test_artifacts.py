@@ -2,7 +2,6 @@
 
 import json
 import logging
-from typing import Any
 
 import pytest
 from prefect import task
@@ -17,7 +16,7 @@ from flows.reporting.conduct import stage
 from tasks.runtime import with_message
 
 
-def artifacts(key: str) -> list[Any]:
+def artifacts(key):
     """All versions of an artifact, newest last."""
     wanted = ArtifactFilter.model_validate({"key": {"any_": [key]}})
     with get_client(sync_client=True) as client:
@@ -25,13 +24,13 @@ def artifacts(key: str) -> list[Any]:
     return sorted(found, key=lambda artifact: artifact.created)
 
 
-def flow_runs(name: str) -> list[dict[str, Any]]:
+def flow_runs(name):
     chosen = {"flows": {"name": {"any_": [name]}}}
     with get_client(sync_client=True) as client:
         return client.request("POST", "/flow_runs/filter", json=chosen).json()
 
 
-def flow_states(name: str) -> list[tuple[str, str | None]]:
+def flow_states(name):
     return [(run["state"]["name"], run["state"]["message"]) for run in flow_runs(name)]
 
 
@@ -47,7 +46,7 @@ def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_senten
     (ended, *_) = [run for run in flow_runs("evolution") if run["state"]["message"] == sentence]
     assert ended["state"]["name"] == "Completed"
 
-    def shown(kind: str) -> list[Any]:
+    def shown(kind):
         found = artifacts(f"{kind}-combinatorial-auction")
         return [artifact for artifact in found if str(artifact.flow_run_id) == ended["id"]]
 
@@ -86,7 +85,7 @@ def refuse() -> None:
 
 
 @stage("judging", "")
-def judging() -> int:
+def judging():
     """Judge twice."""
     state = judge.submit("Line 2: no.", return_state=True)
     assert (state.name, state.message, state.is_completed()) == ("Rejected", "Line 2: no.", True)
@@ -94,7 +93,7 @@ def judging() -> int:
 
 
 @stage("refusing", "")
-def refusing() -> None:
+def refusing():
     """Fail on purpose."""
     refuse()
 

@@ -27,7 +27,7 @@ def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
 
 
 @stage("ending", "")
-def ending() -> None:
+def ending():
     """Do nothing."""
 
 

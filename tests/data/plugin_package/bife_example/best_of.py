@@ -1,18 +1,15 @@
 """Best of many: rules without parents, and solves for those of highest F_LF."""
 
-from __future__ import annotations
-
-from bife_core.config import SearchConfig
-from bife_core.search import Answered, BaseSearch, Request, Sample, SolveRequest, solved_sample
+from bife_core.search import BaseSearch, SolveRequest, solved_sample
 from bife_core.search.population import by_low_fidelity
 
 
 class BestOfSearch(BaseSearch):
-    def __init__(self, config: SearchConfig) -> None:
+    def __init__(self, config):
         super().__init__(config)
-        self._chosen: tuple[Sample, ...] = ()
+        self._chosen = ()
 
-    def propose(self) -> tuple[Request, ...]:
+    def propose(self):
         if self._chosen:
             return tuple(SolveRequest(id=rule.id, sample=rule) for rule in self._chosen)
         remaining = self.remaining()
@@ -21,7 +18,7 @@ class BestOfSearch(BaseSearch):
         self.begin_generation()
         return tuple(self.sample_request(position, "i1") for position in range(remaining))
 
-    def learn(self, answered: Answered) -> None:
+    def learn(self, answered):
         if not self._chosen:
             self._chosen = by_low_fidelity(self.admit(answered))[: self.config.population]
         else:
