@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI, Request, Response
 from prefect.server.api.server import create_app
 from prefect.settings import get_current_settings
+from sqlalchemy import Engine, event
 from starlette.middleware.base import RequestResponseEndpoint
 
 # Of Prefect's documented API (docs.prefect.io/v3/api-ref/python/prefect-server-api-server); no setting adds a header.
+
+
+@event.listens_for(Engine, "before_cursor_execute", retval=True)
+def take_turns(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> tuple[str, Any]:
+    """Have a transaction of Prefect's on SQLite wait for its turn to write when it begins.
+
+    By default it begins as a reader, and the request is answered by 503 if another writes before it does.
+    """
+    return statement.replace("BEGIN DEFERRED", "BEGIN IMMEDIATE"), values
 
 
 def api() -> FastAPI:

@@ -48,8 +48,8 @@ def nested(dotted):
     return sections
 
 
-class _Patient(httpx.HTTPTransport):
-    """Asks again as Prefect's own clients do: on a busy machine its server answers 503 while SQLite is locked."""
+class Patient(httpx.HTTPTransport):
+    """Asks again as Prefect's own clients do: a server of one's own answers 503 while SQLite is busy."""
 
     def handle_request(self, request):
         for _ in range(10):
@@ -64,8 +64,12 @@ class _Patient(httpx.HTTPTransport):
 class PrefectPage:
     """What Prefect's page asks its server for."""
 
-    def __init__(self, address, auth=None):
-        self.client = httpx.Client(base_url=f"{address}/api", auth=auth, timeout=120.0, transport=_Patient())
+    def __init__(
+        self, address: str, auth: Auth | None = None, transport: httpx.HTTPTransport | None = None
+    ) -> None:
+        self.client = httpx.Client(
+            base_url=f"{address}/api", auth=auth, timeout=120.0, transport=transport, trust_env=False
+        )
         name = uuid.uuid4().hex  # a client has one token, the last one it asked for
         answer = self.client.get("/csrf-token", params={"client": name})
         if answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY:

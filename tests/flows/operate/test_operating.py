@@ -9,6 +9,7 @@ import secrets
 import signal
 import socket
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -101,6 +102,17 @@ def test_a_form_refuses_what_does_not_fit(operated, changed, sentence):
     answer = operated.page.start("evaluation" if "rule" in sentence else "pipeline", config=smoke(**changed))
     assert answer.status_code == 409
     assert sentence in answer.json()["detail"]
+
+
+def test_prefect_takes_what_many_ask_at_once(operated):
+    place = f"/deployments/{operated.page.deployment('pipeline')['id']}/create_flow_run"
+    later = {"type": "SCHEDULED", "state_details": {"scheduled_time": "2099-01-01T00:00:00Z"}}
+    with ThreadPoolExecutor(8) as starts:
+        asked = [starts.submit(operated.page.client.post, place, json={"state": later}) for _ in range(40)]
+    answers = [one.result() for one in asked]
+    assert Counter(answer.status_code for answer in answers) == {201: 40}
+    for answer in answers:
+        operated.page.client.delete(f"/flow_runs/{answer.json()['id']}").raise_for_status()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from flows.operate.servers import Server
 from flows.operate.serving import AUTOMATIONS, DEPLOYMENTS
-from tests.support.operating import PrefectPage, own_prefect, smoke, until
+from tests.support.operating import Patient, PrefectPage, own_prefect, smoke, until
 from tests.support.programs import REPOSITORY, python
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -37,7 +37,7 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
     assert made.count("bife:") == sum(len(deployment.get("triggers", [])) for deployment in DEPLOYMENTS) + 1
     assert made.count("bife alert:") == len(AUTOMATIONS) - 1
     assert (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8") == before
-    page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"))
+    page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"), transport=Patient())
     for deployment in DEPLOYMENTS:
         made = page.deployment(deployment["name"])
         assert {name: made[name] for name in ("entrypoint", "tags", "description")} == {
