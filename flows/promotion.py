@@ -12,7 +12,7 @@ from pydantic import Field
 
 from bife_core.errors import ConfigError
 from bife_core.registry.base import GATE, Case, ChampionChange
-from bife_core.registry.evidence import RegisteredRule
+from bife_core.registry.evidence import UNGATED, RegisteredRule
 from bife_core.stages.conclusions import link
 from flows.reporting.conduct import FlowRuntime, stage
 from tasks.runtime import present_run, with_message
@@ -133,7 +133,9 @@ def rollback(
 def summary(case: Case) -> str:
     """Return what a person decides on, in Markdown."""
     one, gate = case.challenger, "passes" if case.decision.promote else "does not pass"
-    now = "" if case.champion is None else f" Version {case.champion} is champion now."
+    champion, now = case.champion, ""
+    if champion is not None:
+        now = f" Version {champion.version} is champion now{UNGATED * champion.ungated}."
     before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
     return (
         f"Version {one.version} of **{one.name}** {gate} the statistical gate. {case.decision.reason}{now} "

@@ -42,10 +42,10 @@ class PromotionError(BifeError):
 
 
 class Case(Value):
-    """A challenger before the gate; `champion` is the present one's version, `refused` an earlier refusal in words."""
+    """A challenger before the gate; `champion` is the present one, `refused` an earlier refusal in words."""
 
     challenger: RegisteredRule
-    champion: int | None
+    champion: RegisteredRule | None
     decision: GateDecision
     refused: str
 
@@ -156,12 +156,14 @@ class Registry(ABC):
             raise PromotionError(
                 f"{name} has no evaluated challenger; `bife rules list` shows what is registered."
             )
-        if (number := _number(champion)) == challenger.version:
-            raise PromotionError(f"Version {number} of {name}, its challenger, is champion already.")
+        if _number(champion) == challenger.version:
+            raise PromotionError(
+                f"Version {challenger.version} of {name}, its challenger, is champion already."
+            )
         same_rule = self.versions(name, evidence.sha)
         refused = next(filter(None, (refusal(version.tags) for version in same_rule)), "")
         decision = gate(evidence, champion)
-        return Case(challenger=challenger, champion=number, decision=decision, refused=refused)
+        return Case(challenger=challenger, champion=champion, decision=decision, refused=refused)
 
     def promote(self, name: str, version: int, by: str, reason: str) -> None:
         """Make a version champion, and record who decided it and why; refusals of the same rule are taken back."""

@@ -206,8 +206,10 @@ class RegisteredRule(Value):
 
     @property
     def ungated(self) -> bool:
-        """Whether it is champion though it was never promoted: somebody set the alias in the registry."""
-        return CHAMPION in self.aliases and not self.tags.get("approved_at")
+        """Whether it is champion though nobody promoted it since it was rolled back, or ever: an alias set by hand."""
+        return CHAMPION in self.aliases and self.tags.get("approved_at", "") <= self.tags.get(
+            "rolled_back_at", ""
+        )
 
     @property
     def standing(self) -> str:

@@ -9,9 +9,9 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import ConfigError
 from bife_core.methods.loading import stored_text
-from bife_core.registry.base import GATE, PromotionError
-from bife_core.registry.evidence import CHALLENGER, CHAMPION
-from flows.promotion import promotion, rollback
+from bife_core.registry.base import GATE, ChampionChange, PromotionError
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED
+from flows.promotion import promotion, rollback, summary
 from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, made_champion, source
@@ -127,3 +127,9 @@ def test_nobody_is_asked_about_a_rule_that_fails_the_gate_or_without_a_server(na
     assert (decision.champion, decision.by) == (False, GATE)
     assert IN_MLFLOW.find(f"{name}-2", CHALLENGER) is not None
     assert IN_MLFLOW.find(f"{name}-2", CHAMPION) is None
+
+
+def test_the_page_says_that_the_champion_never_passed_the_gate(name):
+    IN_MLFLOW.set_alias(name, CHAMPION, challenge(name, 0).version)
+    challenge(name, 1, **beside(0))
+    assert f" Version 1 is champion now{UNGATED}." in summary(IN_MLFLOW.open_case(name))

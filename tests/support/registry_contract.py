@@ -83,7 +83,8 @@ class Keeping:
         again = self.challenge(registry, name, 1, by_gate=True, **beside(0))
         assert (again.version, again.aliases) == (2, ())
         assert "Grace took it out of use on" in again.refusal
-        assert registry.find(name, CHAMPION).version == 1
+        restored = registry.find(name, CHAMPION)
+        assert (restored.version, restored.ungated) == (1, False)
         with pytest.raises(PromotionError, match="another champion than version 2"):
             registry.roll_back(name, "Grace", "again", 2)
         assert not registry.roll_back(name, "Grace", "it too").champion
@@ -91,6 +92,8 @@ class Keeping:
             registry.roll_back(name, "Grace", "once more")
         moves = [(change["version"], change["before"], change["by"]) for change in heard]
         assert moves == [(1, None, GATE), (2, 1, GATE), (1, 2, "Grace"), (None, 1, "Grace")]
+        registry.set_alias(name, CHAMPION, 2)  # by hand: nobody has promoted it since
+        assert registry.find(name, CHAMPION).ungated
 
 
 class Deciding(Keeping):
