@@ -79,9 +79,11 @@ def text_of(version: str, tags: Mapping[str, str], mlflow: Any) -> str:
 
 
 def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:
-    """Return the tags of a version of MLflow's, with what the artifact has that its tag ``evidence`` names."""
-    file = version.tags.get("evidence")  # one that was registered by other means has none
-    return dict(version.tags) | (json.loads(mlflow.artifacts.load_text(file)) if file else {})
+    """Return the tags of a version of MLflow's, with what the file beside its method has that ``evidence`` names."""
+    tags = dict(version.tags)
+    if file := tags.get("evidence"):  # one that was registered by other means has none
+        tags |= json.loads(mlflow.artifacts.load_text(f"models:/{version.name}/{version.version}/{file}"))
+    return tags
 
 
 def registered_tags(reference: object) -> dict[str, str]:

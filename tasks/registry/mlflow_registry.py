@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -130,7 +131,12 @@ class MlflowRegistry(Registry):
                 )
             card += _links(tags)
             made = client.create_model_version(
-                name, info.model_uri, run_id, _split(tags), description=card, model_id=info.model_id
+                name,
+                info.model_uri,
+                run_id,
+                _split(tags, info.model_uri),
+                description=card,
+                model_id=info.model_id,
             )
             return int(made.version)
 
@@ -141,7 +147,8 @@ class MlflowRegistry(Registry):
         with _answering() as client:
             for key in without:
                 client.delete_model_version_tag(name, str(number), key)
-            for key, value in _split(tags).items():
+            source = client.get_model_version(name, str(number)).source or ""
+            for key, value in _split(tags, source).items():
                 client.set_model_version_tag(name, str(number), key, value)
             if card:
                 client.update_model_version(name, str(number), card + _links(tags))
@@ -188,16 +195,21 @@ def _answering() -> Iterator[MlflowClient]:
         ) from error
 
 
-def _split(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return what is shown as tags, after the rest was written to a file of the evaluation's run, which they name."""
+def _split(tags: Mapping[str, str], source: str) -> dict[str, str]:
+    """Return what is shown as tags, after the rest was written to a file, which they name, of the model `source`.
+
+    The run of the evaluation would take it along when a person deletes it.
+    """
     rest = {key: value for key, value in tags.items() if key in _IN_FILE}
-    if not (run := rest.get("evaluation_run")):
+    if "evaluation_run" not in rest:
         return dict(tags)
-    file = f"evidence-{digest_of(rest)[:8]}.json"  # whoever reads it meanwhile has the former one whole
-    store.client().log_dict(run, rest, file)
-    return {key: value for key, value in tags.items() if key not in rest} | {
-        "evidence": f"runs:/{run}/{file}"
-    }
+    with TemporaryDirectory() as directory:
+        # Whoever reads it meanwhile has the former one whole.
+        path = Path(directory) / f"evidence-{digest_of(rest)[:8]}.json"
+        path.write_text(json.dumps(rest), encoding="utf-8")
+        store.client().log_model_artifact(source.removeprefix("models:/"), str(path))
+    shown = {key: value for key, value in tags.items() if key not in rest}
+    return shown | {"evidence": path.name}
 
 
 def _links(tags: Mapping[str, str]) -> str:

@@ -2,6 +2,8 @@
 
 import mlflow
 import pytest
+from click.testing import CliRunner
+from mlflow.cli import gc
 
 from bife_core.methods.loading import stored_text
 from bife_core.methods.stored import registered_tags
@@ -47,11 +49,21 @@ def test_a_version_has_ten_tags_and_the_rest_of_its_evidence_in_a_file(name):
     decided = {"approved_by", "approved_reason", "approved_at", "replaced_version"}
     assert len(version.tags.keys() - decided) == 10
     assert (version.tags["ratio"], made.evidence.bound, made.evidence.solves) == ("0.8", 0.95, 20)
-    rest = mlflow.artifacts.load_dict(version.tags["evidence"])
+    rest = mlflow.artifacts.load_dict(f"{made.reference}/{version.tags['evidence']}")
     assert rest["proofs"] == "20"
     again = made_champion(name, 0, bound=0.9)
     assert (again.version, again.evidence.bound) == (made.version, 0.9)
     assert registered_tags(again.reference) == again.tags
+
+
+def test_a_deleted_run_takes_no_evidence_along(name):
+    made = made_champion(name, 0)
+    run = made.tags["evaluation_run"]
+    store.client().delete_run(run)
+    uri = store.tracking_uri()
+    done = CliRunner().invoke(gc, ["--backend-store-uri", uri, "--run-ids", run, "--tracking-uri", uri])
+    assert "permanently deleted" in done.output
+    assert IN_MLFLOW.find(name, CHAMPION).evidence == made.evidence
 
 
 def test_the_card_of_a_version_leads_to_what_its_evidence_names(name):
