@@ -121,6 +121,7 @@ def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
         return
     with tempfile.TemporaryDirectory(dir=Path(str(archive.name)).parent) as folder:
         copy = Path(folder) / path.name
+        copy.touch(0o600)  # as it is restored
         found = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)
         with closing(found) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)

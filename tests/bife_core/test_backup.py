@@ -53,6 +53,7 @@ def test_a_home_that_is_written_to_is_as_it_was_after_its_loss(home, tmp_path):
     shutil.move(home.root, tmp_path / "lost")
 
     restore(home, file)
+    assert {path.stat().st_mode & 0o077 for path in (home.root, *home.root.rglob("*.db"))} == {0}
     events = [event.seq for event in Store(home.root).events("a")]
     assert events == before[: len(events)]
     assert len(events) >= 1
