@@ -288,7 +288,7 @@ class _Search:
         found_by = store.page(evaluations, searchFilter=f"tags.evolution_key = '{self.key}'")
         about += f"\n\n[Evaluations of its rules]({found_by})"
         news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
-        news.metrics += store.points(values, _ms(entry), self.generation)
+        news.metrics += store.points(values, _ms(entry))
         news.status = "FINISHED"
 
 

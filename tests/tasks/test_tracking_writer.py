@@ -245,6 +245,8 @@ def test_an_end_has_its_files_its_numbers_and_its_status(ended):
     run = parent(ended.evolution)
     assert (run.info.status, run.info.end_time) == ("FINISHED", int(ended.entries[-1].at_unix_s * 1000))
     assert (run.data.metrics["final_f_hf"], run.data.metrics["design_s"]) == (-2.0, 2.0)
+    (total,) = store.client().get_metric_history(run.info.run_id, "design_s")
+    assert total.step == 0, "a total is no point of the last generation"
     tags = run.data.tags
     assert (tags["best_sample"], tags["best_sha"], tags["ended_by"]) == ("g01-c00", "abc", "search.samples")
     assert tags["lineage"] == "g01-c00 by m1"
