@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from bife_core.errors import BifeError
 from bife_core.home import project_home
@@ -16,9 +16,6 @@ from bife_core.stages.records import EVOLUTION
 from bife_core.wording import as_markdown, counted, interval_text
 from tasks.registry import registry
 from tasks.stores import home_store, lacking, mlflow_run
-
-DAYS: Final = 14
-"""Days, with today, whose calls to a model API are shown."""
 
 
 class Link(NamedTuple):
@@ -139,8 +136,8 @@ def _search(study: str, age: timedelta) -> Row:
 
 
 def _calls(now: datetime) -> Section:
-    """Return the days (UTC) on which calls to a model API went out, newest first."""
-    earliest = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    """Return which of the last 14 days (UTC) calls to a model API went out on, newest first."""
+    earliest = (now - timedelta(days=13)).replace(hour=0, minute=0, second=0, microsecond=0)
     days = defaultdict[str, list[tuple[int, Decimal | None]]](list)
     for call in home_store().recent_calls(earliest.timestamp()):
         at = datetime.fromtimestamp(call.get("started_unix_s") or 0, UTC)

@@ -15,10 +15,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 @event.listens_for(Engine, "before_cursor_execute", retval=True)
 def take_turns(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> tuple[str, Any]:
-    """Have a transaction of Prefect's on SQLite wait for its turn to write when it begins.
-
-    By default it begins as a reader, and the request is answered by 503 if another writes before it does.
-    """
+    """Have Prefect's transactions on SQLite wait until they may write: begun to read, they may be refused (503)."""
     return statement.replace("BEGIN DEFERRED", "BEGIN IMMEDIATE"), values
 
 

@@ -36,11 +36,7 @@ from tasks.tracking.store import first_line
 OVERVIEW: Final = "bife-overview"
 """Key of the one artifact that is of no run."""
 
-_ASKING: Final = ("promotion", "rollback")
-"""Flows that wait for a person's answer."""
-
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
-_TABLE_ROWS = 50
 
 
 def artifact_key(*parts: str) -> str:
@@ -75,7 +71,7 @@ class EvolutionPage:
     def generation(self, state: EvolutionState) -> None:
         """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
         percent = min(100.0, 100.0 * state.samples_total / state.budget)
-        rows = sample_rows(state.rules)[:_TABLE_ROWS]
+        rows = sample_rows(state.rules)[:50]
         with showing():
             if self._bar is None:
                 key = artifact_key("progress", self._label)
@@ -110,7 +106,7 @@ def show_conclusion(label: str, stage: str, text: str) -> None:
 def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Row]:
     """Return the runs of a Prefect server that wait for a person; `pages` is the address of its pages."""
     runs = client.read_flow_runs(
-        flow_filter=FlowFilter.model_validate({"name": {"any_": _ASKING}}),
+        flow_filter=FlowFilter.model_validate({"name": {"any_": ["promotion", "rollback"]}}),
         flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.PAUSED]}}}),
     )
     return [

@@ -57,6 +57,8 @@ class FlowRuntime(TrackedRuntime):
 
     _page: EvolutionPage | None = None
 
+    conclude = staticmethod(show_conclusion)
+
     def stage(
         self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
         *args: P.args, **kwargs: P.kwargs,
@@ -68,10 +70,6 @@ class FlowRuntime(TrackedRuntime):
         """Bring the page of a search up to date."""
         self._page = self._page or EvolutionPage(label, links(run))
         self._page.generation(state)
-
-    def conclude(self, label: str, stage: str, text: str) -> None:
-        """Write the conclusion of a stage where Prefect's reader looks first."""
-        show_conclusion(label, stage, text)
 
 
 class RunLog(Observer):

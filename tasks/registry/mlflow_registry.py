@@ -129,14 +129,9 @@ class MlflowRegistry(Registry):
                         f"mlflow=={mlflow.__version__}",
                     ],
                 )
-            card += _links(tags)
+            card, shown = card + _links(tags), _split(tags, info.model_uri)
             made = client.create_model_version(
-                name,
-                info.model_uri,
-                run_id,
-                _split(tags, info.model_uri),
-                description=card,
-                model_id=info.model_id,
+                name, info.model_uri, run_id, shown, description=card, model_id=info.model_id
             )
             return int(made.version)
 
@@ -196,10 +191,7 @@ def _answering() -> Iterator[MlflowClient]:
 
 
 def _split(tags: Mapping[str, str], source: str) -> dict[str, str]:
-    """Return what is shown as tags, after the rest was written to a file, which they name, of the model `source`.
-
-    The run of the evaluation would take it along when a person deletes it.
-    """
+    """Return what is shown as tags, after the rest was written to a file, which they name, of the model `source`."""
     rest = {key: value for key, value in tags.items() if key in _IN_FILE}
     if "evaluation_run" not in rest:
         return dict(tags)
@@ -208,8 +200,7 @@ def _split(tags: Mapping[str, str], source: str) -> dict[str, str]:
         path = Path(directory) / f"evidence-{digest_of(rest)[:8]}.json"
         path.write_text(json.dumps(rest), encoding="utf-8")
         store.client().log_model_artifact(source.removeprefix("models:/"), str(path))
-    shown = {key: value for key, value in tags.items() if key not in rest}
-    return shown | {"evidence": path.name}
+    return {key: value for key, value in tags.items() if key not in rest} | {"evidence": path.name}
 
 
 def _links(tags: Mapping[str, str]) -> str:
