@@ -1,7 +1,5 @@
 """Both servers' pages as a person sees and uses them, in Chromium; `make browser` runs these tests."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -9,7 +9,7 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import ConfigError
 from bife_core.methods.loading import stored_text
-from bife_core.registry.base import GATE, ChampionChange, PromotionError
+from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED
 from flows.promotion import promotion, rollback, summary
 from tasks.registry.mlflow_registry import IN_MLFLOW

@@ -64,9 +64,7 @@ class Patient(httpx.HTTPTransport):
 class PrefectPage:
     """What Prefect's page asks its server for."""
 
-    def __init__(
-        self, address: str, auth: Auth | None = None, transport: httpx.HTTPTransport | None = None
-    ) -> None:
+    def __init__(self, address, auth=None, transport=None):
         self.client = httpx.Client(
             base_url=f"{address}/api", auth=auth, timeout=120.0, transport=transport, trust_env=False
         )

@@ -1,15 +1,11 @@
 """What every registry has to do: `Keeping` is what a subclass implements, `Deciding` what follows from it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from bife_core.errors import RuleError
 from bife_core.methods.loading import method_of
-from bife_core.registry.base import GATE, PromotionError, Registry
-from bife_core.registry.evidence import CHALLENGER, CHAMPION, RegisteredRule
+from bife_core.registry.base import GATE, PromotionError
+from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from tests.support.registered import beside, evidence, source
 
 UNPROVEN = {"ratio": 1.1, "ci_low": 0.9, "ci_high": 1.3, "p_value": 0.4}
@@ -19,13 +15,11 @@ class Keeping:
     """Versions, tags and aliases. Fixtures `registry` and `name` give what is tested."""
 
     @staticmethod
-    def run() -> str:
+    def run():
         """Return the run of an evaluation."""
         return ""
 
-    def challenge(
-        self, registry: Registry, name: str, number: int, *, by_gate: bool = False, **known: Any
-    ) -> RegisteredRule:
+    def challenge(self, registry, name, number, *, by_gate=False, **known):
         """Register a rule as an evaluation would."""
         known = {"evaluation_run": self.run(), **known}
         return registry.register(name, source(number), evidence(number, **known), by_gate)

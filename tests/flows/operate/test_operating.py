@@ -1,7 +1,5 @@
 """`bife up` as its users meet it: pages, forms, runs, schedules, a lost machine, and strangers at the door."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`prefect deploy --all` against a server of the user's own, and a worker that runs what it deployed."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
