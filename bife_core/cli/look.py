@@ -1,10 +1,11 @@
-"""`bife report`, `bife config`, `bife plugins`: results and settings, looked at or written again."""
+"""`bife report`, `bife config`, `bife calls`, `bife plugins`: results and settings, looked at or written again."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -13,9 +14,13 @@ from bife_core.cli.options import with_configuration
 from bife_core.cli.orchestration import tracked_runtime
 from bife_core.cli.outcome import CommandEnd
 from bife_core.home import RUN_ID, evaluation_at, project_home
+from bife_core.wording import counted
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
+
+REQUEST_ID: Final = re.compile(r"bife-[^\s\"',;|]+\.\d+(?![\w.])")
+"""What BiFE calls its requests, in a file of whatever format."""
 
 
 def report(
@@ -75,6 +80,43 @@ def config(
         return
     rows = [(name, json.dumps(value), meaning) for name, value, meaning in described(config)]
     show_table(("setting", "value", "meaning"), rows, numbers=False)
+
+
+def calls(
+    export: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A provider's export that holds the header X-Client-Request-Id.",
+            show_default="none",
+        ),
+    ] = None,
+) -> None:
+    """List what calls to a model API each search made, and compare them with a provider's export."""
+    from bife_core.generators.account import Account, request_id
+
+    rows, made = [], dict[str, str]()
+    for study in project_home().store.studies():
+        account = Account(project_home().store, study.key)
+        if own := account.calls():
+            spent = account.spending()
+            usd = "" if spent.cost_usd is None else f"{spent.cost_usd:.4f}"
+            rows.append(
+                (study.key, str(spent.calls), str(spent.answered), str(spent.unknown), str(spent.tokens), usd)
+            )
+            made |= {request_id(study.key, call): call.status for call in own}
+    show_table(("search", "calls", "answered", "bill unknown", "tokens", "USD"), rows)
+    if export is None:
+        return
+    listed = set(REQUEST_ID.findall(export.read_text(encoding="utf-8-sig")))
+    if not listed:
+        raise CommandEnd(f"{export} was expected to hold ids such as bife-SEARCH.g00-c00.1 and holds none.")
+    answered = {name for name, status in made.items() if status == "ok"}
+    say(f"{counted(len(listed & made.keys()), 'call')} of {len(made)} are in {export}.")
+    if missing := sorted(answered - listed):
+        say(f"Answered, but not in it: {', '.join(missing)}")
+    if foreign := sorted(listed - made.keys()):
+        raise CommandEnd(f"Not in the store, though the provider has them: {', '.join(foreign)}")
 
 
 def plugins() -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from bife_core.cli.doctor import doctor
-from bife_core.cli.look import config, plugins, report
+from bife_core.cli.look import calls, config, plugins, report
 from bife_core.cli.options import Command
 from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import EXIT_CODES, ReportingGroup
@@ -37,7 +37,7 @@ for panel, commands in {
     "Discover": (demo, run, collect, evolve, evaluate, tune, score, report),
     "Use": (solve, series, export),
     "Operate": of_flows("flows.cli.operating").COMMANDS if orchestrated() else (),
-    "Look around": (config, plugins, doctor),
+    "Look around": (config, calls, plugins, doctor),
 }.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)

@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal, TypeVar
+from urllib.parse import quote
 
 from pydantic import Field, ValidationError
 
@@ -217,6 +218,11 @@ class Account:
     def spending(self, price: Price | None = None) -> Spending:
         """Return what all calls in the store cost."""
         return Spending.of(self.calls(), price)
+
+
+def request_id(study: str, call: Call) -> str:
+    """Return what a provider knows a call by: the header `X-Client-Request-Id`, of ASCII letters and signs."""
+    return f"bife-{quote(study, safe='')}.{quote(call.key, safe='')}.{call.number}"
 
 
 def recorded_calls(directory: Path) -> list[Call]:

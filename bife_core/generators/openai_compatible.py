@@ -7,14 +7,13 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Final
-from urllib.parse import quote
 
 import httpx2
 import numpy as np
 import openai
 
 from bife_core.errors import ConfigError
-from bife_core.generators.account import Account, Call
+from bife_core.generators.account import Account, Call, request_id
 from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError, PromptContext
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_settings import ModelApiSettings
@@ -176,8 +175,7 @@ class OpenAIGenerator:
         """
         known = [name for model, name in list(self._refused) if model == call.model]
         refused = dict.fromkeys(known, "")
-        request = f"bife-{quote(self.account.study, safe='')}.{quote(call.key, safe='')}.{call.number}"
-        headers = {"X-Client-Request-Id": request}
+        headers = {"X-Client-Request-Id": request_id(self.account.study, call)}
         asked = {"model": call.model, "messages": [message.model_dump() for message in call.messages]}
         while True:
             parameters = self._parameters(refused)

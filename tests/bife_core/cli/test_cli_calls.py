@@ -1,0 +1,34 @@
+from bife_core.generators.account import Account, Call, request_id
+from bife_core.home import project_home
+
+SENT = {
+    "model": "m",
+    "base_url": "http://model.test",
+    "prompt_digest": "0",
+    "prompt_version": "0",
+    "messages": (),
+}
+
+
+def test_calls_are_listed_and_compared_with_what_a_provider_exports(bife, monkeypatch, tmp_path):
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
+    store = project_home().store
+    store.open_study("a study", "evolution", "a study")
+    account = Account(store, "a study")
+    answered, lost = (account.begin(Call(key=f"g00-c{number:02}", **SENT)) for number in range(2))
+    account.finish(answered.model_copy(update={"status": "ok", "prompt_tokens": 30, "completion_tokens": 12}))
+    assert bife("calls").stdout.splitlines()[1].split()[-4:] == ["2", "1", "1", "42"]
+    ids = [request_id("a study", call) for call in (answered, lost)]
+    assert ids[0] == "bife-a%20study.g00-c00.1"
+
+    export = tmp_path / "export.csv"
+    export.write_text(f'id,"client_request_id"\n7,"{ids[0]}"\n')
+    assert f"1 call of 2 are in {export}." in " ".join(bife("calls", export).stdout.split())
+    export.write_text(f"[{ids[1]}]")
+    assert f"Answered, but not in it: {ids[0]}" in " ".join(bife("calls", export).stdout.split())
+    export.write_text(f"{ids[0]}|bife-other.g00-c00.1|bife-other.g00-c00.12")
+    done = bife("calls", export)
+    assert done.exit_code == 1
+    assert "bife-other.g00-c00.1, bife-other.g00-c00.12" in " ".join(done.stderr.split())
+    export.write_text("id,model\n7,m\n")
+    assert "holds none" in bife("calls", export).stderr
