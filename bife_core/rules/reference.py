@@ -19,8 +19,8 @@ def general(variable_features) -> float:
     """Weights in tight rows times fractionality, raised by pseudocost gains.
 
     Origin: ours; fitted to expert samples of auctions, set covering, network verification, transmission switching and
-    MIPLIB 3 at once, under SCIP default settings, so that the least accuracy, over that of a formula of the set's own,
-    is largest (`python -m bench.general`).
+    MIPLIB 3 at once, under SCIP default settings; accuracy on each set is taken over that of a formula fitted to it
+    alone, and the least is maximised (`python -m bench.general`).
     """
     f = variable_features
     gain = math.sqrt(max(f[PRODUCT], 1e-6) * max(f[RATIO], 1e-6))
