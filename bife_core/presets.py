@@ -49,14 +49,14 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
 
 
 def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
-    """Return a named budget: `smoke` for tests (seconds), `quick` for the demo (minutes), `paper` as published.
+    """Return a preset: `smoke` for tests (a minute), `quick` for the demo (minutes), `paper` as published.
 
     Parameters
     ----------
     name : str
-        The budget.
+        The preset.
     benchmark : str, optional
-        A family whose own costs, limits and sizes are put into the budget, see `Family.settings`; ``"folder"``, of
+        A family whose own costs, limits and sizes are put into the preset, see `Family.settings`; ``"folder"``, of
         which none are known, changes nothing.
 
     Raises

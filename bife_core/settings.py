@@ -123,7 +123,7 @@ def form() -> dict[str, Any]:
     starts = {each: settings_of(configuration({"preset": each})) for each in get_args(PresetName)}
     fields: dict[str, Any] = {
         "preset": {
-            "description": "The budget, and what is left out below: seconds, for tests (smoke), minutes (quick), or "
+            "description": "The scale, and what is left out below: a minute, for tests (smoke), minutes (quick), or "
             "days, as published (paper). Default: quick.",
             "type": "string",
             "enum": [*starts],
