@@ -1,6 +1,7 @@
 """References to what a registry or MLflow holds, and the text of a method that lies there.
 
-MLflow's registry is asked where MLflow is installed and has a database; elsewhere it is the one in the home's store.
+MLflow's registry is asked where MLflow is installed and has a database; what it lacks, the one in the home's store may
+hold, where commands without MLflow register.
 """
 
 from __future__ import annotations
@@ -48,14 +49,25 @@ def read_stored(reference: str) -> tuple[str, dict[str, str]]:
 
     A `RuleError` says if it cannot be read, or is not there.
     """
+    try:
+        return _in_mlflow(reference)
+    except _AbsentError as error:
+        where, found = _in_store(reference)
+        if found is not None:
+            return found.text, found.tags
+        raise RuleError(str(error) or f"The registry in {where} holds no {reference}; {_LISTED}.") from error
+
+
+class _AbsentError(RuleError):
+    """MLflow does not hold what a reference names, or, without words, there is no MLflow."""
+
+
+def _in_mlflow(reference: str) -> tuple[str, dict[str, str]]:
     model = MODEL_REFERENCE.fullmatch(reference)
     run: Any = RUN_REFERENCE.fullmatch(reference)
     with _mlflow(reference) as mlflow:
         if mlflow is None:
-            if model is None:
-                raise RuleError(f"There is no run {reference}: MLflow has no database here.")
-            stored = _in_store(reference, model)
-            return stored.text, stored.tags
+            raise _AbsentError("" if model else f"There is no run {reference}: MLflow has no database here.")
         client = mlflow.MlflowClient()
         if model is not None:
             name = model["name"]
@@ -91,20 +103,19 @@ def registered_tags(reference: object) -> dict[str, str]:
     return read_stored(str(reference))[1] if is_stored(reference) else {}
 
 
-def _in_store(reference: str, model: re.Match[str]) -> StoredVersion:
-    """Return the version that a match of `MODEL_REFERENCE` names in the home's store."""
+def _in_store(reference: str) -> tuple[str, StoredVersion | None]:
+    """Return where the registry of the home's store is, and the version in it that a reference names."""
     # Only once such a reference is read: these imports take longer than the rest.
     from bife_core.store import DATABASE, Store
     from bife_core.store.registered import stored_version
 
-    where = str(home() / DATABASE)
-    if os.environ.get("BIFE_STORE") or Path(where).exists():  # nothing is made by asking
-        with closing(Store(os.environ.get("BIFE_STORE") or home())) as store:
-            where = store.name
-            found = stored_version(store, model["name"], model["alias"] or int(model["version"]))
-        if found is not None:
-            return found
-    raise RuleError(f"The registry in {where} holds no {reference}; {_LISTED}.")
+    model, there = MODEL_REFERENCE.fullmatch(reference), str(home() / DATABASE)
+    if model is None or not (
+        os.environ.get("BIFE_STORE") or Path(there).exists()
+    ):  # nothing is made by asking
+        return there, None
+    with closing(Store(os.environ.get("BIFE_STORE") or home())) as store:
+        return store.name, stored_version(store, model["name"], model["alias"] or int(model["version"]))
 
 
 @contextmanager
@@ -134,7 +145,7 @@ def _mlflow(reference: str) -> Iterator[Any]:
             yield mlflow
         except (MlflowException, SQLAlchemyError, OSError) as error:
             if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                raise RuleError(f"MLflow at {address} holds no {reference}; {_LISTED}.") from error
+                raise _AbsentError(f"MLflow at {address} holds no {reference}; {_LISTED}.") from error
             reason = str(error).strip().partition("\n")[0]
             raise RuleError(
                 f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI."

@@ -16,13 +16,16 @@ import bife_core
 from bife_core.components import BRANCHING
 from bife_core.errors import RuleError
 from bife_core.features import FEATURES
+from bife_core.home import project_home
 from bife_core.methods.base import METHODS
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method, stored_text
 from bife_core.methods.scorer import RuleMethod
+from bife_core.registry.local import LocalRegistry
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
 from tests.support.challenging import made_champion, source
+from tests.support.registered import champion_in
 from tests.support.weighted import KIND, Weighted
 
 
@@ -154,3 +157,12 @@ def test_a_pickle_beside_the_rule_is_never_read(name, home):
     assert stored_text(registered.reference) == source(0)
     mlflow.pyfunc.load_model(registered.reference)
     assert not (home / "unpickled").exists()
+
+
+def test_what_mlflow_lacks_is_found_in_the_store(name):
+    registered = champion_in(LocalRegistry(project_home().store), name, 0)
+    assert (
+        stored_text(f"models:/{name}@champion")
+        == stored_text(f"models:/{name}/{registered.version}")
+        == source(0)
+    )
