@@ -1,7 +1,5 @@
 """What the documents refer to is there; `rumdl` checks their links, and `make docs` that all pages are on the site."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the distribution declares: the base serves the library, the extras the rest, and the wheel holds `bife_core`."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -21,11 +19,11 @@ MOST_PACKAGES, MOST_GB = 48, 0.9
 """Of the base in an empty environment, `pip` and `setuptools` left out; the aims were 20 and 0.4."""
 
 
-def plain(name: str) -> str:
+def plain(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def declared(requirements: list[str]) -> set[str]:
+def declared(requirements):
     return {plain(re.match(r"[\w.-]+", requirement)[0]) for requirement in requirements}
 
 

@@ -5,12 +5,10 @@ All of it is started through Prefect's API with the same requests its pages send
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from bife_core.home import Home
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.operating import Operated, bife_up, smoke, until
@@ -31,27 +29,27 @@ class Shown:
     promotion: dict[str, Any]
     """It waits for a person."""
 
-    def run_page(self, run: dict[str, Any]) -> str:
+    def run_page(self, run):
         """Return the address of a run's page."""
         return f"{self.up.prefect}/v2/runs/flow-run/{run['id']}"
 
-    def deployment(self, name: str) -> str:
+    def deployment(self, name):
         """Return the id of a deployment."""
         return str(self.up.page.deployment(name)["id"])
 
-    def artifact(self, key: str) -> str:
+    def artifact(self, key):
         """Return the id of the pipeline's last artifact of that key."""
         runs = [self.pipeline["id"], self.search["id"]]
         chosen = {"key": {"any_": [key]}, "flow_run_id": {"any_": runs}}
         found = self.up.page.ask("POST", "/artifacts/filter", artifacts=chosen, sort="CREATED_DESC")
         return str(found[0]["id"])
 
-    def experiment(self, stage: str) -> str:
+    def experiment(self, stage):
         """Return the number of a stage's experiment in MLflow."""
         found = self.up.tracked("GET", "experiments/get-by-name", experiment_name=f"bife-{stage}")
         return str(found["experiment"]["experiment_id"])
 
-    def evolution(self, generator: str) -> str:
+    def evolution(self, generator):
         """Return the id of MLflow's run of the evolution whose rules a generator wrote."""
         wanted = f"tags.kind = 'evolution' and params.`generator.kind` = '{generator}'"
         experiments = [self.experiment("evolution")]
@@ -60,7 +58,7 @@ class Shown:
 
 
 @contextmanager
-def something_to_see(home: Home) -> Iterator[Shown]:
+def something_to_see(home):
     """Start everything, run what is to be seen, and stop everything at the end."""
     with (
         ModelApi() as api,
@@ -74,7 +72,7 @@ def something_to_see(home: Home) -> Iterator[Shown]:
         yield Shown(up, pipeline, search, promotion_of(up, CHALLENGED))
 
 
-def searching(**changed: Any) -> dict[str, Any]:
+def searching(**changed):
     """Return the settings of a search that is small, and large enough to have something to compare."""
     return smoke(
         samples=24,
@@ -87,16 +85,16 @@ def searching(**changed: Any) -> dict[str, Any]:
     )
 
 
-def comparing() -> dict[str, Any]:
+def comparing():
     """Return the settings of a comparison that a good rule passes the gate with, on a busy machine too."""
     changed = {"evaluation__most_instances": 40, "evaluation__time_limit_s": 60}
     return smoke(size="test", approval="person", **changed)
 
 
-def promotion_of(up: Operated, name: str, besides: str = "") -> dict[str, Any]:
+def promotion_of(up, name, besides=""):
     """Wait until a promotion of a model, besides a known one, asks a person, and return its run."""
 
-    def asks() -> dict[str, Any] | None:
+    def asks():
         known = [run for run in up.page.runs_of("promotion") if run["id"] != besides]
         runs = [run for run in known if run["parameters"]["name"] == name]
         ended = [run["state"] for run in runs if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED")]

@@ -1,22 +1,18 @@
 """Several runs started together on one fresh home: two of the same evolution, and one of another benchmark."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tests.chaos import remains
 from tests.chaos.api import PaidApi
-from tests.chaos.campaign import LIMIT_S, Reference
+from tests.chaos.campaign import LIMIT_S
 from tests.chaos.program import Program
 
 WAITS = "its results are then used"
 
 
-def started_together(reference: Reference, command: Sequence[str], seed: int) -> dict[str, Any]:
+def started_together(reference, command, seed):
     """Start three runs at once and return what became of them; `reference` is the same evolution, alone."""
     other = (*command, "--instances", "set_covering")
     with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(seed) as api:
@@ -26,7 +22,7 @@ def started_together(reference: Reference, command: Sequence[str], seed: int) ->
         codes = [program.wait(LIMIT_S) for program in programs]
         outputs = ["\n".join(program.output) for program in programs]
         keys = [path.parent.name for path in home.glob("runs/*/samples.json")]
-        runs: Counter[str] = Counter()
+        runs = Counter()
         for key in keys:
             runs.update({f"{key} {name}": count for name, count in remains.tracked(home, key).items()})
         same = remains.read(home, reference.remains.key) if reference.remains.key in keys else None

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from bife_core.config import PipelineConfig
-from bife_core.observer import Observer
 from bife_core.presets import preset
 from bife_core.stages.results import PipelineResult
 from flows.operate import running
@@ -27,13 +24,13 @@ class SmokeRun:
     printed: Result
 
 
-def demonstrate() -> SmokeRun:
+def demonstrate():
     """Call ``bife demo --preset smoke`` in this process, watched twice."""
     from bife_core.cli.program import app
 
     diary, results, run = Diary(), [], running.run
 
-    def watched(watcher: Observer, *flow_and_settings: Any) -> Any:
+    def watched(watcher, *flow_and_settings):
         diary.other = watcher
         results.append(run(diary, *flow_and_settings))
         return results[-1]
@@ -48,5 +45,5 @@ def demonstrate() -> SmokeRun:
 
 
 @pytest.fixture(scope="session")
-def smoke(prepared: Path) -> SmokeRun:
+def smoke(prepared):
     return demonstrate()

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
@@ -46,7 +45,7 @@ def everything_in_mlflow():
     }
 
 
-def files(directory: Path):
+def files(directory):
     return {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
 
 

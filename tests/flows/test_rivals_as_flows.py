@@ -1,7 +1,5 @@
 """Rival searches as whole runs: the same layout in MLflow as every evolution, the same account of their cost."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,15 +1,9 @@
 """Register rules in MLflow, with invented evidence; ``python -m tests.support.challenging NAME NUMBER JSON`` too."""
 
-from __future__ import annotations
-
 import json
 import sys
 import uuid
-from pathlib import Path
-from typing import Any
 
-from bife_core.methods.base import Method
-from bife_core.registry.evidence import RegisteredRule
 from bife_core.stages.records import EVALUATION
 from tasks.registry.mlflow_registry import IN_MLFLOW
 from tasks.tracking import store
@@ -17,25 +11,25 @@ from tests.support.programs import python
 from tests.support.registered import beside as beside, champion_in, evidence, source as source, under as under
 
 
-def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
+def challenge(name, number, **known):
     """Register a rule as an evaluation would."""
     known = {"evaluation_run": new_run(), **known}
     return IN_MLFLOW.register(name, source(number), evidence(number, **known))
 
 
-def challenge_in(home: Path, name: str, number: int, **known: Any) -> int:
+def challenge_in(home, name, number, **known):
     """Do so in another home, and return the version."""
     done = python("-m", "tests.support.challenging", name, number, json.dumps(known), home=home)
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 
 
-def made_champion(name: str, number: int, method: Method | None = None, **known: Any) -> RegisteredRule:
+def made_champion(name, number, method=None, **known):
     """Register a rule, or a method in its place, and let the gate decide, as a pipeline does."""
     return champion_in(IN_MLFLOW, name, number, method, evaluation_run=new_run(), **known)
 
 
-def new_run() -> str:
+def new_run():
     """Make a run of an evaluation in MLflow, and return its id."""
     run = store.open_run(EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
     return str(run.info.run_id)

@@ -1,7 +1,5 @@
 """Parts of the pages in docs/, for the tests that follow them to the letter."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from textwrap import dedent
@@ -9,7 +7,7 @@ from textwrap import dedent
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def blocks(page: str, language: str, section: str | None = None) -> list[str]:
+def blocks(page, language, section=None):
     """Return the blocks of code of a page, or of one of its sections of the second level."""
     text = (DOCS / page).read_text(encoding="utf-8")
     if section is not None:

@@ -1,15 +1,12 @@
 """Evaluations of solves nobody made: a rule against RPB on as many models as there are numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation.summary import EvaluationSummary, summarise
+from bife_core.evaluation.summary import summarise
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
-from bife_core.scip.cost import Cost
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob
 
@@ -18,9 +15,9 @@ METHODS = {RULE.name: RULE, BASELINE.name: BASELINE}
 LIMIT_S = 100.0
 
 
-def result(**known: object) -> SolveResult:
+def result(**known):
     """Return the result of a solve nobody made: optimal in a node and a second, but for what is known otherwise."""
-    facts: dict[str, object] = {"instance": "a", "method": "relpscost", "seed": 0, "status": "optimal"}
+    facts = {"instance": "a", "method": "relpscost", "seed": 0, "status": "optimal"}
     facts |= dict.fromkeys(("nodes", "lp_iterations", "cpu_s"), 1) | {"versions": {}}
     facts |= dict.fromkeys(("gap", "primal_bound", "dual_bound", "primal_dual_integral"), 0.0)
     facts |= {"wall_s": known.get("cpu_s", 1.0)}
@@ -28,14 +25,14 @@ def result(**known: object) -> SolveResult:
 
 
 def solved(
-    method: str,
-    number: int,
-    cpu_s: float | None,
+    method,
+    number,
+    cpu_s,
     *,
-    bound: float = 7.0,
-    nodes: int = 10,
-    integral: float = 2.0,
-) -> Solved:
+    bound=7.0,
+    nodes=10,
+    integral=2.0,
+):
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
     job = SolveJob(instance=instance, method=METHODS[method], settings=SolveSettings(time_limit_s=LIMIT_S))
@@ -50,13 +47,15 @@ def solved(
 
 
 def summary(
-    rule_s: list[float | None],
-    baseline_s: list[float | None],
-    metric: Cost = "time",
-    rule_nodes: int = 10,
-    integrals: tuple[list[float], float] = ([], 2.0),
-) -> EvaluationSummary:
+    rule_s,
+    baseline_s,
+    metric="time",
+    rule_nodes=10,
+    integrals=None,
+):
     """Return an evaluation; `integrals` are the rule's on each model, and the baseline's on all."""
+    if integrals is None:
+        integrals = ([], 2.0)
     lower, usual = integrals
     measured = [
         solved(RULE.name, k, s, nodes=rule_nodes, integral=lower[k] if lower else usual)

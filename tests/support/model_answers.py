@@ -1,9 +1,5 @@
 """What the stand-in for a chat API says: rules and whole completions."""
 
-from __future__ import annotations
-
-from typing import Any
-
 MODEL = "stand-in"
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 200, "total_tokens": 1200}
 """What every completion says it used."""
@@ -17,7 +13,7 @@ _FORMS = (
 )
 
 
-def rule_source(number: int) -> str:
+def rule_source(number):
     """Return the `number`-th good rule; no two numbers give the same one."""
     _, expression = _FORMS[number % len(_FORMS)]
     head = "import math\n\n\n" if "math." in expression else ""
@@ -30,13 +26,13 @@ def rule_source(number: int) -> str:
 """
 
 
-def good_answer(number: int) -> str:
+def good_answer(number):
     """Return the text of the `number`-th good answer."""
     thought, _ = _FORMS[number % len(_FORMS)]
     return f"{{It is {thought}}}\n\n```python\n{rule_source(number)}```\n"
 
 
-def completion(text: str | None, finish_reason: str = "stop", **more: object) -> dict[str, Any]:
+def completion(text, finish_reason="stop", **more):
     """Return a chat completion as the API's JSON."""
     message = {"role": "assistant", "content": text, **more}
     return {

@@ -1,7 +1,5 @@
 """The processes that tests start, wherever they have gone since: known by a variable of their environment."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 
@@ -11,7 +9,7 @@ VARIABLE = "PYTHON_BIFE_TESTS"
 """Names the session of tests, and for some programs more; workers of the sandbox pass on what begins like this."""
 
 
-def marked(mark: str) -> dict[int, str]:
+def marked(mark):
     """Return the processes whose mark begins so, with their commands; not this one and what it has under it."""
     own = psutil.Process()
     kin = {own.pid, *(child.pid for child in own.children(recursive=True))}
@@ -24,7 +22,7 @@ def marked(mark: str) -> dict[int, str]:
     return found
 
 
-def left_over(mark: str, limit_s: float = 30.0) -> list[str]:
+def left_over(mark, limit_s=30.0):
     """Wait for the end of the processes of a mark, and return what is still there."""
     deadline = time.monotonic() + limit_s
     while (found := marked(mark)) and time.monotonic() < deadline:

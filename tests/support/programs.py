@@ -1,20 +1,17 @@
 """Python and the command line as programs of their own, started from anywhere."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
 
-REPOSITORY: Final = Path(__file__).parents[2]
-FOREIGN: Final = REPOSITORY / "tests" / "data" / "foreign"
-PROGRAM: Final = [sys.executable, "-c", "from bife_core.cli import main; main()"]
+REPOSITORY = Path(__file__).parents[2]
+FOREIGN = REPOSITORY / "tests" / "data" / "foreign"
+PROGRAM = [sys.executable, "-c", "from bife_core.cli import main; main()"]
 """The command line."""
 
 
-def environment(home: Path | None = None, **variables: str) -> dict[str, str]:
+def environment(home=None, **variables):
     """Return an environment in which tables have their full width.
 
     With a home of its own, a program gets none of the addresses that lie in the home of the tests.
@@ -26,9 +23,7 @@ def environment(home: Path | None = None, **variables: str) -> dict[str, str]:
     return inherited | {"PYTHONPATH": str(REPOSITORY), "COLUMNS": "200", "NO_COLOR": "1"} | variables
 
 
-def python(
-    *words: object, home: Path | None = None, cwd: Path | None = None, **variables: str
-) -> subprocess.CompletedProcess[str]:
+def python(*words, home=None, cwd=None, **variables):
     """Run Python with the words on its command line, and return what it printed and how it ended."""
     return subprocess.run(
         [sys.executable, *map(str, words)],
@@ -41,14 +36,12 @@ def python(
     )
 
 
-def program(
-    *arguments: object, home: Path | None = None, **variables: str
-) -> subprocess.CompletedProcess[str]:
+def program(*arguments, home=None, **variables):
     """Run the command line as a program."""
     return python(*PROGRAM[1:], *arguments, home=home, **variables)
 
 
-def sentence(stderr: str) -> str:
+def sentence(stderr):
     """Return the one sentence a command left on standard error."""
     (line,) = [line for line in stderr.splitlines() if line.strip()]
     assert line.startswith("Error: "), stderr

@@ -1,23 +1,18 @@
 """Rules with invented evidence, for any registry."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
-from bife_core.methods.base import Method
-from bife_core.registry.base import Registry
-from bife_core.registry.evidence import Evidence, RegisteredRule
+from bife_core.registry.evidence import Evidence
 from bife_core.rules import rule_sha
 from bife_core.scip.solver import SolverConfig
 
 
-def source(number: int) -> str:
+def source(number):
     """Return the `number`-th rule."""
     return f"def candidate_variable_score(f) -> float:\n    return f[20] * f[21] + {number}\n"
 
 
-def beside(champion: int) -> dict[str, Any]:
+def beside(champion):
     """Return the evidence of a rule that was measured beside a champion, and beats it."""
     return {
         "champion_sha": rule_sha(source(champion)),
@@ -28,15 +23,15 @@ def beside(champion: int) -> dict[str, Any]:
     }
 
 
-def under(solver: SolverConfig) -> dict[str, Any]:
+def under(solver):
     """Return the evidence of a rule that was measured under these settings of SCIP."""
     params = json.dumps(solver.effective)
     return {"solver": solver.known_as, "solver_digest": solver.digest, "solver_params": params}
 
 
-def evidence(number: int, **known: Any) -> Evidence:
+def evidence(number, **known):
     """Return the evidence of a rule that beats RPB, of an evaluation that has no run."""
-    facts: dict[str, Any] = {
+    facts = {
         "sha": rule_sha(source(number)),
         "benchmark": "toys",
         "size": "test",
@@ -62,9 +57,7 @@ def evidence(number: int, **known: Any) -> Evidence:
     return Evidence(**facts | known)
 
 
-def champion_in(
-    registry: Registry, name: str, number: int, method: Method | None = None, **known: Any
-) -> RegisteredRule:
+def champion_in(registry, name, number, method=None, **known):
     """Register a rule, or a method in its place, and let the gate decide, as a pipeline does."""
     text, sha = (source(number), {}) if method is None else (method.text, {"sha": method.identity})
     return registry.register(name, text, evidence(number, **sha | known), by_gate=True)

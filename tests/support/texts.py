@@ -1,7 +1,7 @@
 """Small instances as text."""
 
 
-def cover(least: int, name: str = "x", most: int = 1) -> str:
+def cover(least, name="x", most=1):
     """Return a model in text: choose of five sets so that three rows are covered at least so often."""
     names = [f"{name}{number}" for number in range(5)]
     rows = [names[:3], names[1:4], [names[0], *names[3:]]]

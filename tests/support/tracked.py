@@ -1,7 +1,5 @@
 """Evolutions in MLflow, as they are found there."""
 
-from __future__ import annotations
-
 from bife_core.stages.records import EVOLUTION
 from tasks.stores import mlflow_run
 from tasks.tracking import store

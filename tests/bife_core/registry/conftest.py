@@ -1,10 +1,6 @@
 """A registry in a store of its own, and one in a home without MLflow."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,24 +10,24 @@ from tests.support.databases import new_database
 
 
 @pytest.fixture
-def name() -> str:
+def name():
     return "bife-test"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path):
     opened = Store(new_database(tmp_path))
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def registry(store: Store) -> LocalRegistry:
+def registry(store):
     return LocalRegistry(store)
 
 
 @pytest.fixture
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(tmp_path, monkeypatch):
     """A home whose MLflow is neither installed nor has a database."""
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("BIFE_STORE", raising=False)
@@ -41,12 +37,12 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def home_registry(own_home: Path) -> LocalRegistry:
+def home_registry(own_home):
     return LocalRegistry(Store(own_home))
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path):
     """An instance of a kind of its own."""
     path = tmp_path / "chain.lp"
     rows = "".join(f" c{i}: 2 x{i} - 3 y + 5 x{i + 1} = {i % 4}\n" for i in range(7))

@@ -1,7 +1,5 @@
 """The gate: what evidence makes a champion, and what it says where it does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from bife_core.registry.evidence import gate

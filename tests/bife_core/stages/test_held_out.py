@@ -1,7 +1,5 @@
 """What instances served says which rules they may judge, and how strictly, whatever is set, renamed or added."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from dataclasses import replace

@@ -52,7 +52,7 @@ def test_half_the_nodes_in_twice_the_time_make_no_champion(runtime, evaluated):
 
 @pytest.mark.parametrize(("lowest", "promote", "ratio"), [(50.0, True, 0.554), (120.0, False, 1.255)])
 def test_where_no_solve_ends_the_integral_decides(runtime, evaluated, lowest, promote, ratio):
-    limited: list[float | None] = [100.0] * 12
+    limited = [100.0] * 12
     integrals = ([lowest + k for k in range(12)], 100.0)
     found = evaluated(limited, limited, "primal_dual_integral", integrals=integrals)
     known = evidence(CONFIG, runtime, found, Origin())

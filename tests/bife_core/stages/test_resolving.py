@@ -17,7 +17,7 @@ from tests.support.registered import beside, champion_in, source
 CHAMPION = ("champion",)
 
 
-def wish(size: str = "transfer", **known) -> PipelineConfig:
+def wish(size="transfer", **known):
     toys = InstancesConfig(benchmark="facility_location", size=size)
     return PipelineConfig(instances=toys, search=SearchConfig(**known))
 

@@ -1,7 +1,5 @@
 """Rules that somebody else writes: what is learned of each is that of a search, kept, and found again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean

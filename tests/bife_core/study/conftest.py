@@ -1,34 +1,27 @@
 """Data of a small search, and the search itself, for all tests of studies."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import bife_core
-from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.generated import GeneratedBenchmark
-from bife_core.config import PipelineConfig
 from bife_core.store import DATABASE
 from tests.support.stored import forget_events
 
 
-def small(**overrides: Any) -> PipelineConfig:
+def small(**overrides):
     few = {"search__samples": 5, "search__initial": 3, "search__population": 2}
     settings = few | {"search__threshold_share": 1.0} | overrides  # all rules race, and some are given up
     dotted = {name.replace("__", "."): value for name, value in settings.items()}
     return bife_core.with_overrides(bife_core.preset("smoke"), dotted)
 
 
-def outcome(evolution: bife_core.Evolution) -> list[Any]:
+def outcome(evolution):
     fields = ("id", "sha", "f_lf", "f_hf", "eliminated", "failure")
     return [tuple(getattr(sample, field) for field in fields) for sample in evolution.samples]
 
 
-def with_solves_of(source: Path, folder: Path) -> Path:
+def with_solves_of(source, folder):
     """Give a folder the solves of a search, so that another need not make them, and nothing else of it."""
     folder.mkdir(exist_ok=True)
     for file in source.glob(f"{DATABASE}*"):  # with what is not merged into it yet
@@ -38,12 +31,12 @@ def with_solves_of(source: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def evolve_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def evolve_home(tmp_path_factory):
     return tmp_path_factory.mktemp("evolve")
 
 
 @pytest.fixture(scope="session")
-def data(evolve_home: Path, knapsack_family: GeneratedBenchmark) -> dict[str, Any]:
+def data(evolve_home, knapsack_family):
     workers, folder = bife_core.InProcess(), evolve_home / "decisions"
     return {
         "instances": knapsack_family.instances("design", 2),
@@ -53,10 +46,10 @@ def data(evolve_home: Path, knapsack_family: GeneratedBenchmark) -> dict[str, An
 
 
 @pytest.fixture(scope="session")
-def whole(evolve_home: Path, data: dict[str, Any]) -> bife_core.Evolution:
+def whole(evolve_home, data):
     return bife_core.create_study(small(), **data, folder=evolve_home / "whole").run()
 
 
 @pytest.fixture(scope="session")
-def soon_solved(data: dict[str, Any]) -> list[Instance]:
+def soon_solved(data):
     return data["instances"][:1]

@@ -1,24 +1,18 @@
 """Everything `bife up` starts, real, once for all tests here, and stopped after the last: idle servers use CPU time."""
 
-from __future__ import annotations
-
 import secrets
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import get_client
 from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from bife_core.home import Home
-from tests.support.operating import Operated, bife_up
+from tests.support.operating import bife_up
 
 
 @pytest.fixture(scope="package")
-def operated(
-    tmp_path_factory: pytest.TempPathFactory, databases: Callable[[Path], Path]
-) -> Iterator[Operated]:
+def operated(tmp_path_factory, databases):
     auth = ("operator", secrets.token_urlsafe(12))
     # Prefect looks for new schedules once a minute.
     often = {"PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2"}
@@ -27,7 +21,7 @@ def operated(
 
 
 @pytest.fixture
-def served(operated: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncPrefectClient]:
+def served(operated, monkeypatch):
     """A client of its Prefect server, which flows of this process use meanwhile."""
     assert operated.auth is not None
     address = f"{operated.prefect}/api"

@@ -1,7 +1,5 @@
 """A promotion started from Prefect's page: it waits without a process, and a person's answer decides."""
 
-from __future__ import annotations
-
 import uuid
 
 import psutil

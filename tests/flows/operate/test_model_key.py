@@ -1,7 +1,5 @@
 """The key of a model API in a Secret block of Prefect's: used for every call, and shown nowhere."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -4,7 +4,6 @@ import logging
 import threading
 import uuid
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from mlflow.exceptions import PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE, MlflowException
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("prepared")
 
 
 @stage("plain", "")
-def plain(sentence: str) -> str:
+def plain(sentence):
     observer().note(sentence)
     thread = threading.Thread(target=observer().note, args=("from a thread",))
     thread.start()
@@ -34,7 +33,7 @@ def plain(sentence: str) -> str:
 
 
 @stage("failing", "")
-def failing(fault: str, search: Path | None = None) -> str:
+def failing(fault, search=None):
     observer().note("about to fail")
     if search is not None:
         journals.opened(search.name, search, provenance())
@@ -42,7 +41,7 @@ def failing(fault: str, search: Path | None = None) -> str:
 
 
 @stage("parent", "")
-def parental(sentence: str) -> str:
+def parental(sentence):
     return plain(sentence)
 
 
