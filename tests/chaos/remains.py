@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from bife_core.generators import Spending
 from bife_core.stages.records import EVOLUTION
 from bife_core.store import DATABASE, Store
 
@@ -27,8 +28,8 @@ class Remains:
     """The outcome of an evolution and what MLflow knows of it.
 
     `population` has all samples, best first, without what depends on time; `runs` counts runs by experiment, name and
-    status; `doubled_points` are metric values logged more than once for a step, `repeated_solves` solves whose result
-    was in the store already when they ended.
+    status; `doubled_points` are metrics of a step, spending aside, with more than one value, `repeated_solves` solves
+    whose result was in the store already when they ended.
     """
 
     key: str
@@ -62,9 +63,9 @@ def read(home, key="*"):
             )
         )
         (versions,) = database.execute("select count(*) from model_versions").fetchone()
-        (doubled,) = database.execute(
-            "select count(*) from (select 1 from metrics group by run_uuid, key, step having count(*) > 1)"
-        ).fetchone()
+        counts = database.execute("select key from metrics group by run_uuid, key, step having count(*) > 1")
+        # What a search had spent when it was stopped in a generation is another point than at its end.
+        doubled = sum(key not in Spending.model_fields for (key,) in counts)
     return Remains(
         key=directory.name,
         population=[{name: row[name] for name in _COMPARED} for row in rows],
