@@ -36,6 +36,12 @@ def series(
     reuse: Annotated[
         bool, typer.Option("--reuse/--no-reuse", help="Start from the solutions of earlier instances.")
     ] = True,
+    solutions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", show_default="nowhere", help="Where to write the best solutions, as INSTANCE.sol."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP and of all draws.")] = 0,
     solver: Annotated[
         str,
@@ -46,6 +52,7 @@ def series(
     """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
     from bife_core.benchmarks.folder import instance_files
     from bife_core.scip.reading import read_model
+    from bife_core.scip.solutions import write_solution
     from bife_core.scip.solving import SolveSettings
     from bife_core.series.series import Series
 
@@ -60,6 +67,8 @@ def series(
         except InterruptedSolveError as error:
             raise CommandEnd(str(error), ExitCode.INTERRUPTED) from error
         result = solved.result
+        if solutions is not None and (values := opened.solution(solved)) is not None:
+            write_solution(solutions / f"{solved.instance}.sol", values, result.primal_bound)
         say(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
             f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"

@@ -50,6 +50,14 @@ def solve(
         float | None,
         typer.Option(metavar="S", show_default="no limit", help="CPU seconds per solve, on SCIP's clock."),
     ] = None,
+    solution: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="nowhere",
+            help="Where to write the best solution, as SCIP does (.sol).",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP's randomisation.")] = 0,
     solver: Annotated[
         str,
@@ -97,12 +105,17 @@ def solve(
         for method in methods:
             if not results or results[0].status != "userinterrupt":
                 sys.stdout.flush()  # SCIP writes past Python's buffer
-                log = not quiet and not results
-                results.append(solve_with(instance, method, settings=settings, show_log=log))
+                first = not results
+                to = solution if first else None
+                results.append(
+                    solve_with(instance, method, settings=settings, show_log=first and not quiet, solution=to)
+                )
     finally:  # whatever becomes of the second solve, the first is done
         if results:
             say()
             _show(methods, results)
+    if solution is not None and results[0].primal_bound is None:
+        say(f"note: {solution} is not written, for no solution was found.")
     if record and results[-1].status != "userinterrupt":
         from bife_core.stages.runtime import Runtime
         from bife_core.stages.watching import ChampionWatch

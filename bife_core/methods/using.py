@@ -16,6 +16,7 @@ from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard,
 from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import lp_iterations, saved_nodes, total
 from bife_core.scip.reading import read_model
+from bife_core.scip.solutions import solution_of, write_solution
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
 
@@ -79,6 +80,7 @@ def solve(
     *,
     settings: SolveSettings | None = None,
     show_log: bool = False,
+    solution: str | Path | None = None,
     **overrides: Any,
 ) -> SolveResult:
     """Solve an instance with the given method.
@@ -93,6 +95,8 @@ def solve(
         SCIP default settings without a time limit by default.
     show_log : bool
         Whether SCIP prints its log.
+    solution : str or Path, optional
+        Where to write the best solution, as SCIP does (.sol); no file is written if none was found.
     **overrides
         Single fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
 
@@ -116,7 +120,10 @@ def solve(
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
     with RootClock.over(model) as clock:
-        return solve_model(model, chosen, settings, path.name, clock)
+        result = solve_model(model, chosen, settings, path.name, clock)
+        if solution is not None and (values := solution_of(model)) is not None:
+            write_solution(Path(solution), values, result.primal_bound)
+        return result
 
 
 def solve_model(

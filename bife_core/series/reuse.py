@@ -11,14 +11,6 @@ STARTS: Final = 5
 """Earlier solutions that are looked at, the last ones."""
 
 
-def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
-    """Return the best solution of a model that was solved; None if there is none."""
-    if not model.getNSols():
-        return None
-    best = model.getBestSol()
-    return {variable.name: model.getSolVal(best, variable) for variable in model.getVars()}
-
-
 def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]) -> int:
     """Give a model that is not being solved yet starts from solutions of others; return how many names match.
 

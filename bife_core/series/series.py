@@ -17,9 +17,10 @@ from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.loading import AnyReference, load_method
 from bife_core.methods.using import solve_model
 from bife_core.scip.reading import read_model
+from bife_core.scip.solutions import solution_of
 from bife_core.scip.solving import INTERRUPTED, RootClock, SolveResult, SolveSettings, apply
 from bife_core.series.bandit import choose_arm
-from bife_core.series.reuse import STARTS, give_starts, solution_of
+from bife_core.series.reuse import STARTS, give_starts
 from bife_core.series.takeover import EarlyLook
 from bife_core.store import Store
 from bife_core.tuning.space import BRANCHING, Choices, Space, said

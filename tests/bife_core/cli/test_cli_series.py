@@ -39,6 +39,13 @@ def test_no_reuse_and_further_configurations(bife, days, tmp_path):
     assert "day1.lp: lean, since it was not tried yet" in done.stdout
 
 
+def test_solutions_are_written_beside_each_other(bife, days, tmp_path):
+    bife("series", "days", days, "--time-limit", 10, "--solutions", tmp_path / "found")
+    assert sorted(path.name for path in (tmp_path / "found").iterdir()) == [
+        f"day{number}.lp.sol" for number in range(3)
+    ]
+
+
 def test_the_time_limit_is_asked_for(bife, days):
     assert bife("series", "days", days).exit_code == 2
 

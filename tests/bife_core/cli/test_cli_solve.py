@@ -15,6 +15,7 @@ from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import Scorer
 from bife_core.registry.local import LocalRegistry
+from bife_core.scip.reading import read_model
 from bife_core.scip.solver import SolverConfig
 from bife_core.stages.runtime import Runtime
 from bife_core.stages.watching import ChampionWatch
@@ -42,6 +43,25 @@ def row(output, label):
     found = re.search(rf"^{label}  +(.*)$", output, re.MULTILINE)
     assert found, output
     return found[1].split()
+
+
+def test_the_solution_is_written_as_scip_reads_it(solve, tmp_path):
+    file = tmp_path / "lseu.sol"
+    assert solve("--solution", file).exit_code == 0
+    model = read_model(LSEU)
+    solution = model.readSolFile(str(file))
+    assert model.checkSol(solution)
+    assert model.getSolObjVal(solution) == pytest.approx(1120)
+
+
+def test_no_file_is_written_where_no_solution_was_found(solve, tmp_path):
+    model = tmp_path / "none.lp"
+    model.write_text(
+        "Minimize\n obj: x\nSubject To\n a: x + y >= 3\nBounds\n x <= 1\n y <= 1\nGenerals\n x y\nEnd\n"
+    )
+    done = solve("--solution", tmp_path / "none.sol", model=model)
+    assert f"{tmp_path / 'none.sol'} is not written" in " ".join(done.stdout.split())
+    assert not (tmp_path / "none.sol").exists()
 
 
 def test_another_method_is_compared_with_its_log_hidden():

@@ -6,7 +6,8 @@ import pytest
 from bife_core import Series, Store
 from bife_core.errors import BifeError, RuleError
 from bife_core.methods.base import Method
-from bife_core.series.reuse import give_starts, solution_of
+from bife_core.scip.solutions import solution_of
+from bife_core.series.reuse import give_starts
 from bife_core.series.series import SeriesSolve, cost_of
 from tests.support.measured import result
 from tests.support.programs import FOREIGN

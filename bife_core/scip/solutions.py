@@ -1,0 +1,27 @@
+"""The best solution of a solve: by the names of variables, and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyscipopt
+
+from bife_core.files import write_whole
+
+
+def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
+    """Return the best solution of a model that was solved; None if there is none."""
+    if not model.getNSols():
+        return None
+    best = model.getBestSol()
+    return {variable.name: model.getSolVal(best, variable) for variable in model.getVars()}
+
+
+def write_solution(path: Path, values: Mapping[str, float], objective: float | None) -> None:
+    """Write a solution as SCIP does (.sol), which it can read: the objective, then what is not 0."""
+    lines = [
+        f"objective value: {objective!r}",
+        *(f"{name} {value!r}" for name, value in values.items() if value),
+    ]
+    write_whole(path, "\n".join(lines) + "\n")
