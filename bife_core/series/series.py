@@ -206,7 +206,9 @@ class Series:
         look = EarlyLook(model, self._limit_s, None if arm == self._default else max(gaps, default=None))
         try:
             result = solve_model(model, self.arms[arm], self.settings, name, clock)
-            if look.stopped:
+            # The solve may still prove its optimum, or reach its limit, on the way out.
+            stopped = look.stopped and result.status in INTERRUPTED
+            if stopped:
                 tell(
                     f"{name}: {self._default} take over, since the mean gap until now is {look.mean_gap:.3f}, and "
                     f"was {max(gaps):.3f} at most before."
@@ -231,7 +233,7 @@ class Series:
             cost=cost_of(result, self._limit_s),
             result=result,
             early_gap=look.mean_gap,
-            stopped=look.stopped,
+            stopped=stopped,
             solution_at=None if solution is None else self._store.append(self._key, "solution", solution),
         )
         self._store.append(self._key, "solved", solved.model_dump(mode="json"))

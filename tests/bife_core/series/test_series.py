@@ -9,6 +9,7 @@ from bife_core.methods.base import Method
 from bife_core.scip.solutions import solution_of
 from bife_core.series.reuse import give_starts
 from bife_core.series.series import SeriesSolve, cost_of
+from bife_core.series.takeover import EarlyLook
 from tests.support.measured import result
 from tests.support.programs import FOREIGN
 from tests.support.texts import cover
@@ -175,6 +176,19 @@ def test_what_begins_worse_than_all_before_is_stopped_and_the_default_settings_e
     assert solved.result.primal_bound >= 1120
     assert said[1].startswith(f"lseu.mps: {DEFAULT} take over, since the mean gap until now is 0.")
     assert said[1].endswith("and was 0.000 at most before.")
+
+
+def test_what_ends_while_it_is_stopped_is_not_solved_anew(series, store, file, monkeypatch):
+    class TooLate(EarlyLook):
+        def eventinit(self):
+            super().eventinit()
+            self.stopped, self.mean_gap = True, 1.0
+
+    monkeypatch.setattr("bife_core.series.series.EarlyLook", TooLate)
+    entered(store, DEFAULT, found=False, early_gap=0.0)
+    solved = series().solve(file("a", least=1))
+    assert (solved.arm, solved.stopped, solved.result.status) == (LEAN, False, "optimal")
+    assert solved.result.method != "relpscost"
 
 
 def test_what_begins_no_worse_is_left_alone(series, store):
