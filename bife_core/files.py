@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 import uuid
 from pathlib import Path
 
@@ -24,9 +25,17 @@ def write_whole(path: Path, content: bytes | str) -> None:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        if error.filename is None:  # a full disk names no file
-            error.filename = str(path)
+        error.filename, error.filename2 = str(path), None  # a full disk names no file, others the partial one
         raise
+
+
+def check_writable(path: Path) -> None:
+    """Make the folder of a file, and raise an `OSError` if `write_whole` could not write there."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=path.parent):
+        pass
 
 
 def make_private(folder: Path) -> None:

@@ -115,7 +115,7 @@ def solve(
             say()
             _show(methods, results)
     if solution is not None and results[0].primal_bound is None:
-        say(f"note: {solution} is not written, for no solution was found.")
+        say(f"note: {solution} is not written, for no best solution was found.")
     if record and results[-1].status != "userinterrupt":
         from bife_core.stages.runtime import Runtime
         from bife_core.stages.watching import ChampionWatch

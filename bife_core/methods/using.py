@@ -10,6 +10,7 @@ from typing import Any
 import pyscipopt
 
 from bife_core.arguments import checked
+from bife_core.files import check_writable
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
@@ -106,6 +107,8 @@ def solve(
         If there is no such field or a value does not fit; the instance cannot be read; or the rule not loaded.
     SolverError
         If SCIP refuses a parameter or fails while solving.
+    OSError
+        If the solution cannot be written there, before the solve.
 
     Examples
     --------
@@ -115,6 +118,8 @@ def solve(
     """
     settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
     path, chosen = Path(path), load_method(method)
+    if solution is not None:  # not only after a long solve
+        check_writable(Path(solution))
     model = read_model(path)
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)

@@ -11,8 +11,8 @@ from bife_core.files import write_whole
 
 
 def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
-    """Return the best solution of a model that was solved; None if there is none."""
-    if not model.getNSols():
+    """Return the best solution of a model that was solved; None if there is none, as of an unbounded one."""
+    if not model.getNSols() or model.isInfinity(abs(model.getPrimalbound())):
         return None
     best = model.getBestSol()
     return {variable.name: model.getSolVal(best, variable) for variable in model.getVars()}

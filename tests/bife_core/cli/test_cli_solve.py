@@ -54,14 +54,25 @@ def test_the_solution_is_written_as_scip_reads_it(solve, tmp_path):
     assert model.getSolObjVal(solution) == pytest.approx(1120)
 
 
-def test_no_file_is_written_where_no_solution_was_found(solve, tmp_path):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Minimize\n obj: x\nSubject To\n a: x + y >= 3\nBounds\n x <= 1\n y <= 1\nGenerals\n x y\nEnd\n",
+        "Maximize\n obj: x\nSubject To\n a: x - y <= 3\nGenerals\n x y\nEnd\n",  # unbounded
+    ],
+)
+def test_no_file_is_written_where_no_best_solution_was_found(solve, tmp_path, text):
     model = tmp_path / "none.lp"
-    model.write_text(
-        "Minimize\n obj: x\nSubject To\n a: x + y >= 3\nBounds\n x <= 1\n y <= 1\nGenerals\n x y\nEnd\n"
-    )
+    model.write_text(text)
     done = solve("--solution", tmp_path / "none.sol", model=model)
     assert f"{tmp_path / 'none.sol'} is not written" in " ".join(done.stdout.split())
     assert not (tmp_path / "none.sol").exists()
+
+
+def test_where_no_solution_can_be_written_is_said_before_the_solve(solve, tmp_path):
+    done = solve("--solution", tmp_path)
+    assert f"{tmp_path}: Is a directory." in " ".join(done.stderr.split())
+    assert "SCIP Status" not in done.stdout
 
 
 def test_another_method_is_compared_with_its_log_hidden():
