@@ -16,6 +16,8 @@ from bife_core.home import project_home
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.loading import AnyReference, load_method
 from bife_core.methods.using import solve_model
+from bife_core.scip.branching import check_free
+from bife_core.scip.libscip import scip_errors
 from bife_core.scip.reading import read_model
 from bife_core.scip.solutions import solution_of
 from bife_core.scip.solving import INTERRUPTED, RootClock, SolveResult, SolveSettings, apply
@@ -164,13 +166,15 @@ class Series:
         InstanceError, InterruptedSolveError
             If a file cannot be read; or a signal ended the solve, of which nothing is kept.
         SolverError, RuleError
-            If the solve fails. A configuration other than the default one is put aside, and a file solved by another.
+            If a model was solved before or has a rule; or the solve fails. A configuration other than the default one
+            is put aside then, and a file solved by another.
         """
         tell = note or logging.getLogger(__name__).info
         self._read()
         if isinstance(instance, str | Path):
             return self._solve_file(Path(instance), tell)
         model: pyscipopt.Model = instance
+        check_free(model)
         return self._solve(model, model.getProbName(), tell)
 
     def _solve_file(self, path: Path, tell: Callable[[str], object]) -> SeriesSolve:
@@ -200,10 +204,11 @@ class Series:
         usual = model.getParams()
         usable = [arm for arm in self.arms if arm not in self.put_aside]
         arm, reason = choose_arm(usable, [(one.arm, one.cost) for one in self.solves], self.settings.seed)
+        gaps = [one.early_gap for one in self.solves if one.early_gap is not None and not one.stopped]
+        with scip_errors(f"A series solves a model once, and then another one like {name}"):
+            look = EarlyLook(model, self._limit_s, None if arm == self._default else max(gaps, default=None))
         given, starts = self._starts(model)
         tell(f"{name}: {arm}, since {reason}; {starts}.")
-        gaps = [one.early_gap for one in self.solves if one.early_gap is not None and not one.stopped]
-        look = EarlyLook(model, self._limit_s, None if arm == self._default else max(gaps, default=None))
         try:
             result = solve_model(model, self.arms[arm], self.settings, name, clock)
             # The solve may still prove its optimum, or reach its limit, on the way out.

@@ -3,8 +3,8 @@ from typing import Literal
 import pyscipopt
 import pytest
 
-from bife_core import Series, Store
-from bife_core.errors import BifeError, RuleError
+from bife_core import Series, Store, attach
+from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.methods.base import Method
 from bife_core.scip.solutions import solution_of
 from bife_core.series.reuse import give_starts
@@ -154,6 +154,27 @@ def test_a_model_is_solved_in_place(series):
     model.addCons(2 * x <= 7)
     solved = series().solve(model)
     assert (solved.instance, solved.key, model.getVal(x)) == ("today", "", 3)
+
+
+def test_a_model_is_solved_once(series):
+    model = pyscipopt.Model("today")
+    model.hideOutput()
+    opened = series()
+    opened.solve(model)
+    for words in ("was solved", "solves a model once"):
+        with pytest.raises(SolverError, match=words):
+            opened.solve(model)
+        model.freeTransform()
+    assert not opened.put_aside
+
+
+def test_a_rule_of_the_users_puts_no_configuration_aside(series, store):
+    entered(store, DEFAULT, found=True)
+    model = pyscipopt.Model()
+    attach(model, "pseudocost_product")
+    with pytest.raises(SolverError, match="already has a BiFE rule"):
+        series().solve(model)
+    assert not series().put_aside
 
 
 def test_what_finds_no_solution_is_put_aside_once_others_had_one(series, store):
