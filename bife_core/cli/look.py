@@ -19,7 +19,7 @@ from bife_core.wording import counted
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
 
-REQUEST_ID: Final = re.compile(r"bife-[^\s\"',;|]+\.\d+(?![\w.])")
+REQUEST_ID: Final = re.compile(r"bife-[\w.~%-]+\.\d+(?!\.?\w)", re.ASCII)
 """What BiFE calls its requests, in a file of whatever format."""
 
 
@@ -108,7 +108,7 @@ def calls(
     show_table(("search", "calls", "answered", "bill unknown", "tokens", "USD"), rows)
     if export is None:
         return
-    listed = set(REQUEST_ID.findall(export.read_text(encoding="utf-8-sig")))
+    listed = set(REQUEST_ID.findall(export.read_text(encoding="utf-8", errors="replace")))
     if not listed:
         raise CommandEnd(f"{export} was expected to hold ids such as bife-SEARCH.g00-c00.1 and holds none.")
     answered = {name for name, status in made.items() if status == "ok"}

@@ -30,5 +30,7 @@ def test_calls_are_listed_and_compared_with_what_a_provider_exports(bife, monkey
     done = bife("calls", export)
     assert done.exit_code == 1
     assert "bife-other.g00-c00.1, bife-other.g00-c00.12" in " ".join(done.stderr.split())
+    export.write_bytes(f"\ufeff<id>{ids[0]}</id><usd>0.5</usd> and {ids[1]}.".encode() + b"\xe4\0")
+    assert f"2 calls of 2 are in {export}." in " ".join(bife("calls", export).stdout.split())
     export.write_text("id,model\n7,m\n")
     assert "holds none" in bife("calls", export).stderr
