@@ -59,6 +59,11 @@ def series(
     params = dict(map(assignment, set_param or ()))
     given: dict[str, Any] = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "params": params}
     files = [file for path in instances for file in (instance_files(path) if path.is_dir() else [path])]
+    places = {file.resolve() for file in files}
+    if solutions is not None and len({file.name for file in places}) < len(places):
+        raise CommandEnd(
+            "Several instances have the same name, so that --solutions would write one file for them."
+        )
     champion, _ = registry().rule_for(read_model(files[0]), SolveSettings.checked(given).under)
     opened = Series(name, rules=[*(rule or ()), champion], reuse=reuse, **given)
     for file in files:
@@ -68,7 +73,7 @@ def series(
             raise CommandEnd(str(error), ExitCode.INTERRUPTED) from error
         result = solved.result
         if solutions is not None and (values := opened.solution(solved)) is not None:
-            write_solution(solutions / f"{solved.instance}.sol", values, result.primal_bound)
+            write_solution(solutions / f"{file.name}.sol", values, result.primal_bound)
         say(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
             f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"

@@ -40,10 +40,19 @@ def test_no_reuse_and_further_configurations(bife, days, tmp_path):
 
 
 def test_solutions_are_written_beside_each_other(bife, days, tmp_path):
+    (days / "day3.lp").write_text((days / "day0.lp").read_text())  # which is solved before
     bife("series", "days", days, "--time-limit", 10, "--solutions", tmp_path / "found")
     assert sorted(path.name for path in (tmp_path / "found").iterdir()) == [
-        f"day{number}.lp.sol" for number in range(3)
+        f"day{number}.lp.sol" for number in range(4)
     ]
+
+
+def test_no_solution_is_written_over_another(bife, days, tmp_path):
+    (tmp_path / "day0.lp").write_text(cover(least=1))
+    given = ("series", "days", days, tmp_path / "day0.lp", "--time-limit", 10)
+    done = bife(*given, "--solutions", tmp_path / "found")
+    assert done.stderr.startswith("Error: Several instances have the same name")
+    assert bife(*given).exit_code == 0
 
 
 def test_the_time_limit_is_asked_for(bife, days):
