@@ -211,20 +211,20 @@ class Series:
         tell(f"{name}: {arm}, since {reason}; {starts}.")
         try:
             result = solve_model(model, self.arms[arm], self.settings, name, clock)
-            # The solve may still prove its optimum, or reach its limit, on the way out.
-            stopped = look.stopped and result.status in INTERRUPTED
-            if stopped:
-                tell(
-                    f"{name}: {self._default} take over, since the mean gap until now is {look.mean_gap:.3f}, and "
-                    f"was {max(gaps):.3f} at most before."
-                )
-                result = self._taken_over(model, usual, result, name, clock)
         except (RuleError, SolverError) as error:
             if arm != self._default:
                 self._store.append(self._key, "failed", {"arm": arm, "reason": str(error)})
                 self._read()
                 tell(f"{name}: {arm} is put aside. {error}")
             raise
+        # The solve may still prove its optimum, or reach its limit, on the way out.
+        stopped = look.stopped and result.status in INTERRUPTED
+        if stopped:
+            tell(
+                f"{name}: {self._default} take over, since the mean gap until now is {look.mean_gap:.3f}, and "
+                f"was {max(gaps):.3f} at most before."
+            )
+            result = self._taken_over(model, usual, result, name, clock)
         if result.status in INTERRUPTED:
             raise InterruptedSolveError(f"The solve of {name} was interrupted.")
         solution = solution_of(model)
@@ -256,7 +256,8 @@ class Series:
         clock: RootClock | None,
     ) -> SolveResult:
         """Solve anew with the default settings in what is left of the limit, from the solutions found; return both."""
-        model.freeTransform()  # SCIP keeps the best solutions, but no parameter is safe to change within a solve
+        with scip_errors(f"SCIP failed between two solves of {name}, perhaps for Ctrl-C"):
+            model.freeTransform()  # SCIP keeps the best solutions; no parameter is safe to change within a solve
         model.setParams({**usual, "limits/time": max(self._limit_s - begun.cpu_s, 0.0)})
         ended = solve_model(model, self.arms[self._default], self.settings, name, clock)
         both = ("cpu_s", "wall_s", "nodes", "lp_iterations", "primal_dual_integral")

@@ -199,6 +199,24 @@ def test_what_begins_worse_than_all_before_is_stopped_and_the_default_settings_e
     assert said[1].endswith("and was 0.000 at most before.")
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_between_the_two_solves_puts_nothing_aside(series, store):
+    class Interrupted(pyscipopt.Eventhdlr):
+        def eventexit(self):
+            raise KeyboardInterrupt
+
+    entered(store, DEFAULT, found=False, early_gap=0.0)
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(LSEU))
+    model.includeEventhdlr(Interrupted(), "interrupted", "")
+    with pytest.raises(SolverError, match="between two solves of LSEU, perhaps for Ctrl-C"):
+        series(time_limit_s=0.6).solve(model)
+    model.to_ptr(True)  # SCIP could not free it either
+    again = series()
+    assert (len(again.solves), again.put_aside) == (1, {})
+
+
 def test_what_ends_while_it_is_stopped_is_not_solved_anew(series, store, file, monkeypatch):
     class TooLate(EarlyLook):
         def eventinit(self):
