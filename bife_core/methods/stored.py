@@ -76,8 +76,16 @@ def _in_mlflow(reference: str) -> tuple[str, dict[str, str]]:
                 if model["alias"]
                 else client.get_model_version(name, model["version"])
             )
-            tags = whole_tags(version, mlflow)
-            return text_of(f"models:/{name}/{version.version}", tags, mlflow), tags
+            try:
+                tags = whole_tags(version, mlflow)
+                return text_of(f"models:/{name}/{version.version}", tags, mlflow), tags
+            except (
+                mlflow.exceptions.MlflowException
+            ) as error:  # another registry's version would be another rule
+                reason = str(error).strip().partition("\n")[0]
+                raise RuleError(
+                    f"MLflow has {reference}, but its files cannot be read ({reason})."
+                ) from error
         held = {entry.path for entry in client.list_artifacts(run["run"])}
         wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
         if not wanted:

@@ -166,3 +166,13 @@ def test_what_mlflow_lacks_is_found_in_the_store(name):
         == stored_text(f"models:/{name}/{registered.version}")
         == source(0)
     )
+
+
+def test_a_version_whose_files_mlflow_lost_is_no_other_one_of_the_store(name):
+    registered = made_champion(name, 0)
+    champion_in(LocalRegistry(project_home().store), name, 1)
+    assert stored_text(f"models:/{name}@champion") == source(0)
+    (files(registered) / "artifacts" / "rule.py").unlink()
+    for reference in (f"models:/{name}@champion", registered.reference):
+        with pytest.raises(RuleError, match="but its files cannot be read"):
+            stored_text(reference)
