@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from bife_core import plots, report as reports
 from bife_core.errors import BifeError
@@ -22,7 +24,10 @@ from bife_core.stages.runtime import Runtime
 from bife_core.study import Opened, files as search_files
 from bife_core.study.archive import descent
 from bife_core.study.journal import read_journal
+from bife_core.values import describe
 from bife_core.wording import as_markdown
+
+T = TypeVar("T", bound=BaseModel)
 
 STORY: Final = "story.json"
 PAGE: Final = "report.html"
@@ -52,11 +57,15 @@ def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
 
 def read_summary(folder: Path) -> EvaluationSummary:
     """Return the record of an evaluation, or raise `BifeError` if there is none that can be read."""
+    return _read(folder / RECORD, EvaluationSummary)
+
+
+def _read(path: Path, kind: type[T]) -> T:
     try:
-        return EvaluationSummary.model_validate_json((folder / RECORD).read_bytes())
-    except ValueError as error:
+        return kind.model_validate_json(path.read_bytes())
+    except ValidationError as error:
         raise BifeError(
-            f"A record of an evaluation cannot be read, expected one of `bife evaluate`: {error}"
+            f"{path} cannot be read, expected a file of `bife evaluate` of this version: {describe(error)}"
         ) from error
 
 
@@ -119,7 +128,7 @@ def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Pa
     """
     folders = [_folder(one, runtime) for one in references] or runtime.home.evaluations()[-1:]
     evaluations = tuple(map(read_summary, folders))
-    stories = tuple(Story.model_validate_json((folder / STORY).read_bytes()) for folder in folders)
+    stories = tuple(_read(folder / STORY, Story) for folder in folders)
     return Report(evaluations=evaluations, stories=stories), folders[-1]
 
 

@@ -14,7 +14,7 @@ from bife_core.presets import preset, with_overrides
 from bife_core.report import Story
 from bife_core.stages import evaluation_files
 from bife_core.stages.evaluating import evaluate, folder_of, record_evaluation
-from bife_core.stages.evaluation_files import read_summary
+from bife_core.stages.evaluation_files import load_report, read_summary
 from bife_core.stages.records import read_record
 from bife_core.stages.runtime import InstanceSet, Runtime
 from bife_core.stages.workers import close_workers, worker_pool
@@ -60,6 +60,12 @@ def test_a_report_that_fails_takes_no_evaluation_away_and_is_written_by_the_next
     record_evaluation(PipelineConfig(), runtime, [RULE], tested, made, Story())
     assert (folder / "report.html").is_file()
     assert read_record(runtime.store, folder.name) == stored, "a record keeps its time"
+    for name in ("story.json", "evaluation.json"):
+        (folder / name).write_text('{"of": "an older version"}')
+        with pytest.raises(
+            BifeError, match=f"{name} cannot be read, expected a file of `bife evaluate` of this"
+        ):
+            load_report([str(folder)], runtime)
 
 
 def test_what_instances_serve_is_entered_before_they_are_solved_and_once(runtime, monkeypatch):
