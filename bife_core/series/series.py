@@ -260,6 +260,7 @@ class Series:
             model.freeTransform()  # SCIP keeps the best solutions; no parameter is safe to change within a solve
         model.setParams({**usual, "limits/time": max(self._limit_s - begun.cpu_s, 0.0)})
         ended = solve_model(model, self.arms[self._default], self.settings, name, clock)
+        model.setParam("limits/time", usual["limits/time"])
         both = ("cpu_s", "wall_s", "nodes", "lp_iterations", "primal_dual_integral")
         return ended.model_copy(update={key: getattr(begun, key) + getattr(ended, key) for key in both})
 

@@ -199,6 +199,22 @@ def test_what_begins_worse_than_all_before_is_stopped_and_the_default_settings_e
     assert said[1].endswith("and was 0.000 at most before.")
 
 
+def test_a_model_that_was_taken_over_keeps_its_parameters(series, store):
+    entered(store, DEFAULT, found=False, early_gap=0.0)
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(LSEU))
+    model.setParams({"heuristics/rins/freq": 7, "separating/maxrounds": 3})
+    opened = series(time_limit_s=0.6)
+    solved = opened.solve(model)
+    assert solved.stopped
+    kept = {
+        name: model.getParam(name) for name in ("heuristics/rins/freq", "separating/maxrounds", "limits/time")
+    }
+    assert kept == {"heuristics/rins/freq": 7, "separating/maxrounds": 3, "limits/time": 0.6}
+    assert opened.solution(solved) == solution_of(model)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c_between_the_two_solves_puts_nothing_aside(series, store):
     class Interrupted(pyscipopt.Eventhdlr):
