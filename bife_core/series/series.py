@@ -288,9 +288,10 @@ class Series:
         return True, f"{words}, {matching} of {model.getNVars()} names match"
 
     def _arms(self, rules: Sequence[AnyReference]) -> dict[str, Method]:
-        """Return the default settings, `rules` and `PORTFOLIO`, by name, each once."""
+        """Return the default settings, `rules` and `PORTFOLIO`, by what they are called in the store, each once."""
         space = Space({"general": load_method("general")})
-        named = [(method.name, method) for method in map(load_method, rules)]
+        # What a file holds may change, and files of other folders may be called the same.
+        named = [(f"{method.name} ({method.identity[:8]})", method) for method in map(load_method, rules)]
         named += [(said(choices), space.configuration(choices)) for choices in PORTFOLIO]
         arms: dict[str, Method] = {self._default: ScipMethod(name=RPB)}
         for name, method in named:

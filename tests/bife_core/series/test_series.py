@@ -258,8 +258,19 @@ def test_what_fails_is_put_aside_and_the_file_solved_by_another(series, file):
     opened.solve(file("a", least=1))
     said = []
     assert opened.solve(file("b", least=2), said.append).arm == LEAN
-    assert said[1] == "b.lp: failing is put aside. It never works."
-    assert "failing" in series(rules=[Failing()]).put_aside
+    assert said[1] == "b.lp: failing (failing) is put aside. It never works."
+    assert "failing (failing)" in series(rules=[Failing()]).put_aside
+
+
+def test_rules_of_the_same_name_are_told_apart_by_what_they_hold(series, tmp_path):
+    files = [tmp_path / folder / "tuned.set" for folder in "ab"]
+    for rounds, path in enumerate(files):
+        path.parent.mkdir()
+        path.write_text(f"separating/maxrounds = {rounds}\n")
+    both = list(series(rules=files).arms)[1:3]
+    assert [arm.partition(" ")[0] for arm in both] == ["tuned", "tuned"]
+    files[0].write_text("separating/maxrounds = 2\n")
+    assert not set(both) <= series(rules=files).arms.keys()
 
 
 def test_starts_that_did_harm_are_not_given_again(series, file):
