@@ -79,9 +79,8 @@ def _in_mlflow(reference: str) -> tuple[str, dict[str, str]]:
             try:
                 tags = whole_tags(version, mlflow)
                 return text_of(f"models:/{name}/{version.version}", tags, mlflow), tags
-            except (
-                mlflow.exceptions.MlflowException
-            ) as error:  # another registry's version would be another rule
+            except mlflow.exceptions.MlflowException as error:
+                # The store's version of the same name would be another rule.
                 reason = str(error).strip().partition("\n")[0]
                 raise RuleError(
                     f"MLflow has {reference}, but its files cannot be read ({reason})."
