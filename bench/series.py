@@ -3,9 +3,9 @@
     python -m bench.series --families DIR --instances 50 --time-limit 120
 
 The instances of a folder in the order of their names, each solved once by `bife_core.Series` and once by SCIP's default
-settings. One JSON object a line: {series, position, instance, arm, stopped, starts, score, default, integral,
-default_integral}, where a score is the share of the limit that a solve took, all if it did not end, plus its gap, plus
-1 without a solution; and at the end {series, solves, ratio, from_fifth, from_tenth}: mean score over that of the default settings.
+settings. One JSON object a line: {series, position, instance, arm, starts, score, default, integral, default_integral},
+where a score is the share of the limit that a solve took, all if it did not end, plus its gap, plus 1 without a
+solution; and at the end {series, solves, ratio, from_fifth, from_tenth}: mean score over that of the default settings.
 Solves are found again in `--home`.
 """
 
@@ -54,7 +54,6 @@ def main() -> None:
                         "position": position,
                         "instance": file.name,
                         "arm": own.arm,
-                        "stopped": own.stopped,
                         "starts": own.starts,
                         "score": scores[-1][0],
                         "default": scores[-1][1],

@@ -17,13 +17,11 @@ from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.loading import AnyReference, load_method
 from bife_core.methods.using import solve_model
 from bife_core.scip.branching import check_free
-from bife_core.scip.libscip import scip_errors
 from bife_core.scip.reading import read_model
 from bife_core.scip.solutions import solution_of
 from bife_core.scip.solving import INTERRUPTED, RootClock, SolveResult, SolveSettings, apply
 from bife_core.series.bandit import choose_arm
 from bife_core.series.reuse import STARTS, give_starts
-from bife_core.series.takeover import EarlyLook
 from bife_core.store import Store
 from bife_core.tuning.space import BRANCHING, Choices, Space, said
 from bife_core.values import Value
@@ -52,10 +50,6 @@ class SeriesSolve(Value):
     cost : float
         Between 0 and 3, see `cost_of`.
     result : SolveResult
-    early_gap : float or None
-        Mean gap over the first quarter of the limit; None if the solve ended before.
-    stopped : bool
-        Whether the configuration was stopped then, and SCIP's settings as they are took over.
     solution_at : int or None
         Where the best solution is in the store, see `Series.solution`; None if none was found.
     """
@@ -68,8 +62,6 @@ class SeriesSolve(Value):
     starts: str
     cost: float
     result: SolveResult
-    early_gap: float | None = None
-    stopped: bool = False
     solution_at: int | None
 
 
@@ -201,12 +193,8 @@ class Series:
         clock: RootClock | None = None,
     ) -> SeriesSolve:
         apply(self.settings, model)
-        usual = model.getParams()
         usable = [arm for arm in self.arms if arm not in self.put_aside]
         arm, reason = choose_arm(usable, [(one.arm, one.cost) for one in self.solves], self.settings.seed)
-        gaps = [one.early_gap for one in self.solves if one.early_gap is not None and not one.stopped]
-        with scip_errors(f"A series solves a model once, and then another one like {name}"):
-            look = EarlyLook(model, self._limit_s, None if arm == self._default else max(gaps, default=None))
         given, starts = self._starts(model)
         tell(f"{name}: {arm}, since {reason}; {starts}.")
         try:
@@ -217,14 +205,6 @@ class Series:
                 self._read()
                 tell(f"{name}: {arm} is put aside. {error}")
             raise
-        # The solve may still prove its optimum, or reach its limit, on the way out.
-        stopped = look.stopped and result.status in INTERRUPTED
-        if stopped:
-            tell(
-                f"{name}: {self._default} take over, since the mean gap until now is {look.mean_gap:.3f}, and "
-                f"was {max(gaps):.3f} at most before."
-            )
-            result = self._taken_over(model, usual, result, name, clock)
         if result.status in INTERRUPTED:
             raise InterruptedSolveError(f"The solve of {name} was interrupted.")
         solution = solution_of(model)
@@ -237,8 +217,6 @@ class Series:
             starts=starts,
             cost=cost_of(result, self._limit_s),
             result=result,
-            early_gap=look.mean_gap,
-            stopped=stopped,
             solution_at=None if solution is None else self._store.append(self._key, "solution", solution),
         )
         self._store.append(self._key, "solved", solved.model_dump(mode="json"))
@@ -246,23 +224,6 @@ class Series:
         if (aside := self.put_aside.get(arm)) is not None:
             tell(f"{arm} is put aside: {aside}.")
         return solved
-
-    def _taken_over(
-        self,
-        model: pyscipopt.Model,
-        usual: Mapping[str, Any],
-        begun: SolveResult,
-        name: str,
-        clock: RootClock | None,
-    ) -> SolveResult:
-        """Solve anew with the default settings in what is left of the limit, from the solutions found; return both."""
-        with scip_errors(f"SCIP failed between two solves of {name}, perhaps for Ctrl-C"):
-            model.freeTransform()  # SCIP keeps the best solutions; no parameter is safe to change within a solve
-        model.setParams({**usual, "limits/time": max(self._limit_s - begun.cpu_s, 0.0)})
-        ended = solve_model(model, self.arms[self._default], self.settings, name, clock)
-        model.setParam("limits/time", usual["limits/time"])
-        both = ("cpu_s", "wall_s", "nodes", "lp_iterations", "primal_dual_integral")
-        return ended.model_copy(update={key: getattr(begun, key) + getattr(ended, key) for key in both})
 
     def solution(self, solved: SeriesSolve) -> dict[str, float] | None:
         """Return the best solution of a solve, by the names of variables; None if it found none."""
