@@ -1,15 +1,18 @@
 """Best of many: rules without parents, and solves for those of highest F_LF."""
 
-from bife_core.search import BaseSearch, SolveRequest, solved_sample
+from __future__ import annotations
+
+from bife_core.config import SearchConfig
+from bife_core.search import Answered, BaseSearch, Request, Sample, SolveRequest, solved_sample
 from bife_core.search.population import by_low_fidelity
 
 
 class BestOfSearch(BaseSearch):
-    def __init__(self, config):
+    def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        self._chosen = ()
+        self._chosen: tuple[Sample, ...] = ()
 
-    def propose(self):
+    def propose(self) -> tuple[Request, ...]:
         if self._chosen:
             return tuple(SolveRequest(id=rule.id, sample=rule) for rule in self._chosen)
         remaining = self.remaining()
@@ -18,7 +21,7 @@ class BestOfSearch(BaseSearch):
         self.begin_generation()
         return tuple(self.sample_request(position, "i1") for position in range(remaining))
 
-    def learn(self, answered):
+    def learn(self, answered: Answered) -> None:
         if not self._chosen:
             self._chosen = by_low_fidelity(self.admit(answered))[: self.config.population]
         else:

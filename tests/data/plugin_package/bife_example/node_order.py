@@ -1,10 +1,16 @@
 """Node selection: which open node SCIP processes next."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+import pyscipopt
 from pyscipopt.scip import Nodesel
 
 from bife_core.components import Component
 from bife_core.features import SIGNED, Group
+from bife_core.rules import CompiledRule
 
 TREE = Group("tree", cost="candidate", role="tree")
 BOUND = Group("bound", cost="candidate", role="bound")
@@ -13,10 +19,10 @@ BOUND = Group("bound", cost="candidate", role="bound")
 class ByRule(Nodesel):
     """Takes the open node of the highest score; a rule may give NaN, which ranks last."""
 
-    def __init__(self, rule):
+    def __init__(self, rule: CompiledRule) -> None:
         self.rule = rule
 
-    def nodeselect(self):
+    def nodeselect(self) -> dict[str, Any]:
         nodes = [node for group in self.model.getOpenNodes() for node in group]
         if not nodes:
             return {}
@@ -24,11 +30,11 @@ class ByRule(Nodesel):
         scores = np.nan_to_num(self.rule.score(np.array(X)), nan=-np.inf)
         return {"selnode": nodes[int(np.argmax(scores))]}
 
-    def nodecomp(self, node1, node2):
+    def nodecomp(self, node1: Any, node2: Any) -> int:
         return int(np.sign(node1.getLowerbound() - node2.getLowerbound()))
 
 
-def attach(model, rule):
+def attach(model: pyscipopt.Model, rule: CompiledRule) -> None:
     model.includeNodesel(ByRule(rule), rule.name, "the highest score first", 1_000_000, 1_000_000)
 
 
