@@ -105,7 +105,10 @@ def calls(
                 (study.key, str(spent.calls), str(spent.answered), str(spent.unknown), str(spent.tokens), usd)
             )
             made |= {request_id(study.key, call): call.status for call in own}
-    show_table(("search", "calls", "answered", "bill unknown", "tokens", "USD"), rows)
+    if rows:
+        show_table(("search", "calls", "answered", "bill unknown", "tokens", "USD"), rows)
+    else:
+        say("No search has called a model API yet.")
     if export is None:
         return
     listed = set(REQUEST_ID.findall(export.read_text(encoding="utf-8", errors="replace")))

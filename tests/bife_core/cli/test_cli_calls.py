@@ -12,6 +12,7 @@ SENT = {
 
 def test_calls_are_listed_and_compared_with_what_a_provider_exports(bife, monkeypatch, tmp_path):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
+    assert bife("calls").stdout == "No search has called a model API yet.\n"
     store = project_home().store
     store.open_study("a study", "evolution", "a study")
     account = Account(store, "a study")
