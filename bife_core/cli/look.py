@@ -93,13 +93,12 @@ def calls(
     ] = None,
 ) -> None:
     """List what calls to a model API each search made, and compare them with a provider's export."""
-    from bife_core.generators.account import Account, request_id
+    from bife_core.generators.account import Account, Spending, request_id
 
-    rows, made = [], dict[str, str]()
-    for study in project_home().store.studies():
-        account = Account(project_home().store, study.key)
-        if own := account.calls():
-            spent = account.spending()
+    store, rows, made = project_home().store, [], dict[str, str]()
+    for study in store.studies():
+        if own := Account(store, study.key).calls():
+            spent = Spending.of(own)
             usd = "" if spent.cost_usd is None else f"{spent.cost_usd:.4f}"
             rows.append(
                 (study.key, str(spent.calls), str(spent.answered), str(spent.unknown), str(spent.tokens), usd)
