@@ -106,7 +106,7 @@ def tune(
     if output.suffix != ".set":
         raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
     methods = tuple(method or AT_HAND)
-    result: TuningResult = run_stage("tuning", config, seconds, methods)
+    result: TuningResult = run_stage("tuning", config, seconds, methods, rules=True)
     found = result.tuning.configuration
     # What was measured is with what the solver sets itself; how a solve ends is no part of it.
     own = {name: value for name, value in config.solver.effective.items() if not name.startswith("limits/")}

@@ -40,7 +40,7 @@ class Call(Value):
 
     key: str
     number: int = Field(1, ge=1)
-    kind: Literal["sample", "reflection"] = "sample"
+    kind: Literal["sample", "reflection", "configurations"] = "sample"
     operator: str = ""
     generation: int = 0
     parents: tuple[str, ...] = ()
@@ -147,6 +147,14 @@ def reached(budget: BudgetConfig, spent: Spending, solver_s: float = 0.0) -> str
             setting = name if name == "usd" else f"budget.{name}"
             return f"{setting} is used up: {used:,} of {limit:,} {_SPENT[name]}."
     return None
+
+
+def left_of(budget: BudgetConfig, spent: Spending) -> BudgetConfig:
+    """Return what calls made before leave of a budget; a limit that they reach is put as low as may be."""
+    used = {"calls": spent.calls, "tokens": spent.tokens, "usd": float(spent.cost_usd or 0)}
+    limits = budget.model_dump(include=set(used), exclude_none=True)
+    left = {name: max(limit - used[name], 1e-6 if name == "usd" else 1) for name, limit in limits.items()}
+    return budget.model_copy(update=left)
 
 
 def used_shares(budget: BudgetConfig, spent: Spending, solver_s: float, elapsed_s: float) -> dict[str, float]:

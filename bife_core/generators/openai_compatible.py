@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Final
 
@@ -110,6 +110,15 @@ class OpenAIGenerator:
         first = self._recorded(request, messages, model)
         return None if first is None else self._answer(request, assemble_repair(first, reason), model)
 
+    def ask(self, key: str, prompt: Callable[[], tuple[Message, ...]]) -> str | None:
+        """Return what the first model answers under a key, whatever the prompt was when it did."""
+        call = next((call for call in reversed(self.account.calls(key)) if call.status == "ok"), None)
+        if call is None:
+            call = self._called(prompt(), self.models[0], key=key, kind="configurations")
+        if call.status != "ok":
+            raise NoDraftError(call.error or "The model API gave no answer.")
+        return call.answer
+
     def _recorded(self, request: WrittenRequest, messages: tuple[Message, ...], model: str) -> Call | None:
         digest, temperature = prompt_digest(messages), self.config.temperature
         return self.account.answer(request.id, digest, model=model, temperature=temperature)
@@ -118,26 +127,35 @@ class OpenAIGenerator:
         recorded = self._recorded(request, messages, model)
         if recorded is not None:
             return read_answer(request, recorded)
-        call = Call(
+        call = self._called(
+            messages,
+            model,
             key=request.id,
             kind=request.kind,
             operator=request.operator,
             generation=request.generation,
             parents=tuple(parent.id for parent in request.parents),
+        )
+        if call.status == "ok":
+            return read_answer(request, call)
+        unanswered: Any = "refused" if call.http_status in _NOT_ACCEPTED else "outage"
+        return Draft(model=model, failure=call.error, unanswered=unanswered)
+
+    def _called(self, messages: tuple[Message, ...], model: str, **about: Any) -> Call:
+        """Make a call, which may fail; a `DraftingStoppedError` says that no other can succeed."""
+        call = Call(
             model=model,
             base_url=self.settings.base_url or "",
             temperature=self.config.temperature,
             prompt_digest=prompt_digest(messages),
             prompt_version=prompt_version(),
             messages=messages,
+            **about,
         )
         call = self._call_alone(call)
-        if call.status == "ok":
-            return read_answer(request, call)
-        if self._stopped is not None:
+        if call.status != "ok" and self._stopped is not None:
             raise DraftingStoppedError(call.error or self._stopped)
-        unanswered: Any = "refused" if call.http_status in _NOT_ACCEPTED else "outage"
-        return Draft(model=model, failure=call.error, unanswered=unanswered)
+        return call
 
     def _call_alone(self, call: Call) -> Call:
         """Make a call, the first one before all others; after one that stops the run it is returned as it was."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account, Call, recorded_calls
-from bife_core.generators.base import Draft, PromptContext
+from bife_core.generators.base import Draft, Message, PromptContext
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.parsing import read_answer
 from bife_core.generators.prompting import assemble, assemble_repair, prompt_digest
@@ -48,6 +49,10 @@ class ReplayGenerator:
             return max(under_key, key=lambda call: (call.prompt_digest == digest, call.number))
         under_prompt = [call for call in self._answers if call.prompt_digest == digest]
         return under_prompt[request.seed % len(under_prompt)] if under_prompt else None
+
+    def ask(self, key: str, prompt: Callable[[], tuple[Message, ...]]) -> str | None:
+        """Return the last recorded answer under a key."""
+        return next((call.answer for call in reversed(self._answers) if call.key == key), None)
 
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str

@@ -16,6 +16,7 @@ from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.comparing import WORTHWHILE, evidence_text, statement
 from bife_core.evaluation.measuring import unique
 from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.generators.account import left_of
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import budgeted, method_of
 from bife_core.registry.evidence import Origin
@@ -120,8 +121,8 @@ Finalist = tuple[Method, Sample | None]
 
 
 def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
-    params = tuned.tuning.configuration.params
-    return config.model_copy(update={"solver": config.solver.with_parameters(params)})
+    solver = config.solver.with_parameters(tuned.tuning.configuration.params)
+    return config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
 
 
 def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:

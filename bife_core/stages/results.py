@@ -9,6 +9,7 @@ from bife_core.estimate import Estimate
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.comparing import statement
 from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.generators import Spending
 from bife_core.methods.base import Method
 from bife_core.registry.evidence import RegisteredRule
 from bife_core.search import Sample
@@ -40,12 +41,13 @@ class CollectionResult(Value):
 
 
 class TuningResult(Value):
-    """SCIP's settings as they were tuned, the file of the configuration, and their run."""
+    """SCIP's settings as they were tuned, the file of the configuration, their run, and what a model's advice cost."""
 
     tuning: Tuning
     path: Path
     run: TrackedRun
     notes: tuple[str, ...] = ()
+    spending: Spending = Spending()
 
     @property
     def sentence(self) -> str:

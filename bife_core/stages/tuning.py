@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import Template
 from typing import Final
 
+from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
+from bife_core.errors import GeneratorError
 from bife_core.files import write_whole
+from bife_core.generators import Account, Message, NoDraftError, Spending, open_generator
+from bife_core.generators.prompting import prompt_files
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
+from bife_core.sandbox import WorkerFailure
+from bife_core.scip.solving import SolveSettings
 from bife_core.stages.collecting import PRECHECKED
 from bife_core.stages.records import TUNING, Record
 from bife_core.stages.results import TuningResult
 from bife_core.stages.runtime import InstanceSet, Runtime
+from bife_core.study import content_of
+from bife_core.study.identity import generator_identity
 from bife_core.tuning.ablation import Ablation, ablate
+from bife_core.tuning.configurator import MOST, read_configurations
 from bife_core.tuning.space import Choices, Space, said
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.values import digest_of, flat
+from bife_core.wording import counted
 
 AT_HAND: Final = ("general", "pscost")
 """What may branch beside RPB where no rule was found yet."""
+
+_SHOWN: Final = 3
+_SHOWN_S: Final = 10.0
+"""Instances whose statistics a model is shown, and CPU seconds that each solve for them may take."""
 
 _TRIED_S: Final = 60.0
 """CPU seconds of `try_starts` beside those of SCIP default settings: it is to end within two minutes on two cores."""
@@ -62,9 +77,11 @@ def tune(
 
     def show(tuning: Tuning) -> None:
         runtime.observer.progress(int(min(tuning.tuned_s, seconds)), max(int(seconds), 1))
-        if tuning.trials[-1].raced.won:
-            led = [trial.choices for trial in tuning.trials if trial.raced.won]
-            runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-2]))
+        if tuning.trials[-1].raced.won or tuning.trials[-1].reason:
+            led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
+            runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
+
+    proposals, spent = ([], Spending()) if found else _proposed(config, runtime, design.instances, space)
 
     def work() -> Tuning:
         with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
@@ -73,13 +90,53 @@ def tune(
                 runtime.solving(config),
                 space,
                 seconds,
+                proposals=proposals,
                 starts=starts,
                 seed=config.search.seed or 0,
                 shown=show,
             )
 
     tuned = runtime.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
-    return _recorded(config, runtime, design, tuned, name)
+    return _recorded(config, runtime, design, tuned, name).model_copy(update={"spending": spent})
+
+
+def _proposed(
+    config: PipelineConfig, runtime: Runtime, design: Sequence[Instance], space: Space
+) -> tuple[list[tuple[Choices, str]], Spending]:
+    """Return what a language model proposes, if one is configured, and its cost; its answer is found again."""
+    shown, note = design[:_SHOWN], runtime.observer.note
+    facts = [content_of(shown), config.solver.digest, config.tune.groups]
+    study = f"configurations-{digest_of([*facts, generator_identity(config.generator)])[:16]}"
+    account = Account(runtime.store, study, config.budget, say=note)
+
+    def prompt() -> tuple[Message, ...]:
+        limit_s = min(config.high.time_limit_s, _SHOWN_S)
+        settings = SolveSettings(time_limit_s=limit_s, solver=config.solver).model_dump(mode="json")
+        given = {"instances": [str(one.path) for one in shown], "settings": settings}
+        call, reads = "bife_core.tuning.statistics:described", [one.path for one in shown]
+        described = runtime.workers(config.runner).submit(call, given, limit_s=600.0, reads=reads).result()
+        runtime.store.append(study, "asked", {})  # lists of calls leave out studies without events
+        fields = described | {
+            "benchmark": (config.generator.about or config.instances.kind).replace("_", " "),
+            "space": "\n".join(f"- {row.name}: {' | '.join(row.choices)}" for row in space.rows),
+        }
+        template = Template(prompt_files()["configurations.md"])
+        return (Message(role="user", content=template.substitute(fields, most=MOST)),)
+
+    with runtime.alone(study, "asking a model"), runtime.model_key(config.generator):
+        ask = getattr(open_generator(config.generator, account), "ask", None)
+        if ask is None:
+            return [], Spending()
+        try:
+            answer = ask(f"configurations-{content_of(shown)}", prompt) or ""
+        except (NoDraftError, WorkerFailure) as error:
+            if isinstance(error, GeneratorError):
+                raise
+            note(f"No model proposes configurations: {error}")
+            return [], account.spending()
+    found, spent = read_configurations(answer, space), account.spending()
+    note(f"A model proposes {counted(len(found), 'configuration')}, for {spent.tokens:,} tokens.")
+    return found, spent
 
 
 def what_brought(
@@ -146,7 +203,8 @@ def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
             params={name: trial.choices.get(name, "SCIP default") for name in changed},
             metrics=raced.model_dump(include={"ratio", "seen", "cpu_s"}),
             curves={"ratio_by_instance": tuning.ratios(trial)},
-            tags={"kind": "trial", "mlflow.note.content": said(trial.choices)}
+            tags={"kind": "trial", "origin": trial.origin, "reason": trial.reason}
+            | {"mlflow.note.content": said(trial.choices)}
             | {"outcome": "best" if raced.won else raced.failed or raced.given_up or "not better"},
         )
         for number, (trial, raced) in enumerate((one, one.raced) for one in tuning.trials)

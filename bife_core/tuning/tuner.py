@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.metrics import METRICS
@@ -40,18 +40,21 @@ _LEAST_S: Final = 0.1
 
 
 class Trial(Value):
-    """A configuration that was tried: what was chosen, and how its race went."""
+    """A configuration that was tried: what was chosen, and how its race went; and why, if a "model" is its origin."""
 
     choices: Choices
     raced: Raced
+    origin: Literal["", "model"] = ""
+    reason: str = ""
 
     def line(self, number: int, before: Choices) -> str:
-        """One line: number, instances seen, ratio to SCIP's default settings, ``*`` for a lead, what is new."""
+        """One line: number, instances seen, ratio to SCIP's default settings, ``*`` for a lead, what is new, reason."""
         gone = {name: "SCIP default" for name in before if name not in self.choices}
         new = {name: value for name, value in self.choices.items() if before.get(name) != value} | gone
         ratio = "failed" if self.raced.ratio is None else f"{self.raced.ratio:.3f}"
         mark = "*" if self.raced.won else " "
-        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(new)}"
+        why = f" ({self.origin}: {self.reason})" if self.reason else ""
+        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(new)}{why}"
 
 
 class Tuning(Value):
@@ -103,6 +106,7 @@ def tune(
     space: Space,
     budget_s: float,
     *,
+    proposals: Sequence[tuple[Choices, str]] = (),
     starts: Sequence[Choices] = (),
     seed: int | None = 0,
     trials: int = 500,
@@ -111,10 +115,10 @@ def tune(
 ) -> Tuning:
     """Tune for as long as solves took less than `budget_s` CPU seconds beside those of SCIP default settings.
 
-    SCIP default settings are the first trial, so that what is returned is never worse on these instances; `starts` and
-    `STARTS` follow, and then what the `proposer` proposes, by default Optuna's TPE with that `seed`; without a seed
-    nothing more is tried. `shown` is called after each trial. Raises what `run_solves` does, a `SolverError` if no
-    instance can be solved, and a `ConfigError` without Optuna.
+    SCIP default settings are the first trial, so that what is returned is never worse on these instances; `proposals`
+    of a model, with its reasons, `starts` and `STARTS` follow, and then what the `proposer` proposes, by default
+    Optuna's TPE with that `seed`; without a seed nothing more is tried. `shown` is called after each trial. Raises what
+    `run_solves` does, a `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.
     """
     race = Race(instances, solving)
     race.begin()
@@ -128,7 +132,7 @@ def tune(
     )
     if proposer is None and seed is not None:
         proposer = Tpe(space, seed)
-    waiting = _first(starts, space)
+    waiting = [*proposals, *((choices, "") for choices in _first(starts, space))]
     if proposer is not None:
         proposer.tell({}, 0.0)
     seen: list[Choices] = [{}]
@@ -142,12 +146,13 @@ def tune(
     while found.tuned_s < budget_s and len(found.trials) < trials:
         if waiting:
             best = found.best.choices.get(BRANCHING, RPB)
-            if (choices := space.counting({BRANCHING: best} | waiting.pop(0))) in seen or hopeless(choices):
+            start, reason = waiting.pop(0)
+            if (choices := space.counting({BRANCHING: best} | start)) in seen or hopeless(choices):
                 continue
         elif proposer is None:
             break
         else:
-            choices = proposer.ask(seen)
+            choices, reason = proposer.ask(seen), ""
         seen.append(choices)
         configuration = space.configuration(choices)
         raced = race.run(configuration)
@@ -158,7 +163,7 @@ def tune(
             proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
         if raced.failed:
             race.notes.append(f"With {said(choices)} a solve failed or was wrong: {raced.failed}")
-        trial = Trial(choices=choices, raced=raced)
+        trial = Trial(choices=choices, raced=raced, origin="model" if reason else "", reason=reason)
         found = found.model_copy(update={"trials": (*found.trials, trial), "notes": tuple(race.notes)})
         if shown is not None:
             shown(found)
