@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from string import Template
 from typing import Final
@@ -35,6 +36,8 @@ AT_HAND: Final = ("general", "pscost")
 _SHOWN: Final = 3
 _SHOWN_S: Final = 10.0
 """Instances whose statistics a model is shown, and CPU seconds that each solve for them may take."""
+
+_CALLS: Final = "calls.json"
 
 _TRIED_S: Final = 60.0
 """CPU seconds of `try_starts` beside those of SCIP default settings: it is to end within two minutes on two cores."""
@@ -81,7 +84,7 @@ def tune(
             led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
             runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
 
-    proposals, spent = ([], Spending()) if found else _proposed(config, runtime, design.instances, space)
+    proposals, asked = ([], None) if found else _proposed(config, runtime, design.instances, space)
 
     def work() -> Tuning:
         with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
@@ -97,13 +100,13 @@ def tune(
             )
 
     tuned = runtime.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
-    return _recorded(config, runtime, design, tuned, name).model_copy(update={"spending": spent})
+    return _recorded(config, runtime, design, tuned, name, asked)
 
 
 def _proposed(
     config: PipelineConfig, runtime: Runtime, design: Sequence[Instance], space: Space
-) -> tuple[list[tuple[Choices, str]], Spending]:
-    """Return what a language model proposes, if one is configured, and its cost; its answer is found again."""
+) -> tuple[list[tuple[Choices, str]], Account | None]:
+    """Return what a language model proposes, if one is configured, and its calls; its answer is found again."""
     shown, note = design[:_SHOWN], runtime.observer.note
     facts = [content_of(shown), config.solver.digest, config.tune.groups]
     study = f"configurations-{digest_of([*facts, generator_identity(config.generator)])[:16]}"
@@ -126,17 +129,19 @@ def _proposed(
     with runtime.alone(study, "asking a model"), runtime.model_key(config.generator):
         ask = getattr(open_generator(config.generator, account), "ask", None)
         if ask is None:
-            return [], Spending()
+            return [], None
         try:
             answer = ask(f"configurations-{content_of(shown)}", prompt) or ""
         except (NoDraftError, WorkerFailure) as error:
             if isinstance(error, GeneratorError):
                 raise
             note(f"No model proposes configurations: {error}")
-            return [], account.spending()
-    found, spent = read_configurations(answer, space), account.spending()
-    note(f"A model proposes {counted(len(found), 'configuration')}, for {spent.tokens:,} tokens.")
-    return found, spent
+            return [], account
+    found = read_configurations(answer, space)
+    note(
+        f"A model proposes {counted(len(found), 'configuration')}, for {account.spending().tokens:,} tokens."
+    )
+    return found, account
 
 
 def what_brought(
@@ -167,15 +172,25 @@ def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
 
 
 def _recorded(
-    config: PipelineConfig, runtime: Runtime, design: InstanceSet, tuning: Tuning, name: str
+    config: PipelineConfig,
+    runtime: Runtime,
+    design: InstanceSet,
+    tuning: Tuning,
+    name: str,
+    asked: Account | None,
 ) -> TuningResult:
-    """Write what was tuned to disk, record it, and return both."""
+    """Write what was tuned and the calls of a model to disk, record both, and return what was tuned."""
     method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
     settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
     key = digest_of([settings, design.content, name, tuning.model_dump(mode="json")])[:16]
     file = f"{name}.set" if method.by_scip else method.file_name  # settings are called as their file
     path = runtime.home.runs / f"tuning-{key}" / file
     write_whole(path, method.text)
+    if asked:
+        write_whole(
+            path.parent / _CALLS,
+            json.dumps([call.model_dump(mode="json") for call in asked.calls()], indent=1),
+        )
     record = Record(
         experiment=TUNING,
         key=key,
@@ -184,12 +199,13 @@ def _recorded(
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
         tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity}
         | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},
-        files=(file,),
+        files=(file, _CALLS) if asked else (file,),
         children=_trials(tuning, key),
     )
     run = runtime.record(f"tuning-{key}", record)
     notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))
-    return TuningResult(tuning=tuning, path=path, run=run, notes=notes)
+    spent = asked.spending() if asked else Spending()
+    return TuningResult(tuning=tuning, path=path, run=run, notes=notes, spending=spent)
 
 
 def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:

@@ -1,5 +1,7 @@
 """A language model is asked once for settings: its answer is stored, paid once, and raced before all else."""
 
+import json
+
 import pytest
 
 from bife_core.generators.account import Spending, left_of
@@ -57,6 +59,9 @@ def test_its_configurations_are_raced_first_and_say_where_they_come_from(asked, 
     )
     record, _ = read_record(runtime.store, first.path.parent.name)
     assert [child.tags["origin"] for child in record.children[:2]] == ["", "model"]
+    (call,) = json.loads((first.path.parent / "calls.json").read_text())
+    assert "calls.json" in record.files
+    assert call["answer"] == ANSWER
 
 
 def test_recorded_answers_are_replayed_without_an_api(asked, runtime):
