@@ -3,8 +3,9 @@
 Each of `--tuners` tunes the settings of SCIP and one of `--methods` for `--seconds` CPU seconds of solves on `--design`
 instances of a family. What it found is compared with SCIP's default settings, and with the rules under them if
 `--alone`, on `--test` others, all methods of an instance interleaved. After ``tpe/without`` no rule but SCIP's may
-branch. One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led, notes}, where `design` is the
-ratio on the design instances and `led` trials that became the best, and then of every method {family, seed, method,
+branch; ``tpe/model`` first tries what a language model proposed: `--answers` is the file of its answer, with
+`{family}`. One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led, notes}, where `design` is
+the ratio on the design instances and `led` trials that became the best, and then of every method {family, seed, method,
 ratio, ci_low, ci_high, worst, missing, wrong}; ratios are of CPU time over that of SCIP's default settings, and in the
 last lines of the first tuner over another (`over`). `--test-size transfer` judges on larger instances, which
 `--test-limit` seconds limit.
@@ -30,6 +31,7 @@ from bife_core.methods.loading import load_method
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
+from bife_core.tuning.configurator import read_configurations
 from bife_core.tuning.proposing import Proposer, Tpe
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
@@ -142,7 +144,7 @@ def main() -> None:
     options = parse(
         __doc__, tuners=["tpe"], methods=["pscost", "general"], seconds=300.0, design=6, test=12, draw=20261201,
         home="bench-tuning", workers=1,
-        alone=False, cost="time", time_limit=120.0, test_size="", test_limit=0.0,
+        answers="", alone=False, cost="time", time_limit=120.0, test_size="", test_limit=0.0,
     )  # fmt: skip
     with WorkerPool(options.workers) as pool:
         for family in options.families:
@@ -164,10 +166,12 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
     methods = {name: load_method(name) for name in options.methods}
     found: list[Method] = []
     for name in options.tuners:
-        tuner, _, without = name.partition("/")
-        space = Space({key: one for key, one in methods.items() if one.by_scip or not without})
+        tuner, _, how = name.partition("/")
+        space = Space({key: one for key, one in methods.items() if one.by_scip or how != "without"})
+        answer = Path(options.answers.replace("{family}", family)).read_text() if how == "model" else ""
+        proposals = read_configurations(answer, space)
         proposer: Proposer = TUNERS[tuner](space, seed)
-        tuned = tune(design, solving, space, options.seconds, proposer=proposer)
+        tuned = tune(design, solving, space, options.seconds, proposals=proposals, proposer=proposer)
         found.append(tuned.configuration.model_copy(update={"name": name}))
         led = [(at, trial.raced.ratio) for at, trial in enumerate(tuned.trials) if trial.raced.won]
         emit(
