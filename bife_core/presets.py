@@ -26,7 +26,7 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
         "evaluation": {"instances": 2, "most_instances": 2, "seeds": (0,), "time_limit_s": 10},
     },
     "quick": {
-        "collection": {"decisions": 150, "decisions_per_instance": 25},
+        "collection": {"decisions": 150, "decisions_per_instance": 25, "share": 0.1},
         "search": {"method": "symbolic", "samples": 32},
         "low": {"tune": 200},
         "high": {"instances": 6},

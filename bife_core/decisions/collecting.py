@@ -28,7 +28,7 @@ from bife_core.scip.solving import SolveSettings, versions
 from bife_core.values import Value, digest_of
 
 _GRACE_S = 60.0
-"""Wall seconds beyond twice the CPU limit before a collecting worker is killed."""
+"""Wall seconds beyond four times the CPU limit before a collecting worker is killed."""
 
 
 class CollectionSummary(Value):
@@ -241,7 +241,7 @@ def _start(
             "config": config.model_dump(mode="json"),
             "solver": solver.model_dump(mode="json"),
         },
-        limit_s=2.0 * config.time_limit_s + _GRACE_S,
+        limit_s=4.0 * config.time_limit_s + _GRACE_S,  # a small tree is solved twice
         reads=[instance.path],
         writes=[part.parent, usable(compiled_code())],
         note=note,

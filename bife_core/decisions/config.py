@@ -16,7 +16,10 @@ class CollectionConfig(Value):
         None, ge=1, description="Decisions taken from one instance at most; None takes all it gives."
     )
     share: float = Field(
-        1.0, gt=0, le=1, description="Share of nodes that are recorded; pseudocosts branch at the others."
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of nodes that are recorded, more where trees are small; pseudocosts branch at the others.",
     )
     nodes: bool = Field(
         False, description="Whether to record the nodes as bipartite graphs too, for networks."

@@ -131,11 +131,23 @@ def record_decisions(
 ) -> Recording:
     """Solve one instance under the expert, until there are `quota` decisions, and record them.
 
-    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others.
-    Decisions between fewer than two candidates are not recorded. `observe` says whether to record the nodes too. Raises
-    `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, and `InterruptedSolveError` if a signal
-    ended the solve before the quota was reached.
+    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others;
+    where the tree ends before there are `quota` decisions, it is solved again with a share that gives about as many.
+    Decisions between fewer than two candidates are not recorded. `observe` says whether to record the nodes too.
+    Raises `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, and `InterruptedSolveError` if
+    a signal ended the solve before the quota was reached.
     """
+    recording = _recorded(path, instance, settings, quota, share, observe)
+    recorded = len(recording.decisions)
+    if quota is None or share == 1 or recording.status == "timelimit" or not 0 < recorded < quota:
+        return recording
+    enough = min(share * quota / recorded, 1.0)
+    return _recorded(path, instance, settings, quota, enough, observe)
+
+
+def _recorded(
+    path: Path, instance: str, settings: SolveSettings, quota: int | None, share: float, observe: bool
+) -> Recording:
     model = read_model(path)
     apply(settings, model)
     expert = _Expert(instance, quota, share, observe)

@@ -142,6 +142,14 @@ def test_a_share_of_the_nodes_is_recorded(knapsacks):
     assert some.node[0] == every.node[0], "the first always"
 
 
+def test_a_tree_too_small_for_its_quota_is_recorded_at_a_greater_share(knapsacks):
+    path, every = knapsacks[2].path, {"instance": "x", "settings": SolveSettings(seed=1)}
+    size = len(record_decisions(path, **every, quota=None).decisions)
+    few = record_decisions(path, **every, quota=None, share=0.05).decisions
+    assert len(few) < size // 2
+    assert len(few) < len(record_decisions(path, **every, quota=size // 2, share=0.05).decisions) <= size // 2
+
+
 class Wide(InProcess):
     """Seems to make many calls at once."""
 
