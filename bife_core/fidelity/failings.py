@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,15 +20,17 @@ _APART: Final = 0.05
 """How far the mean places in a feature must lie apart for it to be named, at least."""
 _ERRORS: Final = 3.0
 """How many standard errors they must lie apart."""
+_NAMES: Final = tuple(one.name for one in FEATURES)
 _ALIKE: Final = 0.8
 """Share of equal signs from which on two features say the same."""
 
 
-def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
+def failings(decisions: Decisions, chosen: Rows, names: Sequence[str] = _NAMES) -> tuple[str, ...]:
     """Return how often the rule chose rightly at which depth, and by what its choices differ from strong branching's.
 
     Choices are compared by their place among all candidates of the node: against each other alone, the right candidate
-    would have less of whatever the rule rewards. `chosen` has a row for each decision, at least one, or -1.
+    would have less of whatever the rule rewards. `chosen` has a row for each decision, at least one, or -1. A feature
+    with an empty name is not named.
     """
     best = decisions.best
     right = np.asarray((chosen >= 0) & best[chosen])
@@ -43,8 +46,8 @@ def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
         theirs, own = (np.abs(places - size[:, None]) for places in both)
         named = [
             f"at {theirs[index].mean():.2f} and {own[index].mean():.2f} by "
-            f"{'the size of ' if size[index] else ''}{FEATURES[index].name}"
-            for index in _apart(theirs, own, ~right[decided])
+            f"{'the size of ' if size[index] else ''}{names[index]}"
+            for index in _apart(theirs, own, ~right[decided], names)
         ]
         if named:
             sentences.append(
@@ -93,13 +96,13 @@ def _by_depth(depth: np.ndarray, right: np.ndarray) -> str:
     )
 
 
-def _apart(theirs: Floats, own: Floats, wrong: np.ndarray) -> list[int]:
+def _apart(theirs: Floats, own: Floats, wrong: np.ndarray, names: Sequence[str]) -> list[int]:
     """Return the features in which places differ most in the mean, and surely, each saying something of its own."""
     differences = theirs - own
     mean = differences.mean(axis=1)
     error = differences.std(axis=1) / np.sqrt(differences.shape[1])
     overdone = np.sign(theirs.mean(axis=1) - 0.5) * mean < 0
-    clear = ~overdone & (np.abs(mean) >= np.maximum(_APART, _ERRORS * error))
+    clear = np.array([*map(bool, names)]) & ~overdone & (np.abs(mean) >= np.maximum(_APART, _ERRORS * error))
     signs = np.sign(differences[:, wrong]) * np.sign(mean)[:, None]
     named: list[int] = []
     # Rounded: of features that repeat each other the first is named.

@@ -198,13 +198,13 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
             )
             alike = (name for _, name in others if undecided(study.instances, own.costs, solved[name].costs))
             known["undecided"] = tuple(alike)
-    choices = _context(study).choices_of([samples[sample_id]], pool).get("failings", {}).get(sample_id, ())
+    choices = _context(study).choices_of([samples[sample_id]], pool, indexed=True).get("failings", {})
     about: dict[str, Any] = {
         "name": name,
         "again": again,
         "best": best and best.id,
         "best_f_hf": best and best.f_hf,
-        "choices": choices,
+        "choices": choices.get(sample_id, ()),
         "source": samples[sample_id].source,
         "rules": len(samples),
         "solver_s": sum(score.cpu_s for score in solved.values()),

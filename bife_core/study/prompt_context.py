@@ -19,7 +19,7 @@ from bife_core.components import COMPONENTS
 from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.evaluation.metrics import METRICS
-from bife_core.features import feature_index
+from bife_core.features import FEATURES, feature_index
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.failings import contributions, failings
 from bife_core.fidelity.high import HighScore, high_fidelity
@@ -127,13 +127,16 @@ class ContextBuilder:
             if name in past.solved
         }
 
-    def choices_of(self, parents: Sequence[Sample], pool: Workers) -> dict[str, Any]:
-        """Return where rules choose otherwise than strong branching, and how often two of them choose alike."""
+    def choices_of(self, parents: Sequence[Sample], pool: Workers, indexed: bool = False) -> dict[str, Any]:
+        """Return where rules choose otherwise than strong branching, and how often two of them choose alike.
+
+        Features that are named are `indexed` as in prompts, and none is named that repeats another.
+        """
         scored = [parent for parent in parents if parent.f_lf is not None and parent.source is not None]
         if self._decisions is None or not scored:
             return {}
         sources = [parent.source for parent in scored]
-        texts = map(tuple, self._in_worker(pool, "choices", sources=sources).result())
+        texts = map(tuple, self._in_worker(pool, "choices", sources=sources, indexed=indexed).result())
         alike = likeness(*parents) if len(parents) == CROSSOVER_PARENTS else None
         return {"failings": dict(zip((rule.id for rule in scored), texts, strict=True)), "likeness": alike}
 
@@ -185,21 +188,25 @@ def describe_data(instances: list[str], decisions: str | None, measure: LowMeasu
     }
 
 
-def choices(sources: list[str], decisions: str, measure: LowMeasure) -> list[tuple[str, ...]]:
+def choices(sources: list[str], decisions: str, measure: LowMeasure, indexed: bool) -> list[tuple[str, ...]]:
     """Return where rules fail and which features they need; called in a worker."""
     recorded = Decisions.load(Path(decisions))
     yardstick = Yardstick(recorded, measure)
+    names = [one.name for one in FEATURES]
+    if indexed:
+        repeats = _repeats(recorded)
+        names = ["" if one.index in repeats else f"[{one.index}] {one.name}" for one in FEATURES]
     found = list[tuple[str, ...]]()
     for source in sources:
         rule = RuleMethod(name="rule", source=source)
         chosen = chosen_rows(scores_of(rule, recorded), recorded.offsets)
-        found.append((*failings(recorded, chosen), *contributions(rule, recorded, yardstick)))
+        found.append((*failings(recorded, chosen, names), *contributions(rule, recorded, yardstick)))
     return found
 
 
 def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureRange, ...]:
     """Return the quantiles of each feature over all recorded candidates, and its F_LF alone and beside the best one."""
-    found: list[FeatureRange] = []
+    found, repeats = list[FeatureRange](), _repeats(decisions)
     for index, column in enumerate(decisions.columns):
         largest, smallest = map(yardstick.of_scores, (column, -column))
         known = FeatureRange(
@@ -207,11 +214,8 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
             quantiles=tuple(np.quantile(column, (0.0, 0.1, 0.5, 0.9, 1.0)).tolist()),
             alone=max(largest, smallest),
             smallest=smallest > largest,
+            repeats=repeats.get(index),
         )
-        if not known.constant:
-            others = (other.index for other in found if other.repeats is None)
-            repeats = next((other for other in others if _same(decisions.columns[other], column)), None)
-            known = known.model_copy(update={"repeats": repeats})
         found.append(known)
     telling = [known for known in found if not known.constant and known.repeats is None]
     best, columns = max(telling, key=lambda known: known.alone or 0.0, default=found[0]), Columns(decisions)
@@ -224,6 +228,17 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
             power = max(reached, key=lambda power: reached[power])
             found[known.index] = known.model_copy(update={"given": reached[power], "power": power})
     return tuple(found)
+
+
+def _repeats(decisions: Decisions) -> dict[int, int]:
+    """Return by index, of the features that are not constant, the first earlier one that says the same."""
+    found = dict[int, int]()
+    for index, column in enumerate(decisions.columns):
+        others = (other for other in range(index) if other not in found)
+        same = next((other for other in others if _same(decisions.columns[other], column)), None)
+        if same is not None and column.min() < column.max():
+            found[index] = same
+    return found
 
 
 def _same(one: Floats, other: Floats) -> bool:

@@ -37,6 +37,8 @@ def test_features_that_tell_the_same_are_told_once_and_what_chance_explains_is_n
     columns[19] = [1.0, 2.0] * 5 + [2.0, 1.0] * 3
     decisions = decisions_of([2] * 8, [0.0, 1.0] * 8, columns=columns)
     assert failings(decisions, decisions.offsets[:-1])[1] == f"{AMONG}at 1.00 and 0.00 by n_rows."
+    names = ["" if index == 3 else f"[{index}]" for index in range(72)]
+    assert failings(decisions, decisions.offsets[:-1], names)[1] == f"{AMONG}at 1.00 and 0.00 by [8]."
 
 
 def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in():
