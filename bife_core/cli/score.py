@@ -81,6 +81,11 @@ def _row(one: RuleScore) -> tuple[str, ...]:
     return one.name, one.sample, *values, one.failure or one.eliminated or alike
 
 
+def _used(one: RuleScore) -> str:
+    limit = "" if one.solver_limit_s is None else f" of {number(one.solver_limit_s)}"
+    return f"{number(one.solver_s)}{limit} CPU s in the solver, recording decisions and RPB included"
+
+
 def _show(one: RuleScore) -> None:
     from bife_core.stats import CONFIDENCE
 
@@ -90,17 +95,19 @@ def _show(one: RuleScore) -> None:
     facts += [("chooses like", one.duplicate_of)] if one.duplicate_of else []
     facts += [
         (name, number(value))
-        for name, value in {"F_LF": one.f_lf, "F_HF": one.f_hf}.items()
+        for name, value in {"F_LF": one.f_lf, "regret": one.regret, "F_HF": one.f_hf}.items()
         if value is not None
     ]
     if one.ratio is not None:
         interval = interval_text(one.ci_low, one.ci_high, confidence=CONFIDENCE)
         facts.append(("cost over RPB's", f"{number(one.ratio)}, {interval}"))
-    facts += [("not told from", ", ".join(one.undecided))] if one.undecided else []
+    if one.undecided:
+        facts.append(("not told from", f"{', '.join(one.undecided)} (paired test)"))
     if one.best is not None and one.best_f_hf is not None:
         facts.append(("best so far", f"{one.best}, F_HF {number(one.best_f_hf)}"))
+    facts += [("numbers", "fitted to the decisions")] if one.fitted else []
     facts += [("file", one.file)] if one.file else []
-    facts.append(("study", f"{one.rules} rules, {number(one.solver_s)} CPU s of solves"))
+    facts.append(("study", f"{one.rules} rules, {_used(one)}"))
     show_facts(facts)
     for text in filter(None, (one.table, *one.choices)):
         say()

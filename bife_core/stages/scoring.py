@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ from bife_core.stages.searching import opened
 from bife_core.stats import CONFIDENCE, ratio_interval, signed_rank_test
 from bife_core.study import Study
 from bife_core.study.files import keep_rule
-from bife_core.study.journal import Drafted, Finalised, HighScored, Referred
+from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored
 from bife_core.study.prompt_context import ContextBuilder, Past, execution
 from bife_core.values import Value
 
@@ -47,31 +48,40 @@ class RuleScore(Value):
     again : bool
         Whether it was scored before; nothing was solved anew then.
     failure, eliminated : str or None
-        Why it is no valid rule or failed in the solver, and why it lost its race: it has an F_HF only if no instance
-        was left.
+        Why it is no valid rule or failed in the solver, and why it lost its race against the worst of the best rules
+        before it: it has an F_HF only if no instance was left.
     duplicate_of : str or None
-        The sample that chooses alike in all recorded decisions, whose F_HF is this one's too.
+        The rule that chooses alike in all recorded decisions, whose F_HF is this one's too. Of other rules name and id
+        are given, such as "ours.py (g00-c00)".
     f_lf, f_hf : float or None
         Its fidelities; higher is better.
+    regret : float or None
+        Share of the best strong-branching score that its choices miss on average.
+    fitted : bool
+        Whether fitting changed its numbers, since that raised F_LF.
     ratio, ci_low, ci_high : float or None
         Cost over RPB's, the geometric mean over the design instances that were solved, with its bootstrap interval:
         each counts alike, whereas in `f_hf`, which is minus the mean cost, the costliest count most.
     undecided : tuple of str
-        The other samples with an F_HF, best first, that one with an F_HF cannot be told from by its costs, instance by
-        instance. Each is judged alone at 95 %, so that of many some are told apart by chance.
+        The other rules with an F_HF, best first, that one with an F_HF cannot be told from by its costs, instance by
+        instance: a Wilcoxon signed-rank test and a bootstrap interval, so that a rule of farther F_HF may be among them
+        and a nearer one not. Each is judged alone at 95 %, so that of many some are told apart by chance.
     best, best_f_hf : str and float or None
         The best rule of the study so far.
     instances : tuple of dict
-        Of each design instance that was solved, the costliest over RPB's first: name, cost, RPB's and the best rule's,
-        nodes, RPB's nodes, status.
+        Of each design instance that was solved, the costliest over RPB's first: name, cost, RPB's and the best other
+        rule's, nodes, RPB's nodes, status.
     table : str
         The same to read, with the time a node takes; of more than eight instances the first and last four.
     choices : tuple of str
         Where the rule chooses otherwise than strong branching, and which features it needs.
     source, file : str or None
-        What was scored, the rule's numbers fitted to the decisions where that raised F_LF, and its file.
-    rules, solver_s : int and float
-        Rules scored in the study so far, and CPU seconds of their solves.
+        What was scored, and its file.
+    rules : int
+        Rules scored in the study so far.
+    solver_s, solver_limit_s : float, and float or None
+        CPU seconds in the solver so far, recording decisions and RPB's solves included, and `budget.solver_s`, which
+        limits them.
     """
 
     name: str
@@ -82,6 +92,8 @@ class RuleScore(Value):
     duplicate_of: str | None = None
     f_lf: float | None = None
     f_hf: float | None = None
+    regret: float | None = None
+    fitted: bool = False
     ratio: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
@@ -95,6 +107,7 @@ class RuleScore(Value):
     file: str | None = None
     rules: int = 0
     solver_s: float = 0.0
+    solver_limit_s: float | None = None
 
 
 @dataclass
@@ -185,29 +198,32 @@ def _context(study: Study) -> ContextBuilder:
 def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool) -> RuleScore:
     journal = study.journal
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
-    solved = {entry.id: entry.score for entry in journal.of(HighScored)}
+    solved = {entry.id: entry.score for entry in journal.of(HighScored) if entry.id in samples}
     known, own, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
-    best = next(iter(by_high_fidelity(samples.values())), None)
+    ranked = by_high_fidelity(samples.values())
+    best = next(iter(ranked), None)
     if own is not None and referred is not None:
-        rival = solved[best.id] if best is not None and best.id != sample_id else None
+        rival = next((solved[one.id] for one in ranked if one.id != sample_id), None)
         known |= _solves(study, own, referred.reference, rival)
         if known["f_hf"] is not None:
             reached = {name: _f_hf(score, referred.reference) for name, score in solved.items()}
             others = sorted(
                 (-f_hf, name) for name, f_hf in reached.items() if f_hf is not None and name != sample_id
             )
-            alike = (name for _, name in others if undecided(study.instances, own.costs, solved[name].costs))
-            known["undecided"] = tuple(alike)
+            known["undecided"] = tuple(
+                _called(samples[name])
+                for _, name in others
+                if undecided(study.instances, own.costs, solved[name].costs)
+            )
     choices = _context(study).choices_of([samples[sample_id]], pool, indexed=True).get("failings", {})
     about: dict[str, Any] = {
         "name": name,
         "again": again,
-        "best": best and best.id,
+        "best": best and _called(best),
         "best_f_hf": best and best.f_hf,
         "choices": choices.get(sample_id, ()),
         "source": samples[sample_id].source,
         "rules": len(samples),
-        "solver_s": sum(score.cpu_s for score in solved.values()),
     }
     return RuleScore(**known | about)
 
@@ -216,10 +232,20 @@ def _known(study: Study, sample: Sample) -> dict[str, Any]:
     """Return what is known of a sample, others and single instances aside, as fields of `RuleScore`."""
     journal, config = study.journal, study.config.high
     known: dict[str, Any] = {"name": sample.thought, "sample": sample.id}
-    known |= sample.model_dump(include={"failure", "eliminated", "duplicate_of", "f_lf", "f_hf"})
+    known |= sample.model_dump(include={"failure", "eliminated", "f_lf", "f_hf"})
+    samples = [entry.sample for entry in journal.of(Finalised)]
+    if sample.eliminated is not None:
+        kept = by_high_fidelity(samples[: samples.index(sample)])[: study.config.search.elite_cap]
+        known["eliminated"] = lost_to(sample.eliminated, kept)
+    known["duplicate_of"] = next((_called(one) for one in samples if one.id == sample.duplicate_of), None)
+    if scored := journal.find(Scored, sample.id):
+        known |= {"regret": scored.score.regret, "fitted": scored.score.source is not None}
     if sample.valid and sample.source is not None:
         known["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
     solved, referred = journal.find(HighScored, sample.id), journal.find(Referred)
+    cpu_s = [study.collection_s, *(entry.score.cpu_s for entry in journal.of(HighScored))]
+    cpu_s += [] if referred is None else [referred.reference.cpu_s]
+    known |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
     if solved is not None and referred is not None:
         rpb = [None if one is None else cost_of(one, config) for one in referred.reference.results]
         if logs := _log_ratios(study.instances, solved.score.costs, rpb):
@@ -227,6 +253,18 @@ def _known(study: Study, sample: Sample) -> dict[str, Any]:
             known |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
         known["f_hf"] = _f_hf(solved.score, referred.reference)
     return known
+
+
+def _called(sample: Sample) -> str:
+    return f"{sample.thought} ({sample.id})"
+
+
+def lost_to(why: str, kept: Sequence[Sample]) -> str:
+    """Return why a rule lost its race against the last of those kept, which it names."""
+    which = f"the worst of the {len(kept)} best rules" if len(kept) > 1 else "the best rule"
+    why = why.replace("the worst rule kept", f"{_called(kept[-1])}, {which} before it,")
+    # Sums of the same costs may differ by rounding.
+    return re.sub(r"( on \d+ instances?), more than that one took on all instances$", r"\1", why)
 
 
 def _f_hf(score: HighScore, reference: Reference) -> float | None:

@@ -1,5 +1,6 @@
 """Rules that somebody else writes: what is learned of each is that of a search, kept, and found again."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -8,10 +9,12 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import GeneratorError
+from bife_core.fidelity.high import lost
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import REFERENCE_RULES
-from bife_core.stages.scoring import score, scored_before, undecided
+from bife_core.search import Sample
+from bife_core.stages.scoring import lost_to, score, scored_before, undecided
 from bife_core.study import evaluator
 from bife_core.study.engine import Engine
 
@@ -41,7 +44,12 @@ def test_a_rule_is_scored_once_whatever_process_asks(scored, monkeypatch):
     names = [line.split(" | ")[0] for line in first.table.splitlines()]
     assert names[1:4] == [*(row["instance"] for row in first.instances), "mean of 2"]
     assert any("strong branching" in text for text in first.choices)
-    assert (first.best, first.again) == (first.sample, False)
+    assert re.search(
+        r"choice and the rule's stand on average at \S+ and \S+ by (the size of )?\[\d+\] ",
+        str(other.choices),
+    )
+    assert (first.best, first.again) == ("rule 0 (g00-c00)", False)
+    assert (first.fitted, first.regret >= 0) == (False, True)
     assert (first.source, Path(first.file).read_text()) == (GOOD, GOOD)
     assert invalid.failure
     assert (invalid.f_lf, invalid.instances, invalid.file) == (None, (), None)
@@ -63,23 +71,43 @@ def test_what_was_scored_is_at_hand_fitted_or_as_it_was_written(scored):
     assert load_method(found.file).source == found.source
     (as_it_is,) = scored(5, far_off, fit=False, low__tune=50)
     assert (as_it_is.source, as_it_is.rules, as_it_is.again) == (far_off, 2, False)
+    assert (found.fitted, as_it_is.fitted) == (True, False)
     assert as_it_is.f_lf < found.f_lf
 
 
 def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored, runtime):
     against = "def candidate_variable_score(f):\n    return -f[18] * f[20] * f[21]\n"
     winner, loser = scored(6, GOOD, against, high__cost="nodes")
-    assert loser.eliminated
+    assert " the worst rule kept" not in loser.eliminated
+    assert "times as much as rule 0 (g00-c00), the best rule before it, on 2 instances" in loser.eliminated
     assert loser.f_hf == -fmean(row["cost"] for row in loser.instances)
     assert len(loser.instances) == 2
     assert loser.f_hf < winner.f_hf
-    assert (winner.undecided, loser.undecided) == ((), (winner.sample,)), "two instances tell nothing"
+    assert (winner.undecided, loser.undecided) == ((), ("rule 0 (g00-c00)",)), "two instances tell nothing"
     assert winner.ci_low <= winner.ratio <= winner.ci_high
+    assert {row["best_cost"] for row in winner.instances} == {None}, "there is no other rule"
     (again,) = scored(6, GOOD, high__cost="nodes")
-    assert again.undecided == (loser.sample,)
+    assert again.undecided == ("rule 1 (g01-c00)",)
+    assert {row["instance"]: row["best_cost"] for row in loser.instances} == {
+        row["instance"]: row["cost"] for row in winner.instances
+    }
     overrides = {"search.seed": 6, "low.tune": 0, "high.cost": "nodes"}
     listed = scored_before(with_overrides(preset("smoke"), overrides), runtime)
     assert [(one.name, one.f_hf) for one in listed] == [("rule 0", winner.f_hf), ("rule 1", loser.f_hf)]
+
+
+def test_a_rule_that_lost_its_race_is_told_to_which():
+    kept = [Sample(id=f"g0{at}-c00", generation=at, operator="i1", thought=f"{at}.py") for at in range(2)]
+    why = lost_to(lost([9.0] * 2, [2.0] * 2, 8.0, of=8), kept)
+    assert why == (
+        "it took 4.5 times as much as 1.py (g01-c00), the worst of the 2 best rules before it, on 2 of 8 instances, "
+        "more than that one took on all instances"
+    )
+    costs = [0.1] * 6
+    rounded = lost([0.105] * 6, costs, sum(costs) + 1e-9, of=6)
+    assert "more than that one" in rounded
+    why = lost_to(rounded, kept[:1])
+    assert why == "it took 5.0% more than 0.py (g00-c00), the best rule before it, on 6 instances"
 
 
 def test_rules_are_told_apart_only_if_instances_that_are_independent_agree(tmp_path):
@@ -115,3 +143,9 @@ def test_what_a_process_left_undone_is_done_by_the_next(scored, monkeypatch):
 def test_the_budget_is_that_of_the_study(scored):
     with pytest.raises(GeneratorError, match=r"rule 0 was not scored.*solver_s is used up"):
         scored(4, GOOD, budget__solver_s=1e-9)
+    (found,) = scored(4, GOOD)
+    with pytest.raises(GeneratorError, match=f"used up: {found.solver_s:.3f} of"):
+        scored(4, GOOD, OTHER, budget__solver_s=1e-9)
+    assert found.solver_limit_s is None
+    (limited,) = scored(4, GOOD, budget__solver_s=100.0)
+    assert (limited.solver_s, limited.solver_limit_s) == (found.solver_s, 100.0)
