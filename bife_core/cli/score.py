@@ -49,28 +49,35 @@ def score(
         raise typer.BadParameter("give files to score, or --list, or --brief.")
     prepare()
     from bife_core.stages import scoring
+    from bife_core.stages.runtime import Runtime
     from bife_core.study.journal import stop_journals
 
     rules = [(path.name, path.read_text(encoding="utf-8", errors="replace")) for path in file or ()]
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
-        runtime = tracked_runtime()
         if brief:
-            typer.echo(scoring.brief(config, runtime))
+            typer.echo(scoring.brief(config, tracked_runtime()))
             return
-        found = (
-            scoring.scored_before(config, runtime)
-            if listed
-            else scoring.score(config, runtime, rules, not no_fit)
-        )
-        if listed and not as_json:
-            columns = ("rule", "sample", "F_HF", "F_LF", "over RPB's", "out")
-            show_table(columns, [_row(one) for one in found], numbers=False)
+        if listed:
+            _list(scoring.scored_before(config, Runtime()), as_json)
             return
-        for one in found:
+        for one in scoring.score(config, tracked_runtime(), rules, not no_fit):
             if as_json:
-                typer.echo(one.model_dump_json(exclude_unset=listed))
+                typer.echo(one.model_dump_json())
             else:
                 _show(one)
+
+
+def _list(found: list[RuleScore], as_json: bool) -> None:
+    if not found:
+        nothing = "No rule was scored with these settings, or their decisions are not all recorded"
+        typer.echo(f"{nothing}; `bife score FILE` does both.", err=True)
+    elif as_json:
+        for one in found:
+            typer.echo(one.model_dump_json(exclude_unset=True))
+    else:
+        columns = ("rule", "sample", "F_HF", "F_LF", "over RPB's", "out")
+        show_table(columns, [_row(one) for one in found], numbers=False)
+        say(f"{_used(found[0])}.")
 
 
 def _row(one: RuleScore) -> tuple[str, ...]:

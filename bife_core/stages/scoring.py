@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
-from bife_core.config import PipelineConfig
+from bife_core.config import PipelineConfig, RunnerConfig
 from bife_core.errors import GeneratorError
 from bife_core.evaluation.comparing import finding
 from bife_core.fidelity.high import HighScore
@@ -21,7 +21,7 @@ from bife_core.generators import Draft, PromptContext
 from bife_core.generators.prompting import assemble
 from bife_core.methods.loading import method_of
 from bife_core.presets import with_overrides
-from bife_core.sandbox import Workers
+from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.search.bife import GIVEN
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.types import Sample, SampleRequest, WrittenRequest
@@ -125,6 +125,15 @@ class _Given:
         return self.drafts.pop()
 
 
+class _Reading(Runtime):
+    """Finds what was computed, and computes nothing."""
+
+    def workers(self, runner: RunnerConfig) -> Workers:
+        """Return processes that are closed."""
+        with WorkerPool(1) as pool:
+            return pool
+
+
 def score(
     config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, str]], fit: bool = True
 ) -> Iterator[RuleScore]:
@@ -174,9 +183,15 @@ def score(
 
 
 def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
-    """Return what `score` found of each rule under these settings, best first, but not single instances and choices."""
-    config = resolved(with_overrides(config, _OWN), runtime)
-    study, _, _ = opened(config, runtime, generator=_Given())
+    """Return what `score` found of each rule under these settings, best first, but not single instances and choices.
+
+    Nothing is computed: without all recorded decisions there is nothing to return.
+    """
+    runtime = _Reading(runtime.home, runtime.observer)
+    try:
+        study, _, _ = opened(resolved(with_overrides(config, _OWN), runtime), runtime, generator=_Given())
+    except WorkerFailure:
+        return []
     scores = [RuleScore(**_known(study, entry.sample)) for entry in study.journal.of(Finalised)]
     return sorted(scores, key=lambda one: math.inf if one.f_hf is None else -one.f_hf)
 

@@ -92,11 +92,16 @@ def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path):
     listed = json.loads(bife("score", *options[1:], "--list", "--json").stdout)
     assert listed == {name: found[name] for name in listed}
     assert listed["file"].endswith("g00-c00.py")
-    (line,) = bife("score", *options[1:], "--list").stdout.strip().splitlines()[1:]
+    line, used = bife("score", *options[1:], "--list").stdout.strip().splitlines()[1:]
     assert line.split()[:2] == ["ours.py", "g00-c00"]
+    assert used.endswith(" CPU s in the solver, recording decisions and RPB included.")
 
 
 def test_an_agent_is_told_how_to_work_and_what_of(bife):
-    told = bife("score", "--brief", "--instances", "combinatorial_auction", "--preset", "smoke").stdout
+    options = ("--instances", "combinatorial_auction", "--preset", "smoke")
+    told = bife("score", "--brief", *options).stdout
     assert all(text in told for text in ("--json", "What the code may use", "recorded decisions", "[24]"))
+    nothing = bife("score", "--list", "--json", *options, "--seed", "5")
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    assert nothing.stderr.startswith("No rule was scored with these settings")
     assert bife("score").exit_code == 2

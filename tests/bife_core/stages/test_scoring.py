@@ -119,6 +119,15 @@ def test_rules_are_told_apart_only_if_instances_that_are_independent_agree(tmp_p
     assert undecided(one_day, better, [2.0 * (cost or 1.0) for cost in better])
 
 
+def test_listing_records_nothing(runtime, collected):
+    others = {"search.seed": 7, "low.tune": 0}
+    assert scored_before(with_overrides(preset("smoke"), others), runtime) == []
+    folders = set(runtime.home.decisions.rglob("*"))
+    others |= {"collection.time_limit_s": 17.0}
+    assert scored_before(with_overrides(preset("smoke"), others), runtime) == []
+    assert set(runtime.home.decisions.rglob("*")) == folders
+
+
 def test_a_configuration_has_f_hf_alone(scored):
     lean = "separating/maxrounds = 0\nbranching/pscost/priority = 10000000\n"
     (found,) = scored(2, lean)
