@@ -96,12 +96,13 @@ def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
 
 
 def assemble(
-    request: WrittenRequest, context: PromptContext, prompts: Prompts = "informed"
+    request: WrittenRequest, context: PromptContext, prompts: Prompts = "informed", *, answer: bool = True
 ) -> tuple[Message, ...]:
     """Return the messages that ask a language model for one rule or one reflection.
 
     The order is the paper's: problem description, operator with the selected parents, rule template; a reflection has
-    no template. It is one user message, since some servers ignore or refuse system messages.
+    no template, nor has what says not how to `answer`. It is one user message, since some servers ignore or refuse
+    system messages.
     """
     component, facts = COMPONENTS.find(request.component), context if prompts == "informed" else None
     shown = [_parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)]
@@ -120,7 +121,7 @@ def assemble(
     before, behind = ([], []) if facts is None else _known(request, facts, component)
     # What is the same for all rules of a search comes first: providers bill such a beginning at less.
     parts = [_template("problem", component).substitute(table, benchmark=kind), *before, task, *behind]
-    if not isinstance(request, ReflectionRequest):
+    if answer and not isinstance(request, ReflectionRequest):
         first, sentence = ("First", "") if facts is None else (_THINKING, _SENTENCE)
         parts.append(_template("template", component).substitute(table, first=first, sentence=sentence))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)

@@ -197,13 +197,17 @@ def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
 
 
 def brief(config: PipelineConfig, runtime: Runtime) -> str:
-    """Return how a coding agent works with `score`, and what a language model is told before its first rule."""
+    """Return how a coding agent works with `score`, and what a language model is told before its first rule.
+
+    What it is told of its answer alone, theme and form, is left out.
+    """
     config = resolved(with_overrides(config, _OWN), runtime)
     study, _, _ = opened(config, runtime, generator=_Given())
     request = SampleRequest(id="brief", generation=0, operator="i1", seed=0)
     context = _context(study).build(request, Past(), runtime.workers(config.runner))
     guide = (resources.files("bife_core") / "AGENTS.md").read_text(encoding="utf-8")
-    return "\n".join((guide, *(message.content for message in assemble(request, context))))
+    messages = assemble(request, context.model_copy(update={"theme": ""}), answer=False)
+    return "\n".join((guide, *(message.content for message in messages)))
 
 
 def _context(study: Study) -> ContextBuilder:

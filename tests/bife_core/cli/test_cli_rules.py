@@ -101,6 +101,7 @@ def test_an_agent_is_told_how_to_work_and_what_of(bife):
     options = ("--instances", "combinatorial_auction", "--preset", "smoke")
     told = bife("score", "--brief", *options).stdout
     assert all(text in told for text in ("--json", "What the code may use", "recorded decisions", "[24]"))
+    assert not any(text in told for text in ("# How to answer", "# Its theme"))
     nothing = bife("score", "--list", "--json", *options, "--seed", "5")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert nothing.stderr.startswith("No rule was scored with these settings")
