@@ -100,7 +100,7 @@ ANSWERS = Path(__file__).parents[3] / "docs/research/answers"
 )
 def test_the_answers_beside_the_documents_are_rules(folder):
     calls = recorded_calls(folder)
-    assert len(calls) == 32
+    assert len(calls) == len(list(folder.iterdir())) >= 32
     replay = ReplayGenerator(folder)
     for call in calls:
         source = replay.generate(request(call.key, operator=call.operator), ABOUT).source
