@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.metrics import METRICS
@@ -40,12 +40,16 @@ _LEAST_S: Final = 0.1
 
 
 class Trial(Value):
-    """A configuration that was tried: what was chosen, and how its race went; and why, if a "model" is its origin."""
+    """A configuration that was tried: what was chosen, and how its race went; and why, where a model proposed it."""
 
     choices: Choices
     raced: Raced
-    origin: Literal["", "model"] = ""
     reason: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Who proposed it, if that was a model."""
+        return "model" if self.reason else ""
 
     def line(self, number: int, before: Choices) -> str:
         """One line: number, instances seen, ratio to SCIP's default settings, ``*`` for a lead, what is new, reason."""
@@ -163,7 +167,7 @@ def tune(
             proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
         if raced.failed:
             race.notes.append(f"With {said(choices)} a solve failed or was wrong: {raced.failed}")
-        trial = Trial(choices=choices, raced=raced, origin="model" if reason else "", reason=reason)
+        trial = Trial(choices=choices, raced=raced, reason=reason)
         found = found.model_copy(update={"trials": (*found.trials, trial), "notes": tuple(race.notes)})
         if shown is not None:
             shown(found)

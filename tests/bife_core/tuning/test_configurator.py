@@ -58,5 +58,5 @@ def test_no_more_is_read_than_was_asked_for(answer: str, count: int) -> None:
 
 def test_the_line_of_a_trial_says_who_proposed_it_and_why() -> None:
     raced = Raced(costs=(0.5,), ratio=0.5, seen=1, cpu_s=1.0, won=True)
-    trial = Trial(choices={"separating": "off"}, raced=raced, origin="model", reason="Cuts take longest.")
+    trial = Trial(choices={"separating": "off"}, raced=raced, reason="Cuts take longest.")
     assert trial.line(1, {}) == "   1   1   0.500 * separating off (model: Cuts take longest.)"
