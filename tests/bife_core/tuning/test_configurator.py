@@ -38,7 +38,7 @@ JSON = """```json
 ```"""
 
 
-def test_lines_are_read_and_what_is_refused_is_named_with_the_reason() -> None:
+def test_lines_are_read_and_what_is_refused_is_named_with_the_reason():
     (lean, why), (usual, _) = read_configurations(LINES, SPACE)
     assert (lean, usual) == (LEAN, {})
     assert why == (
@@ -47,16 +47,16 @@ def test_lines_are_read_and_what_is_refused_is_named_with_the_reason() -> None:
     )
 
 
-def test_json_is_read_where_each_value_has_a_line() -> None:
+def test_json_is_read_where_each_value_has_a_line():
     assert read_configurations(JSON, SPACE) == [(LEAN, "Cheap nodes.")]
 
 
 @pytest.mark.parametrize(("answer", "count"), [("", 0), ("I cannot.", 0), ("a = b\n\n" * 9, MOST)])
-def test_no_more_is_read_than_was_asked_for(answer: str, count: int) -> None:
+def test_no_more_is_read_than_was_asked_for(answer, count):
     assert len(read_configurations(answer, SPACE)) == count
 
 
-def test_the_line_of_a_trial_says_who_proposed_it_and_why() -> None:
+def test_the_line_of_a_trial_says_who_proposed_it_and_why():
     raced = Raced(costs=(0.5,), ratio=0.5, seen=1, cpu_s=1.0, won=True)
     trial = Trial(choices={"separating": "off"}, raced=raced, reason="Cuts take longest.")
     assert trial.line(1, {}) == "   1   1   0.500 * separating off (model: Cuts take longest.)"
