@@ -118,8 +118,8 @@ class Generator(Protocol):
     One with a true attribute `needs_context` is given the whole context, which takes reading decisions and instances;
     others get the benchmark's name. One with a method `repair` writes a rule once more: it is given request, context,
     the draft that was rejected, and the sentence why it is no valid rule, and returns a draft, or None where there is
-    nothing to repair. One with a method `ask` proposes settings of SCIP too: it is given a key and a
-    function that makes the prompt, and returns the text of the answer, or None.
+    nothing to repair. One with a method `ask` proposes settings of SCIP too: it is given a key and a function that
+    makes the prompt, and returns the text of the answer, or None.
     """
 
     name: str

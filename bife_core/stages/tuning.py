@@ -9,9 +9,15 @@ from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
-from bife_core.errors import GeneratorError
 from bife_core.files import write_whole
-from bife_core.generators import Account, Message, NoDraftError, Spending, open_generator
+from bife_core.generators import (
+    Account,
+    DraftingStoppedError,
+    Message,
+    NoDraftError,
+    Spending,
+    open_generator,
+)
 from bife_core.generators.prompting import prompt_files
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
@@ -132,9 +138,9 @@ def _proposed(
             return [], None
         try:
             answer = ask(f"configurations-{content_of(shown)}", prompt) or ""
+        except DraftingStoppedError:
+            raise
         except (NoDraftError, WorkerFailure) as error:
-            if isinstance(error, GeneratorError):
-                raise
             note(f"No model proposes configurations: {error}")
             return [], account
     found = read_configurations(answer, space)

@@ -234,9 +234,11 @@ def _repeats(decisions: Decisions) -> dict[int, int]:
     """Return by index, of the features that are not constant, the first earlier one that says the same."""
     found = dict[int, int]()
     for index, column in enumerate(decisions.columns):
+        if column.min() == column.max():
+            continue
         others = (other for other in range(index) if other not in found)
         same = next((other for other in others if _same(decisions.columns[other], column)), None)
-        if same is not None and column.min() < column.max():
+        if same is not None:
             found[index] = same
     return found
 
