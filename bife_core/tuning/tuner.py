@@ -17,6 +17,7 @@ from bife_core.methods.base import RPB
 from bife_core.methods.configuration import Configuration
 from bife_core.scip.cost import Cost
 from bife_core.stats import geometric_mean
+from bife_core.tuning.middle import MiddleFidelity
 from bife_core.tuning.proposing import Proposer, Tpe
 from bife_core.tuning.racing import Race, Raced
 from bife_core.tuning.space import BRANCHING, Choices, Space, said, settings_of
@@ -126,6 +127,7 @@ def tune(
     """
     race = Race(instances, solving)
     race.begin()
+    middle = MiddleFidelity.into(race)
     whole = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
     found = Tuning(
         trials=(Trial(choices={}, raced=whole),),
@@ -159,7 +161,7 @@ def tune(
             choices, reason = proposer.ask(seen), ""
         seen.append(choices)
         configuration = space.configuration(choices)
-        raced = race.run(configuration)
+        raced = middle.run(configuration)
         if raced.won:
             race.best = list(raced.costs)
             found = found.model_copy(update={"configuration": configuration})

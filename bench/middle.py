@@ -1,0 +1,172 @@
+"""Which measure of a solve that is cut at a tenth orders configurations as whole solves do (Kendall's tau).
+
+`--candidates` configurations, the starting ones of tuning and random changes of them, solve design instances of
+families whole, for at most twice what SCIP's default settings take (`--most` seconds), and for a tenth of what these
+take: `given` the best solution of the default settings, and `cut` without it. Solves are found again in
+`--solves`, a file for each family. One JSON object a line: {family, instance, whole_s, kind, measure, candidates, tau,
+others}, where `tau` is with the whole solves of the same instance, and `others` with those of the other instances.
+Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it took), SCIP's
+primal-dual integral, the time to the end by SCIP's tree-size estimation; of `whole` solves their time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import log
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final, TypeAlias
+
+from scipy.stats import kendalltau
+
+from bench import benchmark_of, emit, parse
+from bife_core.benchmarks.base import Instance
+from bife_core.methods.loading import load_method
+from bife_core.methods.using import solve_model
+from bife_core.scip.cost import relative_gap
+from bife_core.scip.libscip import library, scip_address
+from bife_core.scip.reading import read_model
+from bife_core.scip.solutions import solution_of
+from bife_core.scip.solving import RootClock, SolveSettings, apply
+from bife_core.tuning.space import BRANCHING, Choices, Space, said
+from bife_core.tuning.tuner import STARTS
+
+DEFAULT: Final = said({})
+FACTS: Final = ("cpu_s", "root_s", "status", "nodes", "primal_bound", "dual_bound", "primal_dual_integral")
+Solve: TypeAlias = Mapping[str, Any]
+Solves: TypeAlias = dict[tuple[str, str, str], Solve]
+"""Solves by instance, configuration and kind."""
+
+
+def candidates_of(space: Space, count: int) -> list[Choices]:
+    """Return SCIP's default settings, the starting configurations and random changes of them."""
+    starts = [
+        {**start, BRANCHING: name} for start in STARTS[:2] for name in ("general", "pscost", "relpscost")
+    ]
+    found: list[Choices] = [{}]
+    for start in (*starts, *({BRANCHING: "general", **start} for start in STARTS[2:])):
+        if (choices := space.counting(start)) not in found:
+            found.append(choices)
+    rng = random.Random(7)
+    while len(found) < count:
+        changed = dict(rng.choice(found[1:13]))
+        for row in rng.sample(space.rows, 5):
+            changed[row.name] = rng.choice(row.choices)
+        if (choices := space.counting(changed)) not in found:
+            found.append(choices)
+    return found[:count]
+
+
+class Solver:
+    """Solves once what is not in a file yet."""
+
+    def __init__(self, space: Space, file: Path) -> None:
+        self.space, self.file = space, file
+        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
+        self.known: Solves = {(row["instance"], row["configuration"], row["kind"]): row for row in rows}
+        self.estimate = library()["SCIPgetTreesizeEstimation"]
+        self.estimate.restype, self.estimate.argtypes = ctypes.c_double, [ctypes.c_void_p]
+
+    def solve(
+        self,
+        instance: Instance,
+        choices: Choices,
+        kind: str,
+        limit_s: float,
+        start: Mapping[str, float] | None = None,
+    ) -> Solve:
+        """Return a solve, within CPU seconds and from a start."""
+        key = (instance.name, said(choices), kind)
+        if key in self.known:
+            return self.known[key]
+        model, settings = read_model(instance.path), SolveSettings(time_limit_s=limit_s, guard=True)
+        with RootClock.over(model) as clock:
+            apply(settings, model)
+            if start is not None:
+                variables, given = {one.name: one for one in model.getVars()}, model.createOrigSol()
+                for name, value in start.items():
+                    model.setSolVal(given, variables[name], value)
+                model.addSol(given)
+            result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
+            estimate = self.estimate(scip_address(model))
+            solution = solution_of(model) if (choices, kind) == ({}, "whole") else None
+        asked = {"instance": instance.name, "configuration": said(choices), "kind": kind, "limit_s": limit_s}
+        facts = {fact: getattr(result, fact) for fact in FACTS}
+        row = self.known[key] = {**asked, **facts, "estimate": estimate, "solution": solution}
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        return row
+
+
+def gap(row: Solve, best: float) -> float:
+    """Return the gap that is left; below 0 for a solve that ended, the sooner the lower."""
+    ended = row["status"] == "optimal"
+    return row["cpu_s"] / row["limit_s"] - 1.0 if ended else relative_gap(best, row["dual_bound"])
+
+
+def estimated(row: Solve, best: float) -> float:
+    """Return the time to the end, or where SCIP does not know the size of the tree more than any, by the gap."""
+    if row["status"] == "optimal":
+        return float(row["cpu_s"])
+    root_s = row["root_s"] or 0.0
+    known = row["estimate"] > 0 and row["nodes"] > 1
+    tree_s = (row["cpu_s"] - root_s) * row["estimate"] / max(row["nodes"], 1)
+    return root_s + tree_s if known else 1e9 + gap(row, best)
+
+
+MEASURES: Final[Mapping[str, Callable[[Solve, float], float]]] = {
+    "gap": gap,
+    "integral": lambda row, _: float(row["primal_dual_integral"]),
+    "estimation": estimated,
+}
+
+
+def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield a line for each instance, kind and measure."""
+    whole = {one: [known[one, name, "whole"]["cpu_s"] for name in names] for one in instances}
+    for one in instances:
+        default = known[one, DEFAULT, "whole"]
+        logs = [[log(cpu_s) for cpu_s in whole[other]] for other in instances if other != one]
+        others = [fmean(values) for values in zip(*logs, strict=True)]
+        judged = {("whole", "time"): whole[one]}
+        for kind in ("given", "cut"):
+            for measure, of in MEASURES.items():
+                rows = [known[one, name, kind] for name in names]
+                judged[kind, measure] = [of(row, default["primal_bound"]) for row in rows]
+        for (kind, measure), values in judged.items():
+            yield {
+                "instance": one,
+                "whole_s": default["cpu_s"],
+                "kind": kind,
+                "measure": measure,
+                "candidates": len(names),
+                "tau": kendalltau(values, whole[one])[0] if kind != "whole" else None,
+                "others": kendalltau(values, others)[0] if others else None,
+            }
+
+
+def main() -> None:
+    """Solve, and print how well each measure orders."""
+    options = parse(__doc__, instances=2, size="transfer", candidates=30, most=300.0, solves="bench-middle")
+    space = Space({name: load_method(name) for name in ("general", "pscost")})
+    candidates = candidates_of(space, options.candidates)
+    Path(options.solves).mkdir(parents=True, exist_ok=True)
+    for family in options.families:
+        solver = Solver(space, Path(options.solves) / f"{family}-{options.size}.jsonl")
+        instances = benchmark_of(family, options).instances("design", options.instances)
+        usual = [solver.solve(one, {}, "whole", options.most) for one in instances]
+        for choices in candidates:
+            for one, default in zip(instances, usual, strict=True):
+                tenth_s = default["cpu_s"] / 10.0
+                solver.solve(one, choices, "whole", min(2.0 * default["cpu_s"], options.most))
+                solver.solve(one, choices, "given", tenth_s, default["solution"])
+                solver.solve(one, choices, "cut", tenth_s)
+        for row in orders(solver.known, [one.name for one in instances], list(map(said, candidates))):
+            emit({"family": family} | row)
+
+
+if __name__ == "__main__":
+    main()

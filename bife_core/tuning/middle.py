@@ -1,0 +1,96 @@
+"""The middle fidelity: where solves are long, a configuration is first solved for a tenth of the time, once.
+
+The gap that its dual bound then leaves to the best solution known orders configurations as well as whole solves of
+another instance do (`docs/research/measurements.md`), so that what is far behind costs a tenth of a solve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from bife_core.fidelity.solving import solve_each
+from bife_core.methods.base import RPB, Method, ScipMethod
+from bife_core.scip.cost import relative_gap
+from bife_core.tuning.racing import Race, Raced
+from bife_core.values import Value
+
+SHARE: Final = 0.1
+"""The solve ends after this share of what SCIP's default settings take on its instance."""
+
+LEAST_S: Final = 5.0
+"""CPU seconds it has to last: what is shorter ends at the root, where gaps hardly differ."""
+
+BEHIND: Final = 1.2
+"""A configuration is given up if its gap is more than this many times that of the best."""
+
+_LEAST_GAP: Final = 1e-4
+"""What a smaller gap counts as, in a ratio of gaps."""
+
+
+class Screened(Value):
+    """What a configuration reached: its gap, 0 if it ended, None where it was not solved, and the CPU seconds."""
+
+    gap: float | None = None
+    cpu_s: float = 0.0
+
+
+@dataclass
+class MiddleFidelity:
+    """The way into a `race`: a solve of the instance at `place` for `limit_s`; without it where there is no `place`.
+
+    `best` is what the best configuration so far reached there.
+    """
+
+    race: Race
+    place: int | None = None
+    limit_s: float = 0.0
+    best: Screened = field(default_factory=Screened)
+
+    @classmethod
+    def into(cls, race: Race) -> Self:
+        """Choose the instance that the default settings take longest to solve, and screen them; raises as `run_solves`.
+
+        A tenth is too short, or no tenth of a cost other than time, where there is no `place`.
+        """
+        seconds = {place: one.cpu_s for place, one in enumerate(race.usual) if one is not None and one.proven}
+        place = max(seconds, key=seconds.__getitem__, default=None)
+        if place is None or race.solving.config.cost != "time" or SHARE * seconds[place] < LEAST_S:
+            return cls(race)
+        middle = cls(race, place, SHARE * seconds[place])
+        middle.best = middle._screen(ScipMethod(name=RPB))
+        race.cpu_s += middle.best.cpu_s
+        return middle
+
+    def run(self, method: Method) -> Raced:
+        """Race a configuration unless it is far behind the best when its first solve is cut; raises as the race."""
+        own = self._screen(method)
+        if own.gap is not None and self.best.gap is not None and own.gap > BEHIND * self.best.gap:
+            return self._given_up(own, own.gap / max(self.best.gap, _LEAST_GAP))
+        raced = self.race.run(method)
+        if raced.won:
+            self.best = own
+        return raced.model_copy(update={"cpu_s": raced.cpu_s + own.cpu_s})
+
+    def _screen(self, method: Method) -> Screened:
+        """Solve the instance until the cut, unless the best solves it in not much more."""
+        if self.place is None:
+            return Screened()
+        usual, best = self.race.usual[self.place], self.race.best[self.place]
+        if usual is None or best is None or best < 2.0 * self.limit_s:
+            return Screened()
+        (solved,) = solve_each(method, [self.race.instances[self.place]], self.race.solving, [self.limit_s])
+        if (result := solved.result) is None:  # its race says why
+            return Screened()
+        gap = 0.0 if result.finished else relative_gap(usual.primal_bound, result.dual_bound)
+        return Screened(gap=gap, cpu_s=result.cpu_s)
+
+    def _given_up(self, own: Screened, times: float) -> Raced:
+        """Return a race that was lost before it began, its ratio as if time went with the gap."""
+        return Raced(
+            costs=(None,) * len(self.race.instances),
+            ratio=times * self.race.ratio_of(self.race.best),
+            seen=0,
+            cpu_s=own.cpu_s,
+            given_up=f"{times:.2f} times the gap of the best after {self.limit_s:.0f} s of the longest instance",
+        )

@@ -1,0 +1,115 @@
+"""The middle fidelity gives up what is far behind after a tenth of a long solve, and races the rest."""
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks.base import Instance
+from bife_core.fidelity import solving as fidelity_solving
+from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.fidelity.solving import Solving
+from bife_core.methods.configuration import Configuration
+from bife_core.sandbox import InProcess
+from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.solves import Solved, SolveJob
+from bife_core.store import Store
+from bife_core.tuning import middle, racing
+from bife_core.tuning.middle import BEHIND, MiddleFidelity
+from bife_core.tuning.racing import Race
+
+INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") for number in range(3)]
+SECONDS = [20.0, 200.0, 60.0]
+OTHER = Configuration(name="other", params={"lp/pricing": "d"})
+FAST = Configuration(name="fast", params={"lp/pricing": "s"})
+
+
+@pytest.fixture
+def into(monkeypatch, tmp_path):
+    """Return a function that makes a race whose solves take `factors` of `SECONDS`, and the way into it.
+
+    A solve that is cut leaves a gap of a hundredth for each times that it is slower.
+    """
+
+    def made(factors, cost="time", scale=1.0):
+        def solve_each(method, instances, solving, limits_s=None):
+            found = []
+            for one, limit_s in zip(instances, limits_s or [1000.0] * len(instances), strict=True):
+                factor = factors.get(method.name, 1.0)
+                whole = scale * factor * SECONDS[INSTANCES.index(one)]
+                solves.append((method.name, one.name, limit_s))
+                done = whole <= limit_s
+                result = SolveResult(
+                    instance=one.name, method=method.name, seed=0, status="optimal" if done else "timelimit",
+                    nodes=1, lp_iterations=1, cpu_s=min(whole, limit_s), wall_s=1.0, gap=0.0, primal_bound=100.0,
+                    dual_bound=100.0 if done else 100.0 - factor, primal_dual_integral=0.0, versions={},
+                )  # fmt: skip
+                found.append(Solved(SolveJob(instance=one, method=method, settings=SolveSettings()), result))
+            return found
+
+        solves = []
+        for module in (middle, racing, fidelity_solving):
+            monkeypatch.setattr(module, "solve_each", solve_each)
+        config = HighFidelityConfig(time_limit_s=1000.0, cost=cost)
+        race = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
+        race.begin()
+        solves.clear()
+        return MiddleFidelity.into(race), solves
+
+    return made
+
+
+def test_the_longest_instance_is_cut_at_a_tenth(into):
+    way, solves = into({})
+    assert solves == [("relpscost", "i1", pytest.approx(20.0))]
+    assert way.best.gap == pytest.approx(0.01)
+    assert way.race.cpu_s == pytest.approx(sum(SECONDS) + 20.0), (
+        "its seconds are those of the default settings"
+    )
+
+
+def test_what_is_far_behind_costs_a_tenth_of_a_solve(into):
+    way, solves = into({"other": 1.5})
+    raced = way.run(OTHER)
+    assert solves[1:] == [("other", "i1", pytest.approx(20.0))]
+    assert (raced.won, raced.seen, raced.costs) == (False, 0, (None,) * 3)
+    assert (raced.cpu_s, raced.ratio) == (pytest.approx(20.0), pytest.approx(1.5))
+    assert raced.given_up == "1.50 times the gap of the best after 20 s of the longest instance"
+
+
+def test_what_is_a_little_behind_is_raced_and_pays_for_both(into):
+    factor = BEHIND - 0.01
+    way, solves = into({"other": factor})
+    raced = way.run(OTHER)
+    assert raced.seen == 3
+    whole = [(method, name, limit) for method, name, limit in solves if method == "other"][1:]
+    assert raced.cpu_s == pytest.approx(
+        20.0 + sum(min(factor * SECONDS[int(name[1:])], limit) for _, name, limit in whole)
+    )
+
+
+def test_what_wins_sets_the_gap_to_reach(into):
+    way, _ = into({"fast": 0.5, "other": 0.8})
+    assert way.run(OTHER).won
+    way.race.best = [0.8 * seconds for seconds in SECONDS]
+    assert way.run(FAST).won
+    way.race.best = [0.5 * seconds for seconds in SECONDS]
+    assert way.best.gap == pytest.approx(0.005)
+    assert way.run(OTHER).given_up.startswith("1.60 times the gap of the best")
+
+
+def test_there_is_no_cut_once_the_best_hardly_takes_longer(into):
+    way, solves = into({"fast": 0.15, "other": 5.0})
+    assert way.run(FAST).won
+    way.race.best = [0.15 * seconds for seconds in SECONDS]
+    solves.clear()
+    assert way.run(OTHER).seen == 1
+    assert all(limit != pytest.approx(20.0) for _, _, limit in solves)
+
+
+@pytest.mark.parametrize(("cost", "scale"), [("nodes", 1.0), ("time", 0.1)])
+def test_short_solves_and_other_costs_have_no_middle_fidelity(into, cost, scale):
+    way, solves = into({"other": 1.01}, cost, scale)
+    assert solves == []
+    assert way.run(OTHER).seen == 3
+    assert all(limit > 0.2 * scale * max(SECONDS) or name != "i1" for _, name, limit in solves)
