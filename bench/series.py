@@ -6,14 +6,18 @@ The instances of a folder in the order of their names, each solved once by `bife
 settings. One JSON object a line: {series, position, instance, arm, starts, score, default, integral, default_integral},
 where a score is the share of the limit that a solve took, all if it did not end, plus its gap, plus 1 without a
 solution; and at the end {series, solves, ratio, from_fifth, from_tenth}: mean score over that of the default settings.
-Solves are found again in `--home`.
+Solves are found again in `--home`. `--chart FILE` draws the scores by position, as means over five positions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
+from typing import Final
+
+from matplotlib.figure import Figure
 
 from bench import emit, parse
 from bife_core.benchmarks.base import Instance, digest_of_file
@@ -25,15 +29,41 @@ from bife_core.series.series import Series, gap_of
 from bife_core.solves import SolveJob, run_solves
 from bife_core.store import Store
 
+_AROUND: Final = 2
+"""Positions on each side of one over which the chart shows means."""
+
 
 def score(result: SolveResult, limit_s: float) -> float:
     time = min(result.cpu_s / limit_s, 1.0) if result.finished else 1.0
     return time + gap_of(result) + (result.primal_bound is None and not result.proven)
 
 
+def draw(series: Mapping[str, Sequence[tuple[float, float]]], file: Path) -> None:
+    """Draw own and default scores by position, a panel for each series."""
+    figure = Figure(figsize=(8, 2.4 * ((len(series) + 1) // 2)), layout="constrained")
+    panels = figure.subplots((len(series) + 1) // 2, 2, squeeze=False).flat
+    for (name, scores), axes in zip(series.items(), panels, strict=False):
+        positions = range(1, len(scores) + 1)
+        for which, label, colour in ((1, "SCIP default settings", "#8a8a8a"), (0, "bife series", "#1b6e53")):
+            values = [pair[which] for pair in scores]
+            around = [fmean(values[max(at - _AROUND, 0) : at + _AROUND + 1]) for at in range(len(values))]
+            axes.plot(positions, values, ".", color=colour, markersize=4)
+            axes.plot(positions, around, color=colour, label=label)
+        axes.set_title(name, fontsize="medium")
+        axes.set_ylim(bottom=0)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel("position in the series", fontsize="medium")
+    figure.supylabel("score (lower is better)", fontsize="medium")
+    figure.axes[0].legend(frameon=False, fontsize="small")
+    for axes in panels:  # what no series fills
+        axes.set_axis_off()
+    figure.savefig(file, metadata={"Date": None})
+
+
 def main() -> None:
     """Solve series and print scores."""
-    options = parse(__doc__, instances=50, time_limit=120.0, home="bench-series")
+    options = parse(__doc__, instances=50, time_limit=120.0, home="bench-series", chart="")
+    drawn = dict[str, Sequence[tuple[float, float]]]()
     limit_s, store = options.time_limit, Store(options.home)
     settings = SolveSettings(time_limit_s=limit_s)
     with WorkerPool(1) as pool:
@@ -67,6 +97,9 @@ def main() -> None:
                 for name, part in parts.items()
             }
             emit({"series": folder.name, "solves": len(scores)} | ratios)
+            drawn[folder.name] = scores
+    if options.chart:
+        draw(drawn, Path(options.chart))
 
 
 if __name__ == "__main__":
