@@ -49,11 +49,16 @@ class MiddleFidelity:
 
     @classmethod
     def into(cls, race: Race) -> Self:
-        """Choose the instance that the default settings take longest to solve, and screen them; raises as `run_solves`.
+        """Choose the instance that takes the default settings longest, and screen them; raises as `run_solves`.
 
         A tenth is too short, or no tenth of a cost other than time, where there is no `place`.
         """
-        seconds = {place: one.cpu_s for place, one in enumerate(race.usual) if one is not None and one.proven}
+        solved = enumerate(zip(race.usual, race.costs, strict=True))
+        seconds = {
+            place: cost_s
+            for place, (one, cost_s) in solved
+            if one and cost_s and one.primal_bound is not None
+        }
         place = max(seconds, key=seconds.__getitem__, default=None)
         if place is None or race.solving.config.cost != "time" or SHARE * seconds[place] < LEAST_S:
             return cls(race)

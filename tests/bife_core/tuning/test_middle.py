@@ -68,6 +68,11 @@ def test_the_longest_instance_is_cut_at_a_tenth(into):
     )
 
 
+def test_an_instance_that_ends_at_the_limit_will_do(into):
+    _, solves = into({}, scale=10.0)
+    assert solves == [("relpscost", "i1", pytest.approx(100.0))]
+
+
 def test_what_is_far_behind_costs_a_tenth_of_a_solve(into):
     way, solves = into({"other": 1.5})
     raced = way.run(OTHER)
