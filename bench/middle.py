@@ -2,11 +2,11 @@
 
 `--candidates` configurations, the starting ones of tuning and random changes of them, solve design instances of
 families whole, for at most twice what SCIP's default settings take (`--most` seconds), and for a tenth of what these
-take: `given` the best solution of the default settings, and `cut` without it. Solves are found again in
-`--solves`, a file for each family. One JSON object a line: {family, instance, whole_s, kind, measure, candidates, tau,
-others}, where `tau` is with the whole solves of the same instance, and `others` with those of the other instances.
-Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it took), SCIP's
-primal-dual integral, the time to the end by SCIP's tree-size estimation; of `whole` solves their time.
+take: `given` the best solution of the default settings, `limited` by its objective alone, and `cut` without either.
+Solves are found again in `--solves`, a file for each family. One JSON object a line: {family, instance, whole_s, kind,
+measure, candidates, tau, others}, where `tau` is with the whole solves of the same instance, and `others` with those of
+the other instances. Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it
+took), SCIP's primal-dual integral, the time to the end by SCIP's tree-size estimation; of `whole` solves their time.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ from bife_core.tuning.tuner import STARTS
 
 DEFAULT: Final = said({})
 FACTS: Final = ("cpu_s", "root_s", "status", "nodes", "primal_bound", "dual_bound", "primal_dual_integral")
+ENDED: Final = ("optimal", "infeasible")
+"""Statuses of a solve that ended: there may be no solution better than the limit."""
+
 Solve: TypeAlias = Mapping[str, Any]
 Solves: TypeAlias = dict[tuple[str, str, str], Solve]
 """Solves by instance, configuration and kind."""
@@ -77,8 +80,9 @@ class Solver:
         kind: str,
         limit_s: float,
         start: Mapping[str, float] | None = None,
+        objective_limit: float | None = None,
     ) -> Solve:
-        """Return a solve, within CPU seconds and from a start."""
+        """Return a solve, within CPU seconds, from a start and for solutions better than a limit."""
         key = (instance.name, said(choices), kind)
         if key in self.known:
             return self.known[key]
@@ -90,6 +94,8 @@ class Solver:
                 for name, value in start.items():
                     model.setSolVal(given, variables[name], value)
                 model.addSol(given)
+            if objective_limit is not None:
+                model.setObjlimit(objective_limit)
             result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
             estimate = self.estimate(scip_address(model))
             solution = solution_of(model) if (choices, kind) == ({}, "whole") else None
@@ -103,13 +109,13 @@ class Solver:
 
 def gap(row: Solve, best: float) -> float:
     """Return the gap that is left; below 0 for a solve that ended, the sooner the lower."""
-    ended = row["status"] == "optimal"
+    ended = row["status"] in ENDED
     return row["cpu_s"] / row["limit_s"] - 1.0 if ended else relative_gap(best, row["dual_bound"])
 
 
 def estimated(row: Solve, best: float) -> float:
     """Return the time to the end, or where SCIP does not know the size of the tree more than any, by the gap."""
-    if row["status"] == "optimal":
+    if row["status"] in ENDED:
         return float(row["cpu_s"])
     root_s = row["root_s"] or 0.0
     known = row["estimate"] > 0 and row["nodes"] > 1
@@ -132,7 +138,7 @@ def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Ite
         logs = [[log(cpu_s) for cpu_s in whole[other]] for other in instances if other != one]
         others = [fmean(values) for values in zip(*logs, strict=True)]
         judged = {("whole", "time"): whole[one]}
-        for kind in ("given", "cut"):
+        for kind in ("given", "limited", "cut"):
             for measure, of in MEASURES.items():
                 rows = [known[one, name, kind] for name in names]
                 judged[kind, measure] = [of(row, default["primal_bound"]) for row in rows]
@@ -163,6 +169,7 @@ def main() -> None:
                 tenth_s = default["cpu_s"] / 10.0
                 solver.solve(one, choices, "whole", min(2.0 * default["cpu_s"], options.most))
                 solver.solve(one, choices, "given", tenth_s, default["solution"])
+                solver.solve(one, choices, "limited", tenth_s, objective_limit=default["primal_bound"])
                 solver.solve(one, choices, "cut", tenth_s)
         for row in orders(solver.known, [one.name for one in instances], list(map(said, candidates))):
             emit({"family": family} | row)

@@ -57,6 +57,9 @@ class SolveSettings(Value):
         "a solve may take, and then costs, more. None is no limit.",
     )
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
+    objective_limit: float | None = Field(
+        None, description="Solutions with a worse objective do not count; None is no limit."
+    )
     seed: Seed = Field(0, description="Seed of SCIP's randomisation.")
     solver: SolverConfig = Field(
         SolverConfig(), description="'default', 'paper', or a settings file of SCIP (.set)."
@@ -241,10 +244,12 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
 
 
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
-    """Set SCIP's parameters; a `SolverError` says if it does not know one or refuses its value."""
+    """Set SCIP's parameters and limits; a `SolverError` says if it does not know one or refuses its value."""
     for name, value in parameters(settings).items():
         with scip_errors(f"SCIP does not take {name} = {value!r}"):
             model.setParam(name, _fitting(value, model.getParam(name)))
+    if settings.objective_limit is not None:
+        model.setObjlimit(settings.objective_limit)
 
 
 def _fitting(value: Parameter, present: Parameter) -> Parameter:

@@ -1,7 +1,8 @@
-"""The middle fidelity: where solves are long, a configuration is first solved for a tenth of the time, once.
+"""The middle fidelity: where solves are long, a configuration first solves one instance for a tenth of the time.
 
-The gap that its dual bound then leaves to the best solution known orders configurations as well as whole solves of
-another instance do (`docs/research/measurements.md`), so that what is far behind costs a tenth of a solve.
+The objective of the best solution known is its limit. The gap that its dual bound leaves to that orders configurations
+as well as whole solves of another instance do (`docs/research/measurements.md`), so that what is far behind costs a
+tenth of a solve.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from bife_core.fidelity.solving import solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.scip.cost import relative_gap
+from bife_core.scip.solving import SolveSettings
+from bife_core.solves import SolveJob, run_solves
 from bife_core.tuning.racing import Race, Raced
 from bife_core.values import Value
 
@@ -78,13 +80,21 @@ class MiddleFidelity:
         return raced.model_copy(update={"cpu_s": raced.cpu_s + own.cpu_s})
 
     def _screen(self, method: Method) -> Screened:
-        """Solve the instance until the cut, unless the best solves it in not much more."""
+        """Solve the instance until the cut, unless the best solves it in not much more; 0 if nothing better is left."""
         if self.place is None:
             return Screened()
         usual, best = self.race.usual[self.place], self.race.best[self.place]
         if usual is None or best is None or best < 2.0 * self.limit_s:
             return Screened()
-        (solved,) = solve_each(method, [self.race.instances[self.place]], self.race.solving, [self.limit_s])
+        solving = self.race.solving
+        settings = SolveSettings(
+            solver=solving.solver,
+            time_limit_s=self.limit_s,
+            objective_limit=usual.primal_bound,
+            seed=solving.config.seed,
+        )
+        job = SolveJob(instance=self.race.instances[self.place], method=method, settings=settings)
+        (solved,) = run_solves([[job]], solving.solves, solving.pool, note=solving.note, over=solving.over)
         if (result := solved.result) is None:  # its race says why
             return Screened()
         gap = 0.0 if result.finished else relative_gap(usual.primal_bound, result.dual_bound)

@@ -136,6 +136,14 @@ def test_limits_stop_the_solve(knapsacks, golden_dir):
     assert result.cpu_s < 5
 
 
+def test_an_objective_limit_leaves_out_what_is_worse(knapsacks):
+    path = knapsacks[1].path  # a maximum of whole numbers
+    best = solve(path, "pscost").primal_bound
+    within = solve(path, "pscost", objective_limit=best - 1.0)
+    assert (within.status, within.primal_bound) == ("optimal", pytest.approx(best))
+    assert solve(path, "pscost", objective_limit=best + 1.0).status == "infeasible"
+
+
 @pytest.mark.parametrize("value", [False, 0, "FALSE", "false"])
 def test_truth_values_are_taken_as_scip_writes_them(value):
     model = pyscipopt.Model()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.base import Instance, digest_of_file
 from bife_core.fidelity import solving as fidelity_solving
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Solving
@@ -47,9 +47,15 @@ def into(monkeypatch, tmp_path):
                 found.append(Solved(SolveJob(instance=one, method=method, settings=SolveSettings()), result))
             return found
 
+        def run_solves(groups, store, pool, **how):
+            ((job,),) = groups
+            assert job.settings.objective_limit == 100.0
+            return solve_each(job.method, [job.instance], None, [job.settings.time_limit_s])
+
         solves = []
-        for module in (middle, racing, fidelity_solving):
+        for module in (racing, fidelity_solving):
             monkeypatch.setattr(module, "solve_each", solve_each)
+        monkeypatch.setattr(middle, "run_solves", run_solves)
         config = HighFidelityConfig(time_limit_s=1000.0, cost=cost)
         race = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
         race.begin()
@@ -118,3 +124,18 @@ def test_short_solves_and_other_costs_have_no_middle_fidelity(into, cost, scale)
     assert solves == []
     assert way.run(OTHER).seen == 3
     assert all(limit > 0.2 * scale * max(SECONDS) or name != "i1" for _, name, limit in solves)
+
+
+def test_a_solve_in_scip_is_cut_and_leaves_a_gap(monkeypatch, golden_dir, pool, tmp_path):
+    monkeypatch.setattr(middle, "LEAST_S", 0.0)
+    path = golden_dir / "setcover_0.mps.gz"
+    instance = Instance("setcover_0", path, digest_of_file(path))
+    race = Race(
+        [instance], Solving(HighFidelityConfig(time_limit_s=100.0), SolverConfig(), pool, Store(tmp_path))
+    )
+    race.begin()
+    way = MiddleFidelity.into(race)
+    assert way.limit_s == pytest.approx(0.1 * race.costs[0])
+    assert 0.0 < way.best.gap < 0.5
+    way.best = way.best.model_copy(update={"gap": way.best.gap / 100.0})
+    assert "times the gap of the best" in way.run(OTHER).given_up
