@@ -51,6 +51,7 @@ def series(
 ) -> None:
     """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
     from bife_core.benchmarks.folder import instance_files
+    from bife_core.files import check_writable
     from bife_core.scip.reading import read_model
     from bife_core.scip.solutions import write_solution
     from bife_core.scip.solving import SolveSettings
@@ -64,6 +65,8 @@ def series(
         raise CommandEnd(
             "Several instances have the same name, so that --solutions would write one file for them."
         )
+    if solutions is not None:
+        check_writable(solutions / f"{files[0].name}.sol")
     champion, _ = registry().rule_for(read_model(files[0]), SolveSettings.checked(given).under)
     opened = Series(name, rules=[*(rule or ()), champion], reuse=reuse, **given)
     for file in files:

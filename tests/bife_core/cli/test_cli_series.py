@@ -48,6 +48,13 @@ def test_solutions_are_written_beside_each_other(bife, days, tmp_path):
     ]
 
 
+def test_where_no_solution_can_be_written_nothing_is_solved(bife, days, tmp_path):
+    (tmp_path / "found").write_text("a file")
+    done = bife("series", "days", days, "--time-limit", 10, "--solutions", tmp_path / "found")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "found" in done.stderr
+
+
 def test_no_solution_is_written_over_another(bife, days, tmp_path):
     (tmp_path / "day0.lp").write_text(cover(least=1))
     given = ("series", "days", days, tmp_path / "day0.lp", "--time-limit", 10)
