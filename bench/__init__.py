@@ -48,6 +48,7 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
         default=SYNTHETIC,
         help="instance families, or folders of instances; by default the four synthetic families",
     )
+    parser.add_argument("--draw", type=int, default=defaults.pop("draw", 0), help="seed of the instances")
     parser.add_argument("--instances", type=int, default=defaults.pop("instances", 5), help="per family")
     parser.add_argument("--seeds", type=int, nargs="+", default=defaults.pop("seeds", [0]), help="SCIP seeds")
     parser.add_argument(
@@ -77,7 +78,7 @@ def instances_of(family: str, options: argparse.Namespace) -> list[Path]:
 
 def benchmark_of(family: str, options: argparse.Namespace) -> Benchmark:
     """Open a family at the chosen size, or a folder, cached in the user's cache directory."""
-    of_family = {"benchmark": family, "size": options.size}
+    of_family = {"benchmark": family, "size": options.size, "seed": options.draw}
     config = InstancesConfig.model_validate(
         of_family if family in FAMILIES else {"benchmark": "folder", "folder": family}
     )

@@ -1,8 +1,9 @@
 """Which measure of a solve that is cut at a tenth orders configurations as whole solves do (Kendall's tau).
 
-`--candidates` configurations, the starting ones of tuning and random changes of them, solve design instances of
-families whole, for at most twice what SCIP's default settings take (`--most` seconds), and for a tenth of what these
-take: `given` the best solution of the default settings, `limited` by its objective alone, and `cut` without either.
+`--candidates` configurations, the starting ones of tuning and random changes of them, or `--rules` (Python files of a
+directory, pscost and relpscost under SCIP's other defaults) solve design instances of families whole, for at most twice
+what SCIP's default settings take (`--most` seconds), and for a tenth of what these take: `given` the best solution of
+the default settings, `limited` by its objective alone, and `cut` without either.
 Solves are found again in `--solves`, a file for each family. One JSON object a line: {family, instance, whole_s, kind,
 measure, candidates, tau, others}, where `tau` is with the whole solves of the same instance, and `others` with those of
 the other instances. Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it
@@ -156,9 +157,14 @@ def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Ite
 
 def main() -> None:
     """Solve, and print how well each measure orders."""
-    options = parse(__doc__, instances=2, size="transfer", candidates=30, most=300.0, solves="bench-middle")
-    space = Space({name: load_method(name) for name in ("general", "pscost")})
-    candidates = candidates_of(space, options.candidates)
+    options = parse(
+        __doc__, instances=2, size="transfer", candidates=30, rules="", most=300.0, solves="bench-middle"
+    )
+    files = sorted(Path(options.rules).glob("*.py")) if options.rules else []
+    rules = {file.stem: load_method(file) for file in files}
+    space = Space({name: load_method(name) for name in ("general", "pscost")} | rules)
+    named: list[Choices] = [{}, {BRANCHING: "pscost"}, *({BRANCHING: name} for name in rules)]
+    candidates = named if rules else candidates_of(space, options.candidates)
     Path(options.solves).mkdir(parents=True, exist_ok=True)
     for family in options.families:
         solver = Solver(space, Path(options.solves) / f"{family}-{options.size}.jsonl")

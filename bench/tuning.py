@@ -19,9 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import emit, parse
-from bife_core.benchmarks.config import FAMILIES, InstancesConfig
-from bife_core.benchmarks.generated import open_benchmark
+from bench import benchmark_of, emit, parse
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import evaluate
 from bife_core.fidelity.config import HighFidelityConfig
@@ -154,11 +152,7 @@ def main() -> None:
 
 def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPool) -> None:
     """Tune on a family's design instances with each tuner, and print how what it found does on others."""
-    home = Path(options.home)
-    generated = {"benchmark": family, "size": options.size, "seed": options.draw}
-    given = generated if family in FAMILIES else {"benchmark": "folder", "folder": family}
-    config = InstancesConfig.model_validate(given)
-    benchmark, store = open_benchmark(config, home / "instances"), Store(home)
+    benchmark, store = benchmark_of(family, options), Store(options.home)
     design = benchmark.instances("design", options.design)
     solving = Solving(
         HighFidelityConfig(cost=options.cost, time_limit_s=options.time_limit), SolverConfig(), pool, store
@@ -188,8 +182,7 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
         seeds=(0,), metric=options.cost, time_limit_s=options.test_limit or options.time_limit
     )
     if options.test_size:
-        larger = config.model_copy(update={"size": options.test_size})
-        benchmark = open_benchmark(larger, home / "instances")
+        benchmark = benchmark_of(family, Namespace(**vars(options) | {"size": options.test_size}))
     better = [method for method in [*found, *rules] if method.identity != RPB]
     for method in found:
         if method.identity == RPB:  # nothing is better than SCIP's default settings
