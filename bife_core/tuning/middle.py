@@ -26,13 +26,14 @@ LEAST_S: Final = 5.0
 BEHIND: Final = 1.2
 """A configuration is given up if its gap is more than this many times that of the best."""
 
-_LEAST_GAP: Final = 1e-4
-"""What a smaller gap counts as, in a ratio of gaps."""
+LEAST_GAP: Final = 1e-4
+"""Where the best leaves less, the gap says nothing: the time is spent on solutions, or the objective has a constant."""
 
 
 class Screened(Value):
-    """What a configuration reached: its gap, 0 if it ended, None where it was not solved, and the CPU seconds."""
+    """What a configuration reached on which instance: its gap, 0 if that is enough, None without a solve."""
 
+    instance: str = ""
     gap: float | None = None
     cpu_s: float = 0.0
 
@@ -51,20 +52,23 @@ class MiddleFidelity:
 
     @classmethod
     def into(cls, race: Race) -> Self:
-        """Choose the instance that takes the default settings longest, and screen them; raises as `run_solves`.
+        """Choose the longest instance whose tenth costs no more than a race's first solve; raises as `run_solves`.
 
-        A tenth is too short, or no tenth of a cost other than time, where there is no `place`.
+        There is no `place` where all tenths are too short or too long, and for a cost other than time.
         """
         solved = enumerate(zip(race.usual, race.costs, strict=True))
-        seconds = {
-            place: cost_s
+        tenths = {
+            place: SHARE * cost_s
             for place, (one, cost_s) in solved
             if one and cost_s and one.primal_bound is not None
         }
-        place = max(seconds, key=seconds.__getitem__, default=None)
-        if place is None or race.solving.config.cost != "time" or SHARE * seconds[place] < LEAST_S:
+        fitting = {
+            place: tenth_s for place, tenth_s in tenths.items() if LEAST_S <= tenth_s <= race.first_limit_s
+        }
+        if not fitting or race.solving.config.cost != "time":
             return cls(race)
-        middle = cls(race, place, SHARE * seconds[place])
+        place = max(fitting, key=fitting.__getitem__)
+        middle = cls(race, place, fitting[place])
         middle.best = middle._screen(ScipMethod(name=RPB))
         race.cpu_s += middle.best.cpu_s
         return middle
@@ -72,19 +76,19 @@ class MiddleFidelity:
     def run(self, method: Method) -> Raced:
         """Race a configuration unless it is far behind the best when its first solve is cut; raises as the race."""
         own = self._screen(method)
-        if own.gap is not None and self.best.gap is not None and own.gap > BEHIND * self.best.gap:
-            return self._given_up(own, own.gap / max(self.best.gap, _LEAST_GAP))
+        if own.gap and self.best.gap and (times := own.gap / self.best.gap) > BEHIND:
+            return self._given_up(own, times)
         raced = self.race.run(method)
         if raced.won:
             self.best = own
         return raced.model_copy(update={"cpu_s": raced.cpu_s + own.cpu_s})
 
     def _screen(self, method: Method) -> Screened:
-        """Solve the instance until the cut, unless the best solves it in not much more; 0 if nothing better is left."""
-        if self.place is None:
+        """Solve the instance until the cut, if that tells more than it costs."""
+        if self.place is None or (self.best.gap is not None and self.best.gap < LEAST_GAP):
             return Screened()
         usual, best = self.race.usual[self.place], self.race.best[self.place]
-        if usual is None or best is None or best < 2.0 * self.limit_s:
+        if usual is None or best is None or self.limit_s > min(best / 2.0, self.race.first_limit_s):
             return Screened()
         solving = self.race.solving
         settings = SolveSettings(
@@ -97,8 +101,10 @@ class MiddleFidelity:
         (solved,) = run_solves([[job]], solving.solves, solving.pool, note=solving.note, over=solving.over)
         if (result := solved.result) is None:  # its race says why
             return Screened()
-        gap = 0.0 if result.finished else relative_gap(usual.primal_bound, result.dual_bound)
-        return Screened(gap=gap, cpu_s=result.cpu_s)
+        gap = relative_gap(usual.primal_bound, result.dual_bound)
+        # Without a solution within its limit SCIP does not end at the gap that is enough.
+        enough = result.finished or gap <= solving.solver.gap
+        return Screened(instance=result.instance, gap=0.0 if enough else gap, cpu_s=result.cpu_s)
 
     def _given_up(self, own: Screened, times: float) -> Raced:
         """Return a race that was lost before it began, its ratio as if time went with the gap."""
@@ -107,5 +113,5 @@ class MiddleFidelity:
             ratio=times * self.race.ratio_of(self.race.best),
             seen=0,
             cpu_s=own.cpu_s,
-            given_up=f"{times:.2f} times the gap of the best after {self.limit_s:.0f} s of the longest instance",
+            given_up=f"{times:.2f} times the gap of the best after {self.limit_s:.0f} s of {own.instance}",
         )

@@ -102,11 +102,16 @@ class Race:
         known = [(cost, place) for place, cost in enumerate(self.best) if cost is not None]
         return [place for _, place in sorted(known)]
 
+    @property
+    def first_limit_s(self) -> float:
+        """After how many CPU seconds the first solve of a race ends."""
+        return self.limit_s(self.places[0])
+
     def run(self, method: Method, *, to_the_end: bool = True) -> Raced:
         """Race a configuration, which wins only `to_the_end`, beyond caps. Raises as `run_solves`, and `RuleError`."""
         mine = Solves(method, self.instances, self.solving)
         for block in _doubling(self.places):
-            if wrong := self._solve(mine, block, [self._limit_s(place) for place in block]):
+            if wrong := self._solve(mine, block, [self.limit_s(place) for place in block]):
                 return self._outcome(mine, failed=wrong)
             if reason := self._behind(self._logs(mine)):
                 return self._outcome(mine, given_up=reason)
@@ -161,7 +166,8 @@ class Race:
         done = [place for place in places if place in mine.results]
         return next(filter(None, (self._refuted(place, mine) for place in done)), None)
 
-    def _limit_s(self, place: int) -> float:
+    def limit_s(self, place: int) -> float:
+        """Return after how many CPU seconds a solve ends that is to be no worse than the best."""
         config, best = self.solving.config, self.best[place]
         if config.cost != "time" or best is None:
             return config.time_limit_s

@@ -144,10 +144,10 @@ def tune(
     seen: list[Choices] = [{}]
 
     def hopeless(choices: Choices) -> bool:
-        """Whether the same settings were given up at the first instance when another method branched."""
+        """Whether the same settings were given up at the first instance, or before, when another method branched."""
         own = settings_of(choices)
         alike = [one.raced for one in found.trials if own and settings_of(one.choices) == own]
-        return any(one.given_up and one.seen == 1 for one in alike)
+        return any(one.given_up and one.seen <= 1 for one in alike)
 
     while found.tuned_s < budget_s and len(found.trials) < trials:
         if waiting:

@@ -28,21 +28,21 @@ FAST = Configuration(name="fast", params={"lp/pricing": "s"})
 def into(monkeypatch, tmp_path):
     """Return a function that makes a race whose solves take `factors` of `SECONDS`, and the way into it.
 
-    A solve that is cut leaves a gap of a hundredth for each times that it is slower.
+    A solve that is cut leaves a `gap`, times how much slower it is.
     """
 
-    def made(factors, cost="time", scale=1.0):
+    def made(factors, cost="time", scale=1.0, seconds=SECONDS, gap=0.01, enough=0.0):
         def solve_each(method, instances, solving, limits_s=None):
             found = []
             for one, limit_s in zip(instances, limits_s or [1000.0] * len(instances), strict=True):
                 factor = factors.get(method.name, 1.0)
-                whole = scale * factor * SECONDS[INSTANCES.index(one)]
+                whole = scale * factor * seconds[INSTANCES.index(one)]
                 solves.append((method.name, one.name, limit_s))
                 done = whole <= limit_s
                 result = SolveResult(
                     instance=one.name, method=method.name, seed=0, status="optimal" if done else "timelimit",
                     nodes=1, lp_iterations=1, cpu_s=min(whole, limit_s), wall_s=1.0, gap=0.0, primal_bound=100.0,
-                    dual_bound=100.0 if done else 100.0 - factor, primal_dual_integral=0.0, versions={},
+                    dual_bound=100.0 if done else 100.0 * (1.0 - gap * factor), primal_dual_integral=0.0, versions={},
                 )  # fmt: skip
                 found.append(Solved(SolveJob(instance=one, method=method, settings=SolveSettings()), result))
             return found
@@ -57,7 +57,7 @@ def into(monkeypatch, tmp_path):
             monkeypatch.setattr(module, "solve_each", solve_each)
         monkeypatch.setattr(middle, "run_solves", run_solves)
         config = HighFidelityConfig(time_limit_s=1000.0, cost=cost)
-        race = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
+        race = Race(INSTANCES, Solving(config, SolverConfig(gap=enough), InProcess(), Store(tmp_path)))
         race.begin()
         solves.clear()
         return MiddleFidelity.into(race), solves
@@ -79,13 +79,36 @@ def test_an_instance_that_ends_at_the_limit_will_do(into):
     assert solves == [("relpscost", "i1", pytest.approx(100.0))]
 
 
+@pytest.mark.parametrize(("seconds", "cut"), [([2.0, 200.0, 60.0], ("i2", 6.0)), ([1.0, 200.0, 60.0], None)])
+def test_a_cut_costs_no_more_than_the_first_solve_of_a_race(into, seconds, cut):
+    way, solves = into({"other": 4.0}, seconds=seconds)
+    assert [(name, pytest.approx(limit)) for _, name, limit in solves] == ([cut] if cut else [])
+    assert way.run(OTHER).cpu_s <= 3.0 * seconds[0]
+
+
+@pytest.mark.parametrize("given", [{"gap": 1e-6}, {"enough": 0.01}])
+def test_where_the_best_leaves_no_gap_nothing_is_given_up_for_one(into, given):
+    way, solves = into({"other": 1.5}, **given)
+    assert way.run(OTHER).seen == 3
+    assert sum(limit == pytest.approx(20.0) for _, _, limit in solves) == 1, (
+        "only the default settings are cut"
+    )
+
+
+def test_a_gap_that_is_enough_is_as_good_as_none(into):
+    way, _ = into({"other": 0.5, "fast": 0.9}, enough=0.006)
+    assert way.best.gap == pytest.approx(0.01)
+    assert way._screen(OTHER).gap == 0.0
+    assert way._screen(FAST).gap == pytest.approx(0.009)
+
+
 def test_what_is_far_behind_costs_a_tenth_of_a_solve(into):
     way, solves = into({"other": 1.5})
     raced = way.run(OTHER)
     assert solves[1:] == [("other", "i1", pytest.approx(20.0))]
     assert (raced.won, raced.seen, raced.costs) == (False, 0, (None,) * 3)
     assert (raced.cpu_s, raced.ratio) == (pytest.approx(20.0), pytest.approx(1.5))
-    assert raced.given_up == "1.50 times the gap of the best after 20 s of the longest instance"
+    assert raced.given_up == "1.50 times the gap of the best after 20 s of i1"
 
 
 def test_what_is_a_little_behind_is_raced_and_pays_for_both(into):

@@ -117,10 +117,11 @@ def test_without_optuna_it_says_what_to_install(knapsacks, tmp_path, monkeypatch
         tuned(knapsacks[:1], solving(InProcess(), tmp_path), 1.0)
 
 
+@pytest.mark.parametrize("seen", [0, 1])
 def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
-    knapsacks, tmp_path, monkeypatch
+    seen, knapsacks, tmp_path, monkeypatch
 ):
-    raced = Raced(costs=(None,), ratio=3.0, seen=1, cpu_s=0.0, given_up="3.00 times as much")
+    raced = Raced(costs=(None,), ratio=3.0, seen=seen, cpu_s=0.0, given_up="3.00 times as much")
     monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
     found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=4)
     assert [trial.choices for trial in found.trials[1:]] == [
