@@ -59,6 +59,11 @@ def series(
 
     params = dict(map(assignment, set_param or ()))
     given: dict[str, Any] = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "params": params}
+    if not name or Path(name).is_file():
+        raise CommandEnd(
+            f"NAME is what the series is called, and comes before the instances; {name!r} is "
+            f"{'a file' if name else 'empty'}."
+        )
     files = [file for path in instances for file in (instance_files(path) if path.is_dir() else [path])]
     places = {file.resolve() for file in files}
     if solutions is not None and len({file.name for file in places}) < len(places):
@@ -66,7 +71,8 @@ def series(
             "Several instances have the same name, so that --solutions would write one file for them."
         )
     if solutions is not None:
-        check_writable(solutions / f"{files[0].name}.sol")
+        for file in files:
+            check_writable(solutions / f"{file.name}.sol")
     champion, _ = registry().rule_for(read_model(files[0]), SolveSettings.checked(given).under)
     opened = Series(name, rules=[*(rule or ()), champion], reuse=reuse, **given)
     for file in files:
@@ -75,8 +81,11 @@ def series(
         except InterruptedSolveError as error:
             raise CommandEnd(str(error), ExitCode.INTERRUPTED) from error
         result = solved.result
-        if solutions is not None and (values := opened.solution(solved)) is not None:
-            write_solution(solutions / f"{file.name}.sol", values, result.primal_bound)
+        if solutions is not None:
+            place = solutions / f"{file.name}.sol"
+            place.unlink(missing_ok=True)  # that of a file which has changed
+            if (values := opened.solution(solved)) is not None:
+                write_solution(place, values, result.primal_bound)
         say(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
             f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"

@@ -17,7 +17,7 @@ from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard,
 from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import lp_iterations, saved_nodes, total
 from bife_core.scip.reading import read_model
-from bife_core.scip.solutions import solution_of, write_solution
+from bife_core.scip.solutions import best_of, solution_of, write_solution
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
 
@@ -151,10 +151,8 @@ def solve_model(
     status, nodes = model.getStatus(), model.getNTotalNodes()
     iterations, strong = lp_iterations(model)
     others_s = seconds("SCIPbranchruleGetTime")
-    primal, dual = (
-        None if model.isInfinity(abs(bound)) else float(bound)
-        for bound in (model.getPrimalbound(), model.getDualbound())
-    )
+    primal = None if best_of(model) is None else float(model.getPrimalbound())
+    dual = None if model.isInfinity(abs(model.getDualbound())) else float(model.getDualbound())
     return SolveResult(
         instance=name,
         method=method.name,

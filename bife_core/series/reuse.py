@@ -7,6 +7,9 @@ from typing import Final
 
 import pyscipopt
 
+from bife_core.errors import SolverError
+from bife_core.scip.libscip import scip_errors
+
 STARTS: Final = 5
 """Earlier solutions that are looked at, the last ones."""
 
@@ -17,7 +20,8 @@ def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]
     Each is given whole, and SCIP drops it unless it is feasible. SCIP's heuristic `completesol` completes some integer
     values: those that all of the solutions agree on, the zeros that they agree on, and those of the last two (Patel,
     arXiv 2308.08986, has the last ones and the common ones). So no solution is accepted that the model does not have.
-    Names that the model lacks are left out, and so are integer values outside its bounds.
+    Names that the model lacks are left out, and so are integer values outside its bounds, and starts that SCIP has no
+    room for.
     """
     variables = {variable.name: variable for variable in model.getVars()}
     last = [{name: one[name] for name in variables.keys() & one} for one in solutions]
@@ -38,5 +42,9 @@ def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]
             variable = variables[name]
             if variable.getLbOriginal() - 1e-6 <= value <= variable.getUbOriginal() + 1e-6:
                 model.setSolVal(start, variable, value)
-        model.addSol(start)
+        try:
+            with scip_errors("SCIP takes no more starts"):
+                model.addSol(start)
+        except SolverError:  # it keeps `limits/maxorigsol` at most, with those that a user gave before
+            break
     return matching

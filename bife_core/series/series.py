@@ -41,8 +41,8 @@ class SeriesSolve(Value):
 
     Attributes
     ----------
-    instance, key : str
-        Name of the file or model, and a digest of the file's content and the settings; empty for a model.
+    instance, key, under : str
+        Name of the file or model, a digest of the file's content (empty for a model), and one of the settings.
     arm, reason : str
         The configuration, and why it was chosen.
     given, starts : bool, str
@@ -56,6 +56,7 @@ class SeriesSolve(Value):
 
     instance: str
     key: str
+    under: str
     arm: str
     reason: str
     given: bool
@@ -89,7 +90,8 @@ class Series:
     """Instances that are solved in order, each by a configuration, and from solutions, that earlier ones commend.
 
     The store has every solve before the next begins, so that a series goes on wherever it stopped. Processes that
-    solve instances of the same series at once learn from each other.
+    solve instances of the same series at once learn from each other. Under other settings, such as another time limit,
+    costs do not compare: only solutions are taken over. A model is for one solve.
 
     Parameters
     ----------
@@ -134,9 +136,10 @@ class Series:
         self.arms: Mapping[str, Method] = self._arms(rules)
         self.reuse = reuse
         self._store = store if store is not None else project_home().store
-        self._key = f"series-{name}"
+        self._key, self._under = f"series-{name}", self.settings.fingerprint()
         self._last = 0
         self.solves: list[SeriesSolve] = []
+        self._places: list[int] = []
         self.put_aside = dict[str, str]()
         self._read()
 
@@ -170,7 +173,7 @@ class Series:
         return self._solve(model, model.getProbName(), tell)
 
     def _solve_file(self, path: Path, tell: Callable[[str], object]) -> SeriesSolve:
-        model, key = read_model(path), f"{digest_of_file(path)} {self.settings.fingerprint()}"
+        model, key = read_model(path), digest_of_file(path)
         for solved in self.solves:
             if solved.key == key:
                 tell(f"{path.name}: solved before, with {solved.arm}.")
@@ -201,7 +204,8 @@ class Series:
             result = solve_model(model, self.arms[arm], self.settings, name, clock)
         except (RuleError, SolverError) as error:
             if arm != self._default:
-                self._store.append(self._key, "failed", {"arm": arm, "reason": str(error)})
+                failure = {"arm": arm, "under": self._under, "reason": str(error)}
+                self._store.append(self._key, "failed", failure)
                 self._read()
                 tell(f"{name}: {arm} is put aside. {error}")
             raise
@@ -211,6 +215,7 @@ class Series:
         solved = SeriesSolve(
             instance=name,
             key=key,
+            under=self._under,
             arm=arm,
             reason=reason,
             given=given,
@@ -233,7 +238,7 @@ class Series:
 
     def _starts(self, model: pyscipopt.Model) -> tuple[bool, str]:
         """Give a model starts, unless solves without did better; return whether, and which or why not, in words."""
-        places = [one.solution_at for one in self.solves if one.solution_at is not None][-STARTS:]
+        places = self._places[-STARTS:]
         if not places or not self.reuse:
             return False, NO_STARTS
         costs = [("starts" if one.given else NO_STARTS, one.cost) for one in self.solves]
@@ -264,6 +269,10 @@ class Series:
         """Take up what was stored since the last time, by this process or another."""
         for event in self._store.events(self._key, self._last, ["solved", "failed"]):
             self._last = event.seq
+            if (place := event.body.get("solution_at")) is not None:
+                self._places.append(place)
+            if event.body.get("under") != self._under:
+                continue
             if event.kind == "failed":
                 self.put_aside[event.body["arm"]] = event.body["reason"]
                 continue

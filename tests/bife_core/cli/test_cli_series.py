@@ -55,6 +55,22 @@ def test_where_no_solution_can_be_written_nothing_is_solved(bife, days, tmp_path
     assert "found" in done.stderr
 
 
+def test_the_solution_of_a_file_that_changed_does_not_stay(bife, days, tmp_path):
+    one, given = tmp_path / "one.lp", ("--time-limit", 10, "--solutions", tmp_path / "found")
+    one.write_text(cover(least=1))
+    bife("series", "days", one, *given)
+    assert (tmp_path / "found" / "one.lp.sol").exists()
+    one.write_text(cover(least=99))
+    assert "infeasible" in bife("series", "days", one, *given).stdout
+    assert not (tmp_path / "found" / "one.lp.sol").exists()
+
+
+def test_a_forgotten_name_is_noticed(bife, days):
+    done = bife("series", sorted(days.iterdir())[0], days, "--time-limit", 10)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "NAME is what the series is called" in done.stderr
+
+
 def test_no_solution_is_written_over_another(bife, days, tmp_path):
     (tmp_path / "day0.lp").write_text(cover(least=1))
     given = ("series", "days", days, tmp_path / "day0.lp", "--time-limit", 10)

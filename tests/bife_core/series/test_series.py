@@ -7,6 +7,7 @@ from bife_core import Series, Store, attach
 from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.methods.base import Method
 from bife_core.scip.solutions import solution_of
+from bife_core.scip.solving import SolveSettings
 from bife_core.series.reuse import give_starts
 from bife_core.series.series import SeriesSolve, cost_of
 from tests.support.measured import result
@@ -59,6 +60,7 @@ def entered(store, arm, found, status="timelimit"):
     known = {
         "instance": "made.lp",
         "key": "",
+        "under": SolveSettings(time_limit_s=10, guard=True).fingerprint(),
         "reason": "",
         "given": False,
         "starts": "",
@@ -66,6 +68,36 @@ def entered(store, arm, found, status="timelimit"):
     }
     solved = SeriesSolve(arm=arm, result=result(status=status), solution_at=at, **known)
     store.append("series-plan", "solved", solved.model_dump(mode="json"))
+
+
+def test_under_another_limit_only_solutions_are_taken_over(series, store, file):
+    entered(store, DEFAULT, found=True)
+    entered(store, LEAN, found=False)
+    assert LEAN in series().put_aside
+    said, longer = [], series(time_limit_s=20)
+    assert (longer.solves, longer.put_aside) == ([], {})
+    longer.solve(file("a", least=1), said.append)
+    longer.solve(file("b", least=2), said.append)
+    assert said[0] == f"a.lp: {DEFAULT}, since it is the first; no starts, since it is the first."
+    assert said[1].startswith(f"b.lp: {LEAN}, since it was not tried yet; starts from 2 earlier solutions")
+    assert len(series().solves) == 2
+
+
+def test_starts_that_scip_has_no_room_for_are_left_out(series, file):
+    series().solve(file("a", least=1))
+    solved = series().solve(file("b", least=2))
+    assert solved.given
+    full = series(params={"limits/maxorigsol": 0})
+    full.solve(file("c", least=1))
+    assert full.solve(file("d", least=2)).result.status == "optimal"
+
+
+def test_no_solution_is_worse_than_an_objective_limit(series, file):
+    best = series().solve(file("a", least=2)).result.primal_bound
+    limited = series(objective_limit=best - 0.5)
+    solved = limited.solve(file("a", least=2))
+    assert (solved.result.status, solved.result.primal_bound) == ("infeasible", None)
+    assert limited.solution(solved) is None
 
 
 def test_begins_with_the_default_settings_and_goes_on_with_what_was_not_tried(series, file):
@@ -95,7 +127,7 @@ def test_a_file_is_solved_once_under_the_same_settings(series, file):
     again = series()
     assert again.solve(path, said.append) == first
     assert said == [f"a.lp: solved before, with {DEFAULT}."]
-    assert series(time_limit_s=5).solve(path).key != first.key
+    assert series(time_limit_s=5).solve(path).solution_at != first.solution_at
     path.write_text(cover(least=2))
     assert again.solve(path) != first
 
