@@ -47,7 +47,7 @@ def draw(series: Mapping[str, Sequence[tuple[float, float]]], file: Path) -> Non
         for which, label, colour in ((1, "SCIP default settings", "#8a8a8a"), (0, "bife series", "#1b6e53")):
             values = [pair[which] for pair in scores]
             around = [fmean(values[max(at - _AROUND, 0) : at + _AROUND + 1]) for at in range(len(values))]
-            axes.plot(positions, values, ".", color=colour, markersize=4)
+            axes.plot(positions, values, ".", color=colour, markersize=4, clip_on=False)
             axes.plot(positions, around, color=colour, label=label)
         axes.set_title(name, fontsize="medium")
         axes.set_ylim(bottom=0)
