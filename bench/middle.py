@@ -3,11 +3,11 @@
 `--candidates` configurations, the starting ones of tuning and random changes of them, or `--rules` (Python files of a
 directory, pscost and relpscost under SCIP's other defaults) solve design instances of families whole, for at most twice
 what SCIP's default settings take (`--most` seconds), and for a tenth of what these take: `given` the best solution of
-the default settings, `limited` by its objective alone, and `cut` without either.
-Solves are found again in `--solves`, a file for each family. One JSON object a line: {family, instance, whole_s, kind,
-measure, candidates, tau, others}, where `tau` is with the whole solves of the same instance, and `others` with those of
-the other instances. Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it
-took), SCIP's primal-dual integral, the time to the end by SCIP's tree-size estimation; of `whole` solves their time.
+the default settings, `limited` by its objective alone, and `cut` without either. Solves are found again in `--solves`,
+a file for each family and draw. One JSON object a line: {family, instance, whole_s, kind, measure, candidates, tau,
+others}, where `tau` is with the whole solves of the same instance, and `others` with those of the other instances.
+Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it took), SCIP's
+primal-dual integral, the time to the end by SCIP's tree-size estimation; of `whole` solves their time.
 """
 
 from __future__ import annotations
@@ -161,13 +161,13 @@ def main() -> None:
         __doc__, instances=2, size="transfer", candidates=30, rules="", most=300.0, solves="bench-middle"
     )
     files = sorted(Path(options.rules).glob("*.py")) if options.rules else []
-    rules = {file.stem: load_method(file) for file in files}
+    rules = {f"{file.stem} {(rule := load_method(file)).identity[:8]}": rule for file in files}
     space = Space({name: load_method(name) for name in ("general", "pscost")} | rules)
     named: list[Choices] = [{}, {BRANCHING: "pscost"}, *({BRANCHING: name} for name in rules)]
     candidates = named if rules else candidates_of(space, options.candidates)
     Path(options.solves).mkdir(parents=True, exist_ok=True)
     for family in options.families:
-        solver = Solver(space, Path(options.solves) / f"{family}-{options.size}.jsonl")
+        solver = Solver(space, Path(options.solves) / f"{family}-{options.size}-{options.draw}.jsonl")
         instances = benchmark_of(family, options).instances("design", options.instances)
         usual = [solver.solve(one, {}, "whole", options.most) for one in instances]
         for choices in candidates:
