@@ -82,10 +82,11 @@ def series(
             raise CommandEnd(str(error), ExitCode.INTERRUPTED) from error
         result = solved.result
         if solutions is not None:
-            place = solutions / f"{file.name}.sol"
-            place.unlink(missing_ok=True)  # that of a file which has changed
+            written = solutions / f"{file.name}.sol"
             if (values := opened.solution(solved)) is not None:
-                write_solution(place, values, result.primal_bound)
+                write_solution(written, values, result.primal_bound)
+            else:
+                written.unlink(missing_ok=True)  # that of before the file was changed
         say(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
             f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"

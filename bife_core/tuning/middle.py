@@ -31,9 +31,8 @@ LEAST_GAP: Final = 1e-4
 
 
 class Screened(Value):
-    """What a configuration reached on which instance: its gap, 0 if that is enough, None without a solve."""
+    """What a configuration reached: its gap, 0 if that is enough, None without a solve."""
 
-    instance: str = ""
     gap: float | None = None
     cpu_s: float = 0.0
 
@@ -57,18 +56,16 @@ class MiddleFidelity:
         There is no `place` where all tenths are too short or too long, and for a cost other than time.
         """
         solved = enumerate(zip(race.usual, race.costs, strict=True))
-        tenths = {
-            place: SHARE * cost_s
+        tenths_s = {
+            place: tenth_s
             for place, (one, cost_s) in solved
             if one and cost_s and one.primal_bound is not None
+            if LEAST_S <= (tenth_s := SHARE * cost_s) <= race.first_limit_s
         }
-        fitting = {
-            place: tenth_s for place, tenth_s in tenths.items() if LEAST_S <= tenth_s <= race.first_limit_s
-        }
-        if not fitting or race.solving.config.cost != "time":
+        if not tenths_s or race.solving.config.cost != "time":
             return cls(race)
-        place = max(fitting, key=fitting.__getitem__)
-        middle = cls(race, place, fitting[place])
+        place = max(tenths_s, key=tenths_s.__getitem__)
+        middle = cls(race, place, tenths_s[place])
         middle.best = middle._screen(ScipMethod(name=RPB))
         race.cpu_s += middle.best.cpu_s
         return middle
@@ -76,8 +73,9 @@ class MiddleFidelity:
     def run(self, method: Method) -> Raced:
         """Race a configuration unless it is far behind the best when its first solve is cut; raises as the race."""
         own = self._screen(method)
-        if own.gap and self.best.gap and (times := own.gap / self.best.gap) > BEHIND:
-            return self._given_up(own, times)
+        times = own.gap / self.best.gap if own.gap and self.best.gap else 0.0
+        if self.place is not None and times > BEHIND:
+            return self._given_up(own, times, self.race.instances[self.place].name)
         raced = self.race.run(method)
         if raced.won:
             self.best = own
@@ -104,14 +102,14 @@ class MiddleFidelity:
         gap = relative_gap(usual.primal_bound, result.dual_bound)
         # Without a solution within its limit SCIP does not end at the gap that is enough.
         enough = result.finished or gap <= solving.solver.gap
-        return Screened(instance=result.instance, gap=0.0 if enough else gap, cpu_s=result.cpu_s)
+        return Screened(gap=0.0 if enough else gap, cpu_s=result.cpu_s)
 
-    def _given_up(self, own: Screened, times: float) -> Raced:
+    def _given_up(self, own: Screened, times: float, instance: str) -> Raced:
         """Return a race that was lost before it began, its ratio as if time went with the gap."""
         return Raced(
             costs=(None,) * len(self.race.instances),
             ratio=times * self.race.ratio_of(self.race.best),
             seen=0,
             cpu_s=own.cpu_s,
-            given_up=f"{times:.2f} times the gap of the best after {self.limit_s:.0f} s of {own.instance}",
+            given_up=f"{times:.2f} times the gap of the best after {self.limit_s:.0f} s of {instance}",
         )
