@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from bife_core.cli.options import assignment
 from bife_core.cli.orchestration import registry
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.solve import SetParam
-from bife_core.errors import InterruptedSolveError
+from bife_core.errors import InstanceError, InterruptedSolveError, SolverError
 
 
 def series(
@@ -73,13 +74,22 @@ def series(
     if solutions is not None:
         for file in files:
             check_writable(solutions / f"{file.name}.sol")
-    champion, _ = registry().rule_for(read_model(files[0]), SolveSettings.checked(given).under)
-    opened = Series(name, rules=[*(rule or ()), champion], reuse=reuse, **given)
+    rules, under = list(rule or ()), SolveSettings.checked(given).under
+    for file in files:
+        with suppress(InstanceError):  # which is told when its turn comes
+            rules.append(registry().rule_for(read_model(file), under)[0])
+            break
+    opened = Series(name, rules=rules, reuse=reuse, **given)
+    failed: list[str] = []
     for file in files:
         try:
             solved = opened.solve(file, say)
         except InterruptedSolveError as error:
             raise CommandEnd(str(error), ExitCode.INTERRUPTED) from error
+        except (InstanceError, SolverError) as error:
+            say(str(error))
+            failed.append(file.name)
+            continue
         result = solved.result
         if solutions is not None:
             written = solutions / f"{file.name}.sol"
@@ -95,3 +105,5 @@ def series(
     costs = {arm: [one.cost for one in opened.solves if one.arm == arm] for arm in opened.arms}
     rows = [[arm, str(len(own)), number(sum(own) / len(own))] for arm, own in costs.items() if own]
     show_table(["configuration", "solves", "mean cost"], rows)
+    if failed:
+        raise CommandEnd(f"Not solved: {', '.join(failed)}; the reasons stand above.")

@@ -115,6 +115,7 @@ def solve(
             say()
             _show(methods, results)
     if solution is not None and results[0].primal_bound is None:
+        solution.unlink(missing_ok=True)  # that of an earlier solve
         say(f"note: {solution} is not written, for no best solution was found.")
     if record and results[-1].status != "userinterrupt":
         from bife_core.stages.runtime import Runtime

@@ -65,6 +65,17 @@ def test_the_solution_of_a_file_that_changed_does_not_stay(bife, days, tmp_path)
     assert not (tmp_path / "found" / "one.lp.sol").exists()
 
 
+def test_files_that_cannot_be_read_are_told_and_the_others_solved(bife, days):
+    (days / "day0.lp").write_text("no model")
+    (days / "day1.lp").unlink()
+    files = [days / f"day{number}.lp" for number in range(3)]
+    done = bife("series", "broken", *files, "--time-limit", 10)
+    assert done.exit_code == 1
+    assert "day2.lp: SCIP default settings, since it is the first" in done.stdout
+    assert done.stdout.startswith("day0.lp, line 1: ")
+    assert done.stderr == "Error: Not solved: day0.lp, day1.lp; the reasons stand above.\n"
+
+
 def test_a_forgotten_name_is_noticed(bife, days):
     done = bife("series", sorted(days.iterdir())[0], days, "--time-limit", 10)
     assert (done.exit_code, done.stdout) == (1, "")

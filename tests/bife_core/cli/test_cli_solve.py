@@ -61,8 +61,9 @@ def test_the_solution_is_written_as_scip_reads_it(solve, tmp_path):
         "Maximize\n obj: x\nSubject To\n a: x - y <= 3\nGenerals\n x y\nEnd\n",  # unbounded
     ],
 )
-def test_no_file_is_written_where_no_best_solution_was_found(solve, tmp_path, text):
+def test_no_file_is_left_where_no_best_solution_was_found(solve, tmp_path, text):
     model = tmp_path / "none.lp"
+    (tmp_path / "none.sol").write_text("of an earlier solve")
     model.write_text(text)
     done = solve("--solution", tmp_path / "none.sol", model=model)
     assert f"{tmp_path / 'none.sol'} is not written" in " ".join(done.stdout.split())
