@@ -1,11 +1,12 @@
 """Which measure of a solve that is cut at a tenth orders configurations as whole solves do (Kendall's tau).
 
 `--candidates` configurations, the starting ones of tuning and random changes of them, or `--rules` (Python files of a
-directory, pscost and relpscost under SCIP's other defaults) solve design instances of families whole, for at most twice
-what SCIP's default settings take (`--most` seconds), and for a tenth of what these take: `given` the best solution of
-the default settings, `limited` by its objective alone, and `cut` without either. Solves are found again in `--solves`,
-a file for each family and draw. One JSON object a line: {family, instance, whole_s, kind, measure, candidates, tau,
-others}, where `tau` is with the whole solves of the same instance, and `others` with those of the other instances.
+directory, beside pscost and relpscost under SCIP's other defaults, or `--lean`: beside pscost, without separation and
+heuristics) solve design instances of families whole, for at most twice what the first of them takes (SCIP's default
+settings, or pscost; `--most` seconds), and for a tenth of that: `given` its best solution, `limited` by the objective
+alone, and `cut` without either. Solves are found again in `--solves`, a file for each family and draw. One JSON object
+a line: {family, instance, whole_s, kind, measure, candidates, tau, others}, where `whole_s` is of the first, `tau` is
+with the whole solves of the same instance, and `others` with those of the other instances.
 Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it took), SCIP's
 primal-dual integral, the time to the end by SCIP's tree-size estimation; of `whole` solves their time.
 """
@@ -35,7 +36,7 @@ from bife_core.scip.solving import RootClock, SolveSettings, apply
 from bife_core.tuning.space import BRANCHING, Choices, Space, said
 from bife_core.tuning.tuner import STARTS
 
-DEFAULT: Final = said({})
+LEAN: Final[Choices] = STARTS[0]
 FACTS: Final = ("cpu_s", "root_s", "status", "nodes", "primal_bound", "dual_bound", "primal_dual_integral")
 ENDED: Final = ("optimal", "infeasible")
 """Statuses of a solve that ended: there may be no solution better than the limit."""
@@ -99,7 +100,7 @@ class Solver:
                 model.setObjlimit(objective_limit)
             result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
             estimate = self.estimate(scip_address(model))
-            solution = solution_of(model) if (choices, kind) == ({}, "whole") else None
+            solution = solution_of(model) if kind == "whole" else None
         asked = {"instance": instance.name, "configuration": said(choices), "kind": kind, "limit_s": limit_s}
         facts = {fact: getattr(result, fact) for fact in FACTS}
         row = self.known[key] = {**asked, **facts, "estimate": estimate, "solution": solution}
@@ -135,18 +136,18 @@ def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Ite
     """Yield a line for each instance, kind and measure."""
     whole = {one: [known[one, name, "whole"]["cpu_s"] for name in names] for one in instances}
     for one in instances:
-        default = known[one, DEFAULT, "whole"]
+        first = known[one, names[0], "whole"]
         logs = [[log(cpu_s) for cpu_s in whole[other]] for other in instances if other != one]
         others = [fmean(values) for values in zip(*logs, strict=True)]
         judged = {("whole", "time"): whole[one]}
         for kind in ("given", "limited", "cut"):
             for measure, of in MEASURES.items():
                 rows = [known[one, name, kind] for name in names]
-                judged[kind, measure] = [of(row, default["primal_bound"]) for row in rows]
+                judged[kind, measure] = [of(row, first["primal_bound"]) for row in rows]
         for (kind, measure), values in judged.items():
             yield {
                 "instance": one,
-                "whole_s": default["cpu_s"],
+                "whole_s": first["cpu_s"],
                 "kind": kind,
                 "measure": measure,
                 "candidates": len(names),
@@ -158,24 +159,32 @@ def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Ite
 def main() -> None:
     """Solve, and print how well each measure orders."""
     options = parse(
-        __doc__, instances=2, size="transfer", candidates=30, rules="", most=300.0, solves="bench-middle"
+        __doc__,
+        instances=2,
+        size="transfer",
+        candidates=30,
+        rules="",
+        lean=False,
+        most=300.0,
+        solves="bench-middle",
     )
     files = sorted(Path(options.rules).glob("*.py")) if options.rules else []
     rules = {f"{file.stem} {(rule := load_method(file)).identity[:8]}": rule for file in files}
     space = Space({name: load_method(name) for name in ("general", "pscost")} | rules)
-    named: list[Choices] = [{}, {BRANCHING: "pscost"}, *({BRANCHING: name} for name in rules)]
+    named: list[Choices] = [] if options.lean else [{}]
+    named += [{**(LEAN if options.lean else {}), BRANCHING: name} for name in ("pscost", *rules)]
     candidates = named if rules else candidates_of(space, options.candidates)
     Path(options.solves).mkdir(parents=True, exist_ok=True)
     for family in options.families:
         solver = Solver(space, Path(options.solves) / f"{family}-{options.size}-{options.draw}.jsonl")
         instances = benchmark_of(family, options).instances("design", options.instances)
-        usual = [solver.solve(one, {}, "whole", options.most) for one in instances]
+        whole = [solver.solve(one, candidates[0], "whole", options.most) for one in instances]
         for choices in candidates:
-            for one, default in zip(instances, usual, strict=True):
-                tenth_s = default["cpu_s"] / 10.0
-                solver.solve(one, choices, "whole", min(2.0 * default["cpu_s"], options.most))
-                solver.solve(one, choices, "given", tenth_s, default["solution"])
-                solver.solve(one, choices, "limited", tenth_s, objective_limit=default["primal_bound"])
+            for one, first in zip(instances, whole, strict=True):
+                tenth_s = first["cpu_s"] / 10.0
+                solver.solve(one, choices, "whole", min(2.0 * first["cpu_s"], options.most))
+                solver.solve(one, choices, "given", tenth_s, first["solution"])
+                solver.solve(one, choices, "limited", tenth_s, objective_limit=first["primal_bound"])
                 solver.solve(one, choices, "cut", tenth_s)
         for row in orders(solver.known, [one.name for one in instances], list(map(said, candidates))):
             emit({"family": family} | row)
