@@ -30,6 +30,7 @@ from bife_core.wording import counted
 PORTFOLIO: Final[tuple[Choices, ...]] = (
     {"separating": "fast", BRANCHING: "general"},
     {BRANCHING: "general"},
+    {"separating": "fast", BRANCHING: "pscost"},
 )
 """What is tried beside the default settings."""
 
@@ -255,7 +256,7 @@ class Series:
 
     def _arms(self, rules: Sequence[AnyReference]) -> dict[str, Method]:
         """Return the default settings, `rules` and `PORTFOLIO`, by what they are called in the store, each once."""
-        space = Space({"general": load_method("general")})
+        space = Space({name: load_method(name) for name in ("general", "pscost")})
         # What a file holds may change, and files of other folders may be called the same.
         named = [(f"{method.name} ({method.identity[:8]})", method) for method in map(load_method, rules)]
         named += [(said(choices), space.configuration(choices)) for choices in PORTFOLIO]
