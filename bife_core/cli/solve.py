@@ -115,7 +115,8 @@ def solve(
             say()
             _show(methods, results)
     if solution is not None and results[0].primal_bound is None:
-        solution.unlink(missing_ok=True)  # that of an earlier solve
+        if solution.is_file() and not solution.is_symlink():  # that of an earlier solve, and not /dev/stdout
+            solution.unlink()
         say(f"note: {solution} is not written, for no best solution was found.")
     if record and results[-1].status != "userinterrupt":
         from bife_core.stages.runtime import Runtime
