@@ -76,7 +76,7 @@ def series(
             check_writable(solutions / f"{file.name}.sol")
     rules, under = list(rule or ()), SolveSettings.checked(given).under
     for file in files:
-        with suppress(InstanceError):  # which is told when its turn comes
+        with suppress(InstanceError):  # which is reported when its turn comes
             rules.append(registry().rule_for(read_model(file), under)[0])
             break
     opened = Series(name, rules=rules, reuse=reuse, **given)
@@ -89,6 +89,8 @@ def series(
         except (InstanceError, SolverError) as error:
             say(str(error))
             failed.append(file.name)
+            if solutions is not None:
+                (solutions / f"{file.name}.sol").unlink(missing_ok=True)  # as below
             continue
         result = solved.result
         if solutions is not None:

@@ -63,6 +63,10 @@ def test_the_solution_of_a_file_that_changed_does_not_stay(bife, days, tmp_path)
     one.write_text(cover(least=99))
     assert "infeasible" in bife("series", "days", one, *given).stdout
     assert not (tmp_path / "found" / "one.lp.sol").exists()
+    (tmp_path / "found" / "one.lp.sol").write_text("of before")
+    one.write_text("no model")
+    assert bife("series", "days", one, *given).exit_code == 1
+    assert not (tmp_path / "found" / "one.lp.sol").exists()
 
 
 def test_files_that_cannot_be_read_are_told_and_the_others_solved(bife, days):
