@@ -71,9 +71,9 @@ def series(
         raise CommandEnd(
             "Several instances have the same name, so that --solutions would write one file for them."
         )
-    if solutions is not None:
-        for file in files:
-            check_writable(solutions / f"{file.name}.sol")
+    written = {} if solutions is None else {file: solutions / f"{file.name}.sol" for file in files}
+    for place in written.values():
+        check_writable(place)
     rules, under = list(rule or ()), SolveSettings.checked(given).under
     for file in files:
         with suppress(InstanceError):  # which is reported when its turn comes
@@ -89,16 +89,15 @@ def series(
         except (InstanceError, SolverError) as error:
             say(str(error))
             failed.append(file.name)
-            if solutions is not None:
-                (solutions / f"{file.name}.sol").unlink(missing_ok=True)  # as below
+            if file in written:  # it may have had a solution before it was changed
+                written[file].unlink(missing_ok=True)
             continue
         result = solved.result
-        if solutions is not None:
-            written = solutions / f"{file.name}.sol"
+        if file in written:
             if (values := opened.solution(solved)) is not None:
-                write_solution(written, values, result.primal_bound)
+                write_solution(written[file], values, result.primal_bound)
             else:
-                written.unlink(missing_ok=True)  # that of before the file was changed
+                written[file].unlink(missing_ok=True)
         say(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
             f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"
