@@ -47,6 +47,15 @@ def digest_of(facts: Any) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
+def seed_below(limit: int, seed: int) -> int:
+    """Return the seed for a library that takes those from 0 to below a limit, of a seed of any size.
+
+    >>> seed_below(2**32, 7), seed_below(2**32, 20261128020000)
+    (7, 1767284768)
+    """
+    return seed % limit
+
+
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flatten nested settings to dotted names, as params of MLflow are.
 

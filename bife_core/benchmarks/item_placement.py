@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bife_core.benchmarks.base import Family, Place
 from bife_core.benchmarks.milp import Milp
+from bife_core.values import seed_below
 
 _SEED: Final = 42
 """Instance k of the competition is drawn by Python's own generator, seeded with this plus k."""
@@ -95,7 +96,7 @@ def competition_index(place: Place) -> int:
 
 @lru_cache(maxsize=4)
 def _order(seed: int) -> list[int]:
-    order: list[int] = RandomState(seed % 2**32).permutation(_TRAIN).tolist()
+    order: list[int] = RandomState(seed_below(2**32, seed)).permutation(_TRAIN).tolist()
     return order
 
 

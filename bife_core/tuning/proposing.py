@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from bife_core.errors import ConfigError
 from bife_core.tuning.space import Choices, Space
+from bife_core.values import seed_below
 
 _MUTATION: Final = 0.1
 """Weight of what was not tried beside what did well, in the TPE's densities; 1 would change a fifth of all rows."""
@@ -41,7 +42,11 @@ class Tpe:
         with warnings.catch_warnings():  # the weight is to go with Optuna 6, which our dependency leaves out
             warnings.simplefilter("ignore", FutureWarning)
             sampler = optuna.samplers.TPESampler(
-                seed=seed, multivariate=True, n_startup_trials=1, prior_weight=mutation, constant_liar=False
+                seed=seed_below(2**32, seed),  # which NumPy's RandomState takes
+                multivariate=True,
+                n_startup_trials=1,
+                prior_weight=mutation,
+                constant_liar=False,
             )
         self._study = optuna.create_study(sampler=sampler)
         self._create_trial = optuna.create_trial

@@ -21,7 +21,7 @@ from bife_core.fidelity.solving import Solves, Solving, cost_of, solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.scip.solving import SolveResult, disagree
 from bife_core.stats import geometric_mean, p_costlier
-from bife_core.values import Value
+from bife_core.values import Value, seed_below
 from bife_core.wording import counted
 
 CAP: Final = 3.0
@@ -204,7 +204,7 @@ class Race:
             self.notes.append(f"{instance.name}: two configurations prove different things.")
         if usual is None or not disagree(usual, result):
             return None
-        third = self._by_default(place, self.solving.config.seed + 1)
+        third = self._by_default(place, seed_below(2**31, self.solving.config.seed + 1))
         sentence = (
             f"{instance.name}: {mine.method.name} ended {result.status} with {result.primal_bound}, SCIP's "
             f"default settings ended {usual.status} with {usual.primal_bound}"

@@ -1,6 +1,7 @@
 """Settings and rule take turns in a run: tuned, searched for under these settings, tuned again, chosen, compared."""
 
 import math
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,6 +13,7 @@ from bife_core.report import Story
 from bife_core.stages import pipeline
 from bife_core.stages.evaluating import evaluate
 from bife_core.stages.records import read_record
+from bife_core.stages.runtime import PresentRun, Runtime
 from bife_core.stages.tuning import tune
 from bife_core.study.files import read_samples
 from tests.support.stored import counts
@@ -30,9 +32,12 @@ def test_settings_without_parameters_are_rpb_and_the_report_says_so(runtime, tmp
 
 @pytest.fixture(scope="module")
 def turns(runtime):
+    """A pipeline as a schedule starts it: no seed but that of its time."""
     few = {"tune.seconds": 6.0, "high.cost": "time", "search.samples": 4, "search.initial": 4}
-    config = with_overrides(SMOKE, few)
-    return config, pipeline.run(config, runtime)
+    config = with_overrides(SMOKE, few | {"search.seed": None})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Runtime, "present", PresentRun(scheduled=datetime(2026, 11, 28, 2, tzinfo=UTC)))
+        yield config, pipeline.run(config, runtime)
 
 
 def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turns):

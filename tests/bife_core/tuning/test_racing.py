@@ -22,7 +22,7 @@ INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") f
 OTHER = Configuration(name="other", params={"lp/pricing": "d"})
 
 
-def race(monkeypatch, tmp_path, seconds):
+def race(monkeypatch, tmp_path, seconds, seed=0):
     """A race whose solves take what `seconds` says of method, place and seed: CPU seconds, an optimum, or why not."""
 
     def solve_each(method, instances, solving, limits_s=None):
@@ -30,7 +30,7 @@ def race(monkeypatch, tmp_path, seconds):
         limits_s = limits_s or [solving.config.time_limit_s] * len(instances)
         for one, limit_s in zip(instances, limits_s, strict=True):
             said = seconds(method, INSTANCES.index(one), solving.config.seed)
-            job = SolveJob(instance=one, method=method, settings=SolveSettings())
+            job = SolveJob(instance=one, method=method, settings=SolveSettings(seed=solving.config.seed))
             if isinstance(said, str):
                 found.append(
                     Solved(
@@ -55,7 +55,7 @@ def race(monkeypatch, tmp_path, seconds):
     calls = []
     for module in (racing, fidelity_solving):
         monkeypatch.setattr(module, "solve_each", solve_each)
-    config = HighFidelityConfig(time_limit_s=100.0)
+    config = HighFidelityConfig(time_limit_s=100.0, seed=seed)
     made = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
     made.calls = calls
     made.begin()
@@ -115,6 +115,12 @@ def test_another_optimum_disqualifies_and_a_third_solve_says_whom(monkeypatch, t
             0.5 if method is OTHER else 1.0,
             2.0 if place == 3 and method is not OTHER and seed == 0 else 1.0,
         )
+
+    largest = 2**31 - 1
+    found = race(
+        monkeypatch, tmp_path / "a", lambda *of: default_is_wrong(*of[:2], of[2] - largest), largest
+    ).run(OTHER)
+    assert found.won, "the third solve has a seed that SCIP takes"
 
     other = race(monkeypatch, tmp_path / "b", default_is_wrong)
     found = other.run(OTHER)

@@ -12,6 +12,7 @@ from bife_core.methods.loading import load_method
 from bife_core.sandbox import InProcess
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
+from bife_core.tuning.proposing import Tpe
 from bife_core.tuning.racing import Raced
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import STARTS, Trial, Tuning, tune
@@ -109,6 +110,13 @@ def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
     assert len(STARTS) <= len(found.trials) <= 12
     tried = [trial.choices for trial in found.trials]
     assert all(any(start.items() <= choices.items() for choices in tried) for start in STARTS)
+
+
+def test_a_seed_of_any_size_is_taken_and_a_small_one_is_itself():
+    space = Space({})
+    first = [Tpe(space, seed).ask([]) for seed in (0, 2**32, 2**32 - 1, 20261128020000, 3**80)]
+    assert first[0] == first[1] == Tpe(space, 0).ask([])
+    assert len({str(choices) for choices in first}) == 4
 
 
 def test_without_optuna_it_says_what_to_install(knapsacks, tmp_path, monkeypatch):

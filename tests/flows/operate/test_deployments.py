@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from importlib import import_module
 from typing import Any
@@ -11,9 +12,13 @@ from prefect import flow
 from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
 from prefect.server.events.schemas.automations import EventTrigger
 
-from bife_core.presets import preset
+from bife_core.home import Home
+from bife_core.presets import preset, with_overrides
 from bife_core.settings import configuration, settings_of
+from bife_core.stages.resolving import resolved
+from bife_core.stages.runtime import Runtime
 from bife_core.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
+from bife_core.stages.tuning import tune
 from bife_core.stages.watching import CHAMPION_SLOWER
 from flows.operate.running import GONE
 from flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
@@ -38,6 +43,18 @@ def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_se
         triggers = deployment.get("triggers", [])
         expected = {name for trigger in triggers for name in trigger["parameters"]}
         assert form["properties"].keys() >= deployment.get("parameters", {}).keys() | expected
+
+
+def test_what_a_deployment_is_filled_in_with_is_resolved_and_tuned(tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_STORE", str(tmp_path))
+    runtime, tiny = (
+        Runtime(Home(tmp_path)),
+        {"instances.size": "tiny", "tune.instances": 1, "tune.seconds": 1},
+    )
+    for given in {json.dumps(one["parameters"]) for one in DEPLOYMENTS if "parameters" in one}:
+        config = resolved(configuration(json.loads(given)["config"]), runtime)
+        assert config.tune.seconds, "no form shows the settings of a tuned pipeline"
+        assert len(tune(with_overrides(config, tiny), runtime, 1.0).tuning.trials) > 1
 
 
 @pytest.mark.parametrize(

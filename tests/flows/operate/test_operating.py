@@ -193,6 +193,20 @@ def test_the_list_shows_what_was_started_and_what_it_led_to_and_nothing_else(ope
     assert lacks == 0  # all of it is in MLflow, without a run of its own
 
 
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_each_deployment_that_needs_no_answer_ends_well_with_nothing_filled_in(operated_alone):
+    page, names = operated_alone.page, [deployment["name"] for deployment in DEPLOYMENTS]
+    answers = {name: page.start(name) for name in names if name != "watch"}
+    refused = [name for name, answer in answers.items() if answer.status_code == 409]
+    assert refused == ["evaluation", "promotion", "rollback"]
+    for name in set(answers) - set(refused):
+        ended = page.end_of(answers[name].json()["id"])
+        assert ended["state_type"] == "COMPLETED", (name, ended["state"])
+    watched = page.end_of(page.start("watch").json()["id"])
+    assert watched["state_type"] == "COMPLETED" or "has no champion" in watched["state"]["message"]
+
+
 def test_a_schedule_starts_runs_by_itself(operated):
     page, deployment = operated.page, operated.page.deployment("collection")
     soon = (datetime.now(UTC) + timedelta(seconds=8)).isoformat()
