@@ -15,7 +15,7 @@ from bife_core.errors import ConfigError, RuleError
 from bife_core.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.scip.branching import BranchingStats, Guard
 from bife_core.scip.libscip import scip_errors
-from bife_core.scip.solver import Parameter, settings_in, usual_parameters
+from bife_core.scip.solver import Parameter, as_given, settings_in, usual_parameters
 from bife_core.values import describe, digest_of
 
 FILE_NAME: Final = "configuration.set"
@@ -63,6 +63,9 @@ class Configuration(Method):
                 )
             if is_priority(name):
                 raise ValueError(f"{name} is not for params: what branches is the field 'branching'")
+        for name, value in given.items():
+            if not as_given(value, has := found.get(name, usual_parameters()[name])):
+                raise ValueError(f"{name} = {value!r} would be {has!r} in SCIP")
         return found
 
     @field_validator("branching")
@@ -169,8 +172,15 @@ def is_priority(name: str) -> bool:
 
 
 def _written(params: Mapping[str, Parameter]) -> str:
-    values = (str(value).upper() if isinstance(value, bool) else value for value in params.values())
-    return "".join(f"{name} = {value}\n" for name, value in zip(params, values, strict=True))
+    return "".join(f"{name} = {_in_file(name, value)}\n" for name, value in params.items())
+
+
+def _in_file(name: str, value: Parameter) -> str:
+    """Return how a settings file has a value: a text in quotes, a single character, by default a letter, without."""
+    usual = usual_parameters().get(name)
+    if isinstance(usual, str) and not (len(usual) == 1 and usual.isalpha()):
+        return f'"{value}"'
+    return str(value).upper() if isinstance(value, bool) else str(value)
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -173,6 +174,21 @@ SolverSetting: TypeAlias = Annotated[
 """The field `solver` of the configuration."""
 
 
+_LINE: Final = re.compile(r'[ \t\r]*([^ \t\r#=:]+)[ \t\r]*=[ \t\r]*("[^"]*"|[^ \t\r#]*)')
+"""How a line of a settings file begins: a parameter and its value; `fix` and a comment may follow."""
+
+
+def as_given(given: Parameter, present: Parameter) -> bool:
+    """Whether the `present` value of a parameter is what was given, which may be the text in a settings file."""
+    if isinstance(given, str) and isinstance(present, bool):
+        return given.lower() in (str(present).lower(), str(int(present)))
+    if isinstance(given, str) and not isinstance(present, str):
+        with suppress(ValueError):
+            return type(present)(given) == present or given == f"{present:.15g}"  # as SCIP writes it
+        return False
+    return given in (present, f'"{present}"')
+
+
 def settings_in(text: str, name: str) -> dict[str, Parameter]:
     """Return what the text of a settings file called `name` sets to other values than SCIP's defaults."""
     from pyscipopt import Model
@@ -181,16 +197,23 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
 
     model, before = Model(), usual_parameters()
     model.hideOutput()
-    for number, line in enumerate(text.splitlines(), start=1):
-        parameter, equals, value = (part.strip() for part in line.partition("#")[0].partition("="))
-        if equals and parameter not in before:  # of which SCIP would only warn
+    written: dict[str, tuple[str, str]] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        where = f"{name}, line {number}"
+        if len(line.encode()) > 1022:
+            raise ConfigError(f"{where}: SCIP reads more than 1022 bytes as several lines; shorten this one.")
+        if not (found := _LINE.match(line)):
+            continue
+        parameter, value = found.groups()
+        if parameter not in before:  # of which SCIP would only warn
             near = difflib.get_close_matches(parameter, before, n=1)
             meant = f"; did you mean {near[0]}?" if near else "."
-            raise ConfigError(f"{name}, line {number}: SCIP has no parameter {parameter}{meant}")
-        kind = type(before[parameter]) if equals else str
+            raise ConfigError(f"{where}: SCIP has no parameter {parameter}{meant}")
+        kind = type(before[parameter])
         if kind in _NUMBERS and not _NUMBERS[kind].fullmatch(value):  # of which SCIP would take the beginning
             what = "a whole number" if kind is int else "a number"
-            raise ConfigError(f"{name}, line {number}: {parameter} is {what}; found {value}.")
+            raise ConfigError(f"{where}: {parameter} is {what}; found {value}.")
+        written[parameter] = (value, where)
     problem = f"SCIP does not take the settings in {name}"
     with NamedTemporaryFile("w", suffix=".set", encoding="utf-8") as file:
         file.write(text)
@@ -200,6 +223,9 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
     if messages:  # it raises for a value out of range, and only prints an error else
         raise ConfigError(f"{problem}: {messages[0].strip(' .')}.")
     after = model.getParams()
+    for parameter, (value, where) in written.items():
+        if not as_given(value, has := after[parameter]):
+            raise ConfigError(f"{where}: SCIP reads {parameter} = {value} as {has}; give what it keeps.")
     for each in ("numerics/feastol", "numerics/dualfeastol"):
         if after[each] < _LEAST_TOLERANCE:
             limit = f"the LP solver takes {_LEAST_TOLERANCE:g} at the least, and complains at every LP"

@@ -18,7 +18,7 @@ from bife_core.errors import SolverError
 from bife_core.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.scip.cost import Cost
 from bife_core.scip.libscip import scip_errors, scip_version, total
-from bife_core.scip.solver import Parameter, Seed, SolverConfig
+from bife_core.scip.solver import Parameter, Seed, SolverConfig, as_given
 from bife_core.values import Value
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
@@ -243,22 +243,19 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
     return params | settings.params
 
 
+_TRUTHS: Final[dict[str, Parameter]] = {"true": True, "false": False}
+
+
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
     """Set SCIP's parameters and limits; a `SolverError` says if it does not know one or refuses its value."""
     for name, value in parameters(settings).items():
         with scip_errors(f"SCIP does not take {name} = {value!r}"):
-            model.setParam(name, _fitting(value, model.getParam(name)))
+            truths = _TRUTHS if isinstance(model.getParam(name), bool) else {}
+            model.setParam(name, truths.get(str(value).lower(), value))
+            if not as_given(value, taken := model.getParam(name)):
+                raise ValueError(f"it would be {taken!r}")
     if settings.objective_limit is not None:
         model.setObjlimit(settings.objective_limit)
-
-
-def _fitting(value: Parameter, present: Parameter) -> Parameter:
-    """Return a value for a parameter that has the `present` one; TRUE and FALSE are truth values too."""
-    if isinstance(present, bool) and isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if isinstance(present, int) and isinstance(value, float) and not value.is_integer():
-        raise ValueError("a whole number is expected")
-    return value
 
 
 def optimize(model: pyscipopt.Model, doing: str) -> None:

@@ -13,7 +13,7 @@ from bife_core.methods.loading import budgeted, load_method, method_of, with_bud
 from bife_core.methods.scorer import RuleMethod
 from bife_core.methods.using import attach, solve
 from bife_core.sandbox import InProcess
-from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solver import SolverConfig, settings_in, usual_parameters
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
 from bife_core.store import Store
@@ -36,9 +36,10 @@ WITH_RULE = Configuration(params=TUNED.params, branching=load_method("pseudocost
         TUNED,
         Configuration(),
         Configuration(params=TUNED.params, branching=ScipMethod(name="gomory")),
+        Configuration(params={"heuristics/alns/rewardfilename": "a#b"}),
         WITH_RULE,
     ],
-    ids=["tuned", "rpb", "gomory", "rule"],
+    ids=["tuned", "rpb", "gomory", "text", "rule"],
 )
 def test_its_text_is_a_file_that_is_read_back(method, tmp_path):
     assert method_of(method.text, "configuration") == method
@@ -70,6 +71,11 @@ def test_scip_reads_the_file_too(tmp_path):
     head = {"branching/relpscost/priority": 0}
     assert read.getParams() | head == attached.getParams() | head
     assert attached.getParam("branching/relpscost/probingbounds") is False
+
+
+def test_every_parameter_is_written_as_scip_reads_it():
+    whole = Configuration.model_construct(params=dict(usual_parameters()))
+    assert settings_in(whole.settings, "whole.set") == {}
 
 
 def test_it_is_told_by_what_it_changes():
@@ -154,6 +160,11 @@ def test_parameters_scip_does_not_take_are_refused_at_once():
         Configuration(params={"branching/scorefunc": "s\nlimits/nodes = 3"})
     with pytest.raises(ValidationError, match="what branches is the field 'branching'"):
         Configuration(params={"branching/pscost/priority": 10})
+    for value, has in ((10**400, -1), (2**32, 0), (float("nan"), None), ("3 # 4", 3)):
+        with pytest.raises(
+            ValidationError, match=r"a whole number; found nan" if has is None else f"(as|be) {has}\\b"
+        ):
+            Configuration(params={"separating/maxrounds": value})
     with pytest.raises(ValidationError, match="a configuration does not branch"):
         Configuration(branching=TUNED)
 

@@ -145,11 +145,45 @@ def test_a_file_scip_does_not_take_is_one_sentence(tmp_path):
         ("limits/nodes = 3abc", "limits/nodes is a whole number; found 3abc"),
         ("separating/maxrounds = 1e3", "separating/maxrounds is a whole number; found 1e3"),
         ("limits/gap = many", "limits/gap is a number; found many"),
+        ("limits/gap = nan", "limits/gap is a number; found nan"),
+        ("limits/gap = 1e400", "SCIP reads limits/gap = 1e400 as 1.7976931348623157e"),
+        ("separating/maxcuts = 4294967296", "SCIP reads separating/maxcuts = 4294967296 as 0"),
+        ("separating/maxcuts = -4294967295 fix", "SCIP reads separating/maxcuts = -4294967295 as 1"),
+        (
+            "limits/nodes = 9223372036854775808",
+            "SCIP reads limits/nodes = 9223372036854775808 as 9223372036854775807",
+        ),
+        ("branching/scorefunc = sq", "SCIP reads branching/scorefunc = sq as s"),
+        (
+            'heuristics/alns/rewardfilename = "a" # "b"',
+            'SCIP reads heuristics/alns/rewardfilename = "a" as a" # "b',
+        ),
+        (f"# {1023 * ' '}limits/nodes = 3", "SCIP reads more than 1022 bytes"),
     ],
 )
-def test_a_number_of_which_scip_would_read_the_beginning_is_refused(line, expected):
+def test_what_scip_would_read_as_another_value_is_refused(line, expected):
     with pytest.raises(ConfigError, match=f"own.set, line 2: {expected}"):
         settings_in(f"# own\n{line}\n", "own.set")
+
+
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [
+        ("limits/nodes = 7 fix # seven", {"limits/nodes": 7}),
+        ("\tlimits/nodes\t=\t9223372036854775807\r", {"limits/nodes": 2**63 - 1}),
+        ("limits/nodes = 7\nlimits/nodes = 8 fix\nlimits/nodes = 9#", {"limits/nodes": 9}),
+        ('heuristics/alns/rewardfilename = "a#b c" fix', {"heuristics/alns/rewardfilename": "a#b c"}),
+        ("branching/scorefunc = q#", {"branching/scorefunc": "q"}),
+        ("branching/relpscost/probingbounds = False", {"branching/relpscost/probingbounds": False}),
+        ("limits/gap = +.5e-1", {"limits/gap": 0.05}),
+        (
+            "heuristics/undercover/maxcoversizeconss = 1.79769313486232e+308",
+            {},
+        ),  # SCIP's own default, as it writes it
+    ],
+)
+def test_what_scip_reads_as_it_is_written_is_taken(text, params):
+    assert settings_in(text, "own.set") == params
 
 
 def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir):

@@ -154,9 +154,13 @@ def test_truth_values_are_taken_as_scip_writes_them(value):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("limits/nodes", 0.5, "a whole number is expected"),
+        ("limits/nodes", 0.5, "it would be 0"),
         ("limits/gap", -1, r"Invalid value <-1> for real parameter <limits/gap>\. Must be in range \[0,"),
         ("misc/catchctrlc", "perhaps", "perhaps"),
+        ("misc/catchctrlc", 2, "it would be True"),
+        ("limits/nodes", 2**63, "too large"),
+        ("limits/gap", 2**53 + 1, "it would be 9007199254740992.0"),
+        ("limits/gap", "1e400", "it would be 1.7976931348623157e"),
         ("limits/bodes", 5, "Not a valid parameter name"),
     ],
 )
