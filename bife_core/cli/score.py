@@ -48,11 +48,13 @@ def score(
     if [bool(file), brief, listed].count(True) != 1:
         raise typer.BadParameter("give files to score, or --list, or --brief.")
     prepare()
+    from bife_core.methods.loading import read_method
     from bife_core.stages import scoring
     from bife_core.stages.runtime import Runtime
     from bife_core.study.journal import stop_journals
 
-    rules = [(path.name, path.read_text(encoding="utf-8", errors="replace")) for path in file or ()]
+    methods = [(path.name, read_method(path)) for path in file or ()]
+    rules = [(name, one.text or one.model_dump_json()) for name, one in methods]
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
         if brief:
             typer.echo(scoring.brief(config, tracked_runtime()))

@@ -35,7 +35,7 @@ AnyReference: TypeAlias = Annotated[
 BUDGET: Final = ",budget="
 """What stands in a reference between a rule and its budget."""
 
-_SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*\w+/[\w/]+ *=[^=]")
+_SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*(?:emphasis[ \t]*:|\w+/[\w/-]+[ \t]*=[^=])")
 """How settings begin that no file of that kind holds, and no Python."""
 
 _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
@@ -98,9 +98,7 @@ def load_method(reference: AnyReference) -> Method:
     plain, comma, given = str(reference).rpartition(BUDGET)
     if comma and isinstance(reference, str):
         return with_budget(load_method(plain), given)
-    text, name = _text_and_name(reference)
-    settings = str(reference).lower().endswith(".set")
-    method = Configuration.of_text(text, name) if settings else method_of(text, name)
+    method = read_method(reference)
     try:
         branching = method.branching if isinstance(method, Configuration) else method
         if isinstance(branching, Written):
@@ -112,6 +110,13 @@ def load_method(reference: AnyReference) -> Method:
             hint = f" A rule of another component defines {' or '.join(others)}."
         raise RuleError(f"{reference} is not a usable rule: {error}{hint}") from error
     return method
+
+
+def read_method(reference: str | Path) -> Method:
+    """Return the method in a file or a registry as it is written; `load_method` also compiles what is a rule."""
+    text, name = _text_and_name(reference)
+    settings = str(reference).lower().endswith(".set")
+    return Configuration.of_text(text, name) if settings else method_of(text, name)
 
 
 def budgeted(method: Method, budgets: Iterable[float | str]) -> list[Method]:

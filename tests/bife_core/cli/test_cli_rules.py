@@ -4,7 +4,7 @@ import pytest
 
 from bife_core.home import project_home
 from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import load_method
+from bife_core.methods.loading import load_method, method_of
 from bife_core.registry.local import LocalRegistry
 from bife_core.rules import REFERENCE_RULES
 from tests.support.programs import sentence
@@ -95,6 +95,42 @@ def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path):
     line, used = bife("score", *options[1:], "--list").stdout.strip().splitlines()[1:]
     assert line.split()[:2] == ["ours.py", "g00-c00"]
     assert used.endswith(" CPU s in the solver, recording decisions and RPB included.")
+
+
+LEAN = "separating/maxrounds\t=\t0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lean.set", LEAN),
+        ("lean.SET", f"\ufeff# ours\r\n\r\n{LEAN}".replace("\n", "\r\n")),
+        ("lean.txt", LEAN),
+        ("lean.txt", f"\ufeff# ours\n{LEAN}"),
+        ("lean.txt", f"emphasis : default\n{LEAN}"),
+        (
+            "lean.json",
+            "\ufeff" + json.dumps({"kind": "configuration", "params": {"separating/maxrounds": 0}}),
+        ),
+        ("none.set", ""),
+        ("none.set", "# nothing"),
+        ("scip.json", json.dumps({"kind": "scip", "name": "relpscost"})),
+    ],
+)
+def test_score_reads_a_file_as_every_command_does(bife, tmp_path, monkeypatch, name, text):
+    (file := tmp_path / name).write_bytes(text.encode())
+    given = []
+    monkeypatch.setattr("bife_core.stages.scoring.score", lambda *args: given.extend(args[2]) or ())
+    assert bife("score", file).exit_code == 0
+    ((called, scored),) = given
+    params = {} if name.startswith(("none", "scip")) else {"separating/maxrounds": 0}
+    expected = Configuration(params=params).identity
+    assert (called, method_of(scored).identity, load_method(file).identity) == (name, expected, expected)
+
+
+def test_score_enters_no_file_that_is_no_method(bife, tmp_path):
+    (file := tmp_path / "lean.set").write_text("separating/maxrounds = many\n")
+    assert "is a whole number; found many" in sentence(bife("score", file).stderr)
 
 
 def test_an_agent_is_told_how_to_work_and_what_of(bife):
