@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import textwrap
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice, product
 from typing import Any, Final
 
 from bife_core.components import BRANCHING, COMPONENTS, Component
@@ -16,9 +20,27 @@ from bife_core.syntax import NOT_PYTHON, functions_in, syntax_tree
 _FENCE: Final = re.compile(
     r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-_REASONING: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
-_BRACES: Final = re.compile(r"\{([^{}]{8,})\}", re.DOTALL)
-_CODE_START: Final = re.compile(r"^(?:import |from \w+ import |def |@)", re.MULTILINE)
+_EDGE: Final = re.compile(r"(?:```+|~~~+)(?:[^\n`]*\n)?")
+_KIND: Final = "(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)"
+_OPENED: Final = (
+    rf"(?i:[<◁](?:\|start_|\|begin_of_|\w+:)?{_KIND}\|?[>▷]|\[THINK\]|<\|channel\|>analysis<\|message\|>)"
+)
+_CLOSED: Final = (
+    rf"(?i:[<◁](?:\|end_(?:of_)?|/(?:\w+:)?){_KIND}\|?[>▷]|\[/THINK\]|<\|end\|>|final<\|message\|>)"
+)
+_REASONING: Final = re.compile(rf"{_OPENED}.*?(?:{_CLOSED}|\Z)", re.DOTALL)
+_CLOSE: Final = re.compile(rf"{_CLOSED}(\s*?\n|\Z)?")
+_ENDS_IN_CODE: Final = re.compile(r"(?:```|~~~|\n[ \t]+\S[^\n]*)\s*\Z")
+_BRACES: Final = re.compile(r'\{(?!\s*"\w+"\s*:)([^{}]{8,})\}', re.DOTALL)
+_DESCRIBED: Final = re.compile(r'"\s*:\s*"((?:[^"\\\n]|\\.){8,})"')
+_NO_PROSE: Final = re.compile(r"[<\[@]|def |import |.*:\Z")
+_CODE_START: Final = re.compile(r"^[ \t]*(?:import |from [\w.]+ import |def |@)", re.MULTILINE)
+_MARGIN: Final = re.compile(r"^[^\s)\]}]", re.MULTILINE)
+_MAY_BE_CODE: Final = re.compile(
+    r"(?:^(?=[\s@#)\]}]|(?:import|from|def|class|if|for|while|with|try|else|elif|except)\b|[A-Za-z_]\w* *=)"
+    r"[^\n]*(?:\n|\Z))+",
+    re.MULTILINE,
+)
 _USUAL_IMPORTS: Final = {"math": "import math", "np": "import numpy as np", "numpy": "import numpy"}
 _ENDS: Final = {
     "length": "The answer reached the model's length limit. ",
@@ -53,7 +75,7 @@ def read_answer(request: WrittenRequest, call: Call) -> Draft:
 def parse_answer(answer: str | None, *, cut_off: bool = False, component: Component = BRANCHING) -> Draft:
     r"""Read thought and rule from the text of an answer; all that can be wrong with it becomes its `failure`.
 
-    Of several blocks of code, fenced or bare, the last that defines the function counts: models tend to repeat the
+    Of several functions, between fences, bare or in JSON, the last counts: models tend to write drafts and repeat the
     parents before their own rule. `cut_off` says that the answer ended before its end, as at a length limit.
 
     Examples
@@ -63,35 +85,40 @@ def parse_answer(answer: str | None, *, cut_off: bool = False, component: Compon
     ('Its slack alone', None)
     """
     name = component.function
-    text = without_reasoning(answer or "", name).replace("\r\n", "\n").strip()
+    text = textwrap.dedent(without_reasoning(answer or "", name).replace("\r\n", "\n")).strip()
     if not text:
         found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
+        # A model that does not close its reasoning ends it with the answer.
+        if answer and not cut_off and _ENDS_IN_CODE.search(answer):
+            inside = parse_answer(re.sub(_OPENED, "\n", answer), component=component)
+            if inside.source is not None:
+                return inside
         return Draft(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
     if len(text) > LONGEST_ANSWER:
         return Draft(
             failure=f"The answer has {len(text):,} characters; a rule is looked for in {LONGEST_ANSWER:,} at most."
         )
-    blocks = list(_FENCE.finditer(text))[-_MOST_PIECES:]
-    pieces = [(textwrap.dedent(block.group(2)), text[: block.start()]) for block in blocks]
-    if not any(name in code for code, _ in pieces):
-        pieces += _bare_code(_FENCE.sub("", text))
+    text = _out_of_json(_out_of_json(text, name), name)
     complaint: str | None = None
-    for code, before in reversed(pieces):
+    for code, start, end in islice(_pieces(text, name), _MOST_PIECES):
+        at_end = not text[end:].strip()
         try:
             tree = syntax_tree(code)
         except NOT_PYTHON as error:
-            if name in code and complaint is None:
-                complaint = _complaint(error, cut_off or text.endswith(code.rstrip()))
-            continue
+            complaint = complaint or _complaint(error, cut_off or at_end)
+            break
         function = functions_in(tree).get(name)
         if function is None:
             continue
         # Where an answer was cut off, a rule was begun after this one, or this one may lack its end.
-        if cut_off and (complaint is not None or text.endswith(code.rstrip())):
+        if cut_off and (at_end or _CODE_START.search(text, end)):
             return Draft(failure="The answer was cut off inside the rule.")
         if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
-            return Draft(failure=f"`{name}` never returns a score.")
-        thought = printable(_thought(before, text, function) or "")[:_LONGEST_THOUGHT]
+            complaint = complaint or f"`{name}` never returns a score."
+            if all(isinstance(node, ast.Pass | ast.Expr) for node in function.body):
+                continue  # the template, repeated
+            break
+        thought = printable(_thought(text[:start], text, function) or "")[:_LONGEST_THOUGHT]
         return Draft(thought=thought or None, source=_rule_source(tree, code))
     begins = printable(text)[:_LONGEST_QUOTE]
     return Draft(failure=complaint or f'The answer holds no function `{name}`; it begins "{begins}".')
@@ -107,28 +134,59 @@ def without_reasoning(answer: str, function: str = BRANCHING.function) -> str:
     """
     closed = _REASONING.sub("", answer)
     # Where the prompt's template opens the reasoning, the answer only closes it. A rule may speak of the tag, too.
-    before, _, after = closed.rpartition("</think>")
-    return closed if function in before and function not in after else after
+    *_, end = None, *_CLOSE.finditer(closed)
+    after = closed if end is None else closed[end.end() :]
+    spoken = end is not None and function not in after and (end[1] is None or not after.strip())
+    return closed if spoken and function in closed else after
 
 
-def _bare_code(text: str) -> list[tuple[str, str]]:
-    """Return unfenced code and the text before it: from the first import or def to the last line that parses.
+def _out_of_json(text: str, function: str) -> str:
+    """Return a text with the code that stands in strings of JSON put between fences; the last may have no end."""
 
-    It is shortened at lines that begin at the margin only: a function that was cut off stays a syntax error.
-    """
-    start = _CODE_START.search(text)
-    if start is None:
-        return []
-    before, lines = text[: start.start()], text[start.start() :].split("\n")
-    margins = [n for n in range(1, len(lines)) if lines[n][:1].strip() and lines[n][0] not in ")]}"]
-    for end in (len(lines), *reversed(margins[-_MOST_PIECES:])):
-        code = "\n".join(lines[:end])
+    def fenced(found: re.Match[str]) -> str:
         try:
-            if functions_in(code):
-                return [(code, before)]
-        except NOT_PYTHON:
+            code = json.loads(f'"{found[1]}"').replace("\r\n", "\n")
+        except ValueError:
+            return found[0]
+        return f"\n```\n{code}\n" + ("```\n" if found[2] else "")
+
+    part = r'(?:[^"\\\n]|\\.)*'
+    return re.sub(rf'"({part}def {function} *\({part})("|\\?\Z)', fenced, text)
+
+
+def _pieces(text: str, name: str) -> Iterator[tuple[str, int, int]]:
+    """Yield code that defines a function, the last first, with its start and end: between fences, or bare lines."""
+    defined = re.compile(rf"^[ \t]*def +{name}\b", re.MULTILINE)
+    edges = [0, *(edge for found in _EDGE.finditer(text) for edge in found.span()), len(text)]
+    for start, end in reversed([*zip(edges[::2], edges[1::2], strict=True)]):
+        part = text[start:end]
+        if not defined.search(part):
             continue
-    return [(text[start.start() :], before)]
+        if _parses(code := textwrap.dedent(part)):
+            yield code, start, end
+            continue
+        for lines in reversed([*_MAY_BE_CODE.finditer(part)]):
+            if definitions := [*defined.finditer(lines[0])]:
+                code, first = _longest(lines[0], definitions[-1].start())
+                yield code, start + lines.start() + first, start + lines.end()
+
+
+def _longest(lines: str, last: int) -> tuple[str, int]:
+    """Return the most of some lines that is Python, and its start; the definition that starts at `last` is in it.
+
+    They are shortened at lines that begin at the margin only: a function that was cut off stays a syntax error.
+    """
+    starts = [found.start() for found in _CODE_START.finditer(lines) if found.start() <= last]
+    ends = [found.start() for found in _MARGIN.finditer(lines, last + 1)]
+    tried = [*islice(product(starts, (len(lines), *reversed(ends))), _MOST_PIECES)]
+    start, end = next((one for one in tried if _parses(textwrap.dedent(lines[slice(*one)]))), tried[0])
+    return textwrap.dedent(lines[start:end]), start
+
+
+def _parses(code: str) -> bool:
+    with suppress(*NOT_PYTHON):
+        return bool(syntax_tree(code))
+    return False
 
 
 def _complaint(error: BaseException, at_end: bool) -> str:
@@ -146,12 +204,12 @@ def printable(text: str) -> str:
 
 def _thought(before: str, text: str, function: ast.FunctionDef) -> str | None:
     """Return the description: in braces, else the first sentence before the code, else the docstring's."""
-    outside = _FENCE.sub("\n", before)
+    outside = _EDGE.sub("\n", _FENCE.sub("\n", before))
     braces = _BRACES.findall(outside) or (_BRACES.findall(_FENCE.sub("\n", text)) if "```" in text else [])
-    if braces:
-        return str(braces[-1])
+    if words := _DESCRIBED.findall(text) or braces:
+        return str(words[-1])
     paragraphs = [" ".join(part.split()).strip("#* ") for part in re.split(r"\n\s*\n", outside)]
-    prose = [part for part in paragraphs if len(part) >= 8 and not part.endswith(":")]
+    prose = [part for part in paragraphs if len(part) >= 8 and not _NO_PROSE.match(part)]
     if prose:
         first = re.match(r".+?[.!?](?=\s|$)", prose[0])
         return first.group(0) if first else prose[0]
@@ -168,10 +226,11 @@ def _rule_source(tree: ast.Module, code: str) -> str:
     """Return `code` without example calls and idle imports, and with the usual imports it forgot."""
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     bound = {name for node in ast.walk(tree) for name in _bound_by(node)}
+    latest = functions_in(tree).values()
     kept: set[int] = set()
     dropped: set[int] = set()
     for node in tree.body:
-        definition = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign)
+        definition = isinstance(node, ast.ClassDef | ast.Assign | ast.AnnAssign) or node in latest
         keep = definition or bool(_bound_by(node) & (used | {"*"}))
         (kept if keep else dropped).update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     lines = [line for number, line in enumerate(code.split("\n"), 1) if number not in dropped - kept]

@@ -1,4 +1,5 @@
 import ast
+import json
 import warnings
 
 import pytest
@@ -28,6 +29,10 @@ BRACES = BODY.replace("    up =", "    weights = {20: 1.0, 21: 2.0}\n    up =")
 INDENTED = "".join(f"   {line}\n" if line else "\n" for line in CODE.split("\n"))
 
 IDEA = "Geometric gains"
+FINAL = f"```python\n{CODE}```\n"
+HELPED = f"def half(x):\n    return x / 2\n\n\n{BODY.replace('up *', 'half(up) *')}"
+MARGIN = "".join(f"    {line}\n" if line else "\n" for line in CODE.split("\n"))
+JSON = json.dumps({"description": IDEA, "code": CODE})
 READ = {  # what a model answers, the rule in it, and its thought
     **{
         fence: (f"{{{IDEA}}}\n\n{fence}\n{CODE}{fence[:3]}{'`' * (fence[3:4] == '`')}\nDone.", CODE, IDEA)
@@ -67,6 +72,49 @@ READ = {  # what a model answers, the rule in it, and its thought
         None,
     ),
     "a fence with something else": (f"```\nscore = gain * slack\n```\n\n{CODE}", CODE, None),
+    **{
+        f"a draft and the final one, {how}": (answer, CODE, None)
+        for how, answer in {
+            "bare": f"{OLD}\nLet me refine it.\n\n{CODE}",
+            "bare, three of them": f"{OLD}\nNo.\n\n{OLD}\nHm, better still:\n{CODE}\nDone.",
+            "fenced, then bare": f"{DRAFT}\nFinal:\n\n{CODE}",
+            "bare, then fenced": f"{OLD}\nNo, better:\n\n{FINAL}",
+            "in one block": f"```python\n{OLD}\n\n{CODE}```",
+            "in fences of four and tildes": f"````\n{OLD}````\nNo:\n~~~py\n{CODE}~~~",
+            "fences behind words": f"Draft: ```python\n{OLD}```\nFinal: ```python\n{CODE}```",
+            "a fence left open": f"```python\n{OLD}\nFinal:\n```python\n{CODE}```",
+            "fences closed in the last line": f"```\n{OLD.rstrip()}```\n```\n{CODE.rstrip()}```",
+            "indented": f"Draft:\n\n    {OLD.replace(chr(10), chr(10) + '    ')}\nBetter:\n\n{MARGIN}\nDone.",
+            "as a replacement": f"<<<<<<< SEARCH\n{OLD}=======\n{CODE}>>>>>>> REPLACE\n",
+            "with Windows newlines": f"{OLD}\nNo.\n{CODE}".replace("\n", "\r\n"),
+            "a template after it": f"{FINAL}Its form:\n```python\n{BODY.splitlines()[0]}\n    ...\n```",
+            "a thought that stays open": f"<think>\n{DRAFT}\n{FINAL}",
+            "an open thought after it": f"{FINAL}\n<thinking>\nOr perhaps\n```python\n{OLD}```\n",
+            "harmony without its signs": f"analysisMaybe\n{OLD}Let me refine it.assistantfinalIt is:\n\n{CODE}",
+            **{
+                f"thoughts between {begin} and {end}, {where}": where.format(f"{begin}{DRAFT}{end}", FINAL)
+                for begin, end in (
+                    ("<think>", "</think>"),
+                    ("<thinking>", "</thinking>"),
+                    ("<thought>", "</thought>"),
+                    ("<reasoning>", "</reasoning>"),
+                    ("<seed:think>", "</seed:think>"),
+                    ("[THINK]", "[/THINK]"),
+                    ("◁think▷", "◁/think▷"),
+                    ("<|START_THINKING|>", "<|END_THINKING|>"),
+                    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+                    ("<|channel|>analysis<|message|>", "<|end|>"),
+                )
+                for where in ("{}\n{}", "{1}\n{0}")
+            },
+        }.items()
+    },
+    "a draft, then JSON": (f"{DRAFT}{JSON}", CODE, IDEA),
+    "JSON in a fence": (f"```json\n{json.dumps(json.loads(JSON), indent=1)}\n```", CODE, IDEA),
+    "JSON in JSON": (json.dumps({"name": "submit", "arguments": JSON}), CODE, None),
+    "JSON with Windows newlines": (json.dumps({"code": CODE.replace("\n", "\r\n")}), CODE, None),
+    "helpers before it": (f"{OLD}\nBetter:\n\n{HELPED}\nDone.", HELPED, None),
+    "indented alone": (MARGIN, CODE, None),
     "a block in a list": (f"1. my rule\n\n   ```python\n{INDENTED}   ```", CODE, None),
 }
 
@@ -82,6 +130,29 @@ def test_a_rule_comes_out_as_it_was_written_with_its_thought(how):
 
 def test_reasoning_that_opens_again_and_again_is_read_once():
     assert "unfinished reasoning" in str(parse_answer("<think>" * 300_000).failure)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [CODE[:-10], f"```python\n{CODE[:-10]}", "```python\nimport ma", JSON[:-60], BODY[:60]],
+)
+def test_no_draft_is_taken_for_a_rule_that_was_cut_off(end):
+    for draft in (DRAFT, f"{OLD}\nBetter:\n\n", f"<think>{DRAFT}", f"{DRAFT}</think>\n"):
+        assert parse_answer(f"{draft}{end}", cut_off=True).source is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<think>{DRAFT}",
+        f"<think>{DRAFT}</think>I cannot do better.",
+        f"{DRAFT}</think>\nI cannot do better.",
+        f"{DRAFT}```python\n{CODE.replace('return', 'retrun 1 +')}```",
+        f"{DRAFT}{JSON[:-30]}",
+    ],
+)
+def test_no_draft_is_taken_where_no_rule_follows(answer):
+    assert parse_answer(answer).source is None
 
 
 def test_a_parent_is_not_taken_for_the_rule_that_was_cut_off():
