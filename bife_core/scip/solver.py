@@ -158,12 +158,6 @@ class SolverConfig(Value):
 
 _KNOWN: Final = {name: SolverConfig(name=name).digest for name in ("default", "paper")}
 
-_NUMBERS: Final = {
-    int: re.compile(r"[+-]?\d+"),
-    float: re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"),
-}
-"""How a settings file writes numbers of each type."""
-
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """What SCIP takes as the seed of its randomisation."""
 
@@ -177,11 +171,13 @@ SolverSetting: TypeAlias = Annotated[
 _LINE: Final = re.compile(r'[ \t\r]*([^ \t\r#=:]+)[ \t\r]*=[ \t\r]*("[^"]*"|[^ \t\r#]*)')
 """How a line of a settings file begins: a parameter and its value; `fix` and a comment may follow."""
 
+TRUTHS: Final[dict[str, Parameter]] = {"true": True, "1": True, "false": False, "0": False}
+
 
 def as_given(given: Parameter, present: Parameter) -> bool:
     """Whether the `present` value of a parameter is what was given, which may be the text in a settings file."""
-    if isinstance(given, str) and isinstance(present, bool):
-        return given.lower() in (str(present).lower(), str(int(present)))
+    if isinstance(present, bool):
+        return TRUTHS.get(str(given).lower(), given) == present
     if isinstance(given, str) and not isinstance(present, str):
         with suppress(ValueError):
             return type(present)(given) == present or given == f"{present:.15g}"  # as SCIP writes it
@@ -209,10 +205,6 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
             near = difflib.get_close_matches(parameter, before, n=1)
             meant = f"; did you mean {near[0]}?" if near else "."
             raise ConfigError(f"{where}: SCIP has no parameter {parameter}{meant}")
-        kind = type(before[parameter])
-        if kind in _NUMBERS and not _NUMBERS[kind].fullmatch(value):  # of which SCIP would take the beginning
-            what = "a whole number" if kind is int else "a number"
-            raise ConfigError(f"{where}: {parameter} is {what}; found {value}.")
         written[parameter] = (value, where)
     problem = f"SCIP does not take the settings in {name}"
     with NamedTemporaryFile("w", suffix=".set", encoding="utf-8") as file:
@@ -225,7 +217,9 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
     after = model.getParams()
     for parameter, (value, where) in written.items():
         if not as_given(value, has := after[parameter]):
-            raise ConfigError(f"{where}: SCIP reads {parameter} = {value} as {has}; give what it keeps.")
+            raise ConfigError(
+                f"{where}: SCIP reads {parameter} = {value} as {has}; write a value that it keeps."
+            )
     for each in ("numerics/feastol", "numerics/dualfeastol"):
         if after[each] < _LEAST_TOLERANCE:
             limit = f"the LP solver takes {_LEAST_TOLERANCE:g} at the least, and complains at every LP"

@@ -18,7 +18,7 @@ from bife_core.errors import SolverError
 from bife_core.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.scip.cost import Cost
 from bife_core.scip.libscip import scip_errors, scip_version, total
-from bife_core.scip.solver import Parameter, Seed, SolverConfig, as_given
+from bife_core.scip.solver import TRUTHS, Parameter, Seed, SolverConfig, as_given
 from bife_core.values import Value
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
@@ -243,14 +243,11 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
     return params | settings.params
 
 
-_TRUTHS: Final[dict[str, Parameter]] = {"true": True, "false": False}
-
-
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
     """Set SCIP's parameters and limits; a `SolverError` says if it does not know one or refuses its value."""
     for name, value in parameters(settings).items():
         with scip_errors(f"SCIP does not take {name} = {value!r}"):
-            truths = _TRUTHS if isinstance(model.getParam(name), bool) else {}
+            truths = TRUTHS if isinstance(model.getParam(name), bool) else {}
             model.setParam(name, truths.get(str(value).lower(), value))
             if not as_given(value, taken := model.getParam(name)):
                 raise ValueError(f"it would be {taken!r}")

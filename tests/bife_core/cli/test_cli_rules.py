@@ -129,8 +129,8 @@ def test_score_reads_a_file_as_every_command_does(bife, tmp_path, monkeypatch, n
 
 
 def test_score_enters_no_file_that_is_no_method(bife, tmp_path):
-    (file := tmp_path / "lean.set").write_text("separating/maxrounds = many\n")
-    assert "is a whole number; found many" in sentence(bife("score", file).stderr)
+    (file := tmp_path / "lean.set").write_text("separating/maxrounds = 3x\n")
+    assert "SCIP reads separating/maxrounds = 3x as 3" in sentence(bife("score", file).stderr)
 
 
 def test_an_agent_is_told_how_to_work_and_what_of(bife):

@@ -160,10 +160,13 @@ def test_parameters_scip_does_not_take_are_refused_at_once():
         Configuration(params={"branching/scorefunc": "s\nlimits/nodes = 3"})
     with pytest.raises(ValidationError, match="what branches is the field 'branching'"):
         Configuration(params={"branching/pscost/priority": 10})
-    for value, has in ((10**400, -1), (2**32, 0), (float("nan"), None), ("3 # 4", 3)):
-        with pytest.raises(
-            ValidationError, match=r"a whole number; found nan" if has is None else f"(as|be) {has}\\b"
-        ):
+    for value, said in (
+        (10**400, "as -1"),
+        (2**32, "as 0"),
+        ("3 # 4", "would be 3"),
+        (float("nan"), "<nan>"),
+    ):
+        with pytest.raises(ValidationError, match=said):
             Configuration(params={"separating/maxrounds": value})
     with pytest.raises(ValidationError, match="a configuration does not branch"):
         Configuration(branching=TUNED)

@@ -142,10 +142,10 @@ def test_a_file_scip_does_not_take_is_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("limits/nodes = 3abc", "limits/nodes is a whole number; found 3abc"),
-        ("separating/maxrounds = 1e3", "separating/maxrounds is a whole number; found 1e3"),
-        ("limits/gap = many", "limits/gap is a number; found many"),
-        ("limits/gap = nan", "limits/gap is a number; found nan"),
+        ("limits/nodes = 3abc", "SCIP reads limits/nodes = 3abc as 3"),
+        ("separating/maxrounds = 1e3", "SCIP reads separating/maxrounds = 1e3 as 1"),
+        ("limits/primal = nan", "SCIP reads limits/primal = nan as"),
+        ("limits/nodes = 5_0", "SCIP reads limits/nodes = 5_0 as 5"),
         ("limits/gap = 1e400", "SCIP reads limits/gap = 1e400 as 1.7976931348623157e"),
         ("separating/maxcuts = 4294967296", "SCIP reads separating/maxcuts = 4294967296 as 0"),
         ("separating/maxcuts = -4294967295 fix", "SCIP reads separating/maxcuts = -4294967295 as 1"),
