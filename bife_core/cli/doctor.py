@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 
 from bife_core.cli.consoles import say, show_table, standard_output
+from bife_core.cli.options import Output, keep
 from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import CommandEnd
 from bife_core.errors import BifeError
@@ -46,9 +47,7 @@ def doctor(
         ),
     ] = None,
     groups: Annotated[str | None, typer.Option(metavar="REGEX")] = None,
-    output: Annotated[
-        Path, typer.Option(metavar="FILE", help="File for SCIP that the best settings are written to.")
-    ] = Path("doctor.set"),
+    output: Output = Path("doctor.set"),
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     if instances is not None:
@@ -199,12 +198,6 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
 
 def _at_once(tuning: Tuning, output: Path) -> str:
     """Write the best configuration, and say how it is used."""
-    found = tuning.configuration
     if not tuning.best.choices:
         return "None of them is better than SCIP's defaults."
-    output.write_text(found.settings, encoding="utf-8")
-    if found.by_scip:
-        return f"{tuning.sentence} At once: bife solve MODEL --rule {output}, or scip -s {output}."
-    method = output.with_suffix(".json")
-    method.write_text(found.text, encoding="utf-8")
-    return f"{tuning.sentence} At once: bife solve MODEL --rule {method}; {output} is its settings without the rule."
+    return f"{tuning.sentence} {keep(tuning.configuration, output)}"

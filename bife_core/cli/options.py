@@ -7,14 +7,17 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import typer
 from typer import Option
 from typer.core import TyperCommand
 
+from bife_core.files import write_whole
+
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
+    from bife_core.methods.configuration import Configuration
 
 Stage = TypeVar("Stage", bound=Callable[..., Any])
 
@@ -50,6 +53,19 @@ OPTIONS: Final[dict[str, Any]] = {
     ),
 }
 """Annotation of each shared option by its name; those without a help are settings, see `Command`."""
+
+
+def _of_configuration(output: Path) -> Path:
+    if output.suffix not in (".json", ".set"):
+        raise typer.BadParameter(f"{output.name}: files of a configuration end in .json or .set.")
+    return output
+
+
+_HELP: Final = (
+    "Where the best go: .json, or .set for SCIP, with a .json beside it where a rule of BiFE branches."
+)
+Output: TypeAlias = Annotated[Path, Option(metavar="FILE", callback=_of_configuration, help=_HELP)]
+"""The file of a configuration that a command writes, see `keep`."""
 
 
 class Command(TyperCommand):
@@ -102,6 +118,19 @@ def with_configuration(command: Stage, **defaults: Any) -> Stage:
     wrapped.__annotations__ = {one.name: one.annotation for one in every}
     del wrapped.__wrapped__
     return wrapped  # type: ignore[return-value]
+
+
+def keep(found: Configuration, output: Path) -> str:
+    """Write the files of a configuration, and say how they are used."""
+    files = found.files(output)
+    for path, text in files.items():
+        write_whole(path, text)
+    whole, further = (
+        next(iter(files)),
+        f"; {output} is its settings without the rule" if len(files) > 1 else "",
+    )
+    shell = f", or scip -s {output}" if whole.suffix == ".set" else further
+    return f"At once: bife solve MODEL --rule {whole}{shell}."
 
 
 def assignment(text: str) -> tuple[str, Any]:

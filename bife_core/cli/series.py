@@ -31,7 +31,7 @@ def series(
         list[str] | None,
         typer.Option(
             metavar="REF",
-            help="A further configuration to try, such as tuned settings (.set); may be repeated.",
+            help="A further configuration to try, such as tuned settings (.set or .json); may be repeated.",
         ),
     ] = None,
     reuse: Annotated[

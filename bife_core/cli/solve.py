@@ -32,9 +32,9 @@ def solve(
         str,
         typer.Option(
             metavar="REF",
-            help="What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
-            "a settings file (.set), models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances "
-            "like this one under the same settings of SCIP, or else RPB, SCIP's default. RULE,budget=SHARE "
+            help="What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer or of a "
+            "configuration, a settings file (.set), models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made "
+            "for instances like this one under the same settings of SCIP, or RPB, SCIP's default. RULE,budget=SHARE "
             "gives any rule one: RPB branches until its strong branching has taken that share of all LP iterations, "
             "and after that no more with ,once behind it.",
         ),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bife_core.cli.consoles import full_name, number, say, show_code, show_facts, show_heading, show_table
-from bife_core.cli.options import with_configuration
+from bife_core.cli.options import Output, keep, with_configuration
 from bife_core.cli.orchestration import orchestrated
 from bife_core.cli.outcome import CommandEnd, ExitCode, complain
 from bife_core.cli.running import run_stage
@@ -88,9 +88,7 @@ def tune(
     seconds: Annotated[
         float, typer.Option(min=0, metavar="S", help="CPU seconds of solves after which no trial begins.")
     ] = 600.0,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="Settings file of SCIP to write.")] = Path(
-        "tuned.set"
-    ),
+    output: Output = Path("tuned.set"),
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,22 +98,17 @@ def tune(
         ),
     ] = None,
 ) -> None:
-    """Tune SCIP's settings on the design instances, with the branching methods at hand; writes a file for SCIP."""
+    """Tune SCIP's settings on the design instances, with the branching methods at hand; writes files of both."""
+    from bife_core.methods.configuration import is_part
     from bife_core.stages.tuning import AT_HAND
 
-    if output.suffix != ".set":
-        raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
     methods = tuple(method or AT_HAND)
     result: TuningResult = run_stage("tuning", config, seconds, methods, rules=True)
     found = result.tuning.configuration
-    # What was measured is with what the solver sets itself; how a solve ends is no part of it.
-    own = {name: value for name, value in config.solver.effective.items() if not name.startswith("limits/")}
-    whole = found.model_copy(update={"params": own | found.params})
-    output.write_text(whole.settings, encoding="utf-8")
-    facts = [("settings", str(output))]
-    if not found.by_scip:
-        facts.append(("with what branches", str(result.path)))
-    show_tracked(result.run, facts)
+    # What was measured is with what the solver sets itself; limits, tolerances and seeds are no part of a method.
+    own = {name: value for name, value in config.solver.effective.items() if is_part(name)}
+    say(keep(found.model_copy(update={"params": own | found.params}), output))
+    show_tracked(result.run)
 
 
 @with_configuration

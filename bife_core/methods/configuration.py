@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, Literal
 
 import pyscipopt
@@ -107,6 +108,14 @@ class Configuration(Method):
         """A settings file of SCIP, or a file of JSON."""
         return FILE_NAME if self._in_charge else super().file_name
 
+    def files(self, output: Path) -> dict[Path, str]:
+        """Return the text of each file by path, the first of which has all; settings name a rule of SCIP alone."""
+        if self.by_scip and output.suffix == ".set":
+            return {output: self.settings}
+        whole = {output.with_suffix(".json"): super().text}
+        note = f"# Without what branches, which {output.stem}.json has.\n"
+        return whole if output in whole else whole | {output: note + self.settings}
+
     @property
     def design(self) -> Mapping[str, int | float | str]:
         """What is known of the design of what branches."""
@@ -164,6 +173,11 @@ class Configuration(Method):
                 f"{self.name} leaves what the model has set itself: {', '.join(kept)}.", stacklevel=4
             )
         return self.branching.attach(model, guard)
+
+
+def is_part(name: str) -> bool:
+    """Whether a parameter of SCIP may be one of a configuration's."""
+    return not (name.startswith(_NEVER) or is_priority(name))
 
 
 def is_priority(name: str) -> bool:

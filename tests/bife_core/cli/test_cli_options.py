@@ -1,11 +1,17 @@
 import json
+from types import SimpleNamespace
 
+import pyscipopt
 import pytest
 
 from bife_core.cli import options
 from bife_core.cli.options import assignment
+from bife_core.methods.configuration import Configuration
+from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
+from bife_core.scip.solver import SolverConfig
 from bife_core.settings import NAMES, configuration, described
+from bife_core.stages.records import TrackedRun
 from tests.support.programs import sentence
 
 
@@ -140,3 +146,28 @@ def test_options_are_called_as_the_settings_are():
 def test_values_are_json_or_else_text():
     values = {"1": 1, "null": None, '"1"': "1", "b=c": "b=c", " text ": "text", "": "", "[1, 2]": [1, 2]}
     assert {text: assignment(f"a={text}") for text in values} == {k: ("a", v) for k, v in values.items()}
+
+
+@pytest.mark.parametrize("rule", ["pscost", "general"])
+@pytest.mark.parametrize("suffix", [".set", ".json"])
+def test_tuning_writes_what_it_found(bife, tmp_path, monkeypatch, rule, suffix):
+    found = Configuration(params={"separating/maxrounds": 0}, branching=load_method(rule))
+    result = SimpleNamespace(tuning=SimpleNamespace(configuration=found), run=TrackedRun())
+    monkeypatch.setattr("bife_core.cli.stages.run_stage", lambda *_args, **_named: result)
+    (own := tmp_path / "own.set").write_text(
+        "branching/relpscost/priority = 20000000\nnumerics/feastol = 1e-7\n"
+    )
+    shown = bife("tune", "--output", tmp_path / f"best{suffix}", "--solver", own).stdout
+    whole = tmp_path / ("best.set" if (rule, suffix) == ("pscost", ".set") else "best.json")
+    assert f"bife solve MODEL --rule {whole}" in shown
+    assert load_method(whole).identity == found.identity
+    assert sorted(tmp_path.iterdir()) == sorted({own, whole, tmp_path / f"best{suffix}"})
+    if suffix == ".set":
+        assert SolverConfig.model_validate(tmp_path / "best.set").params.items() >= found.params.items()
+        pyscipopt.Model().readParams(str(tmp_path / "best.set"))
+    assert ("scip -s" in shown) == (whole.suffix == ".set")
+
+
+@pytest.mark.parametrize("command", ["tune", "doctor"])
+def test_no_other_file_is_one_of_a_configuration(bife, command):
+    assert "end in .json or .set" in " ".join(bife(command, "--output", "best.txt").stderr.split())
