@@ -136,7 +136,7 @@ class Database:
         schema = connection.execute(select(meta.c.value).where(entry)).scalar()
         if schema is None:
             connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
-        elif not _OLDEST <= int(schema) <= SCHEMA:
+        elif schema not in map(str, range(_OLDEST, SCHEMA + 1)):
             raise StoreError(
                 f"The store {self.name} has schema {schema} and this version of BiFE reads schemas {_OLDEST} to "
                 f"{SCHEMA}; use the version that wrote it, or set BIFE_HOME to a new folder."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -12,13 +13,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.arguments import checked
 from bife_core.benchmarks.base import SPLITS, Split
 from bife_core.store.claims import Claims
-from bife_core.store.database import Database, calls, cursors, events, ledger, solves, studies
+from bife_core.store.database import Database, StoreError, calls, cursors, events, ledger, solves, studies
 from bife_core.values import Value
 
 _MANY: Final = 10_000
@@ -130,7 +131,7 @@ class Store:
         if kinds:
             query = query.where(events.c.kind.in_(kinds))
         rows = self._database.rows(query)
-        return (StoredEvent(**dict(row._mapping) | {"body": json.loads(row.body)}) for row in rows)
+        return (StoredEvent(**dict(row._mapping) | {"body": self._body(row)}) for row in rows)
 
     def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> int:
         """Store a call before it goes out, and return its number among those for its key."""
@@ -151,18 +152,18 @@ class Store:
             query = query.where(calls.c.study == study)
         if key is not None:
             query = query.where(calls.c.key == key)
-        return [(row.key, row.number, json.loads(row.body)) for row in self._database.rows(query)]
+        return [(row.key, row.number, self._body(row)) for row in self._database.rows(query)]
 
     def recent_calls(self, since_unix_s: float) -> list[dict[str, Any]]:
         """Return the bodies of the calls of all studies that have had an event since a Unix time."""
         recent = select(events.c.study).where(events.c.at_unix_s >= since_unix_s)
         rows = self._database.rows(select(calls.c.body).where(calls.c.study.in_(recent)))
-        return [json.loads(row.body) for row in rows]
+        return [self._body(row) for row in rows]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return those of the solves that are stored, by their keys."""
-        query = select(solves).where(solves.c.key.in_(list(keys)))
-        return {row.key: json.loads(row.body) for row in self._database.rows(query)}
+        parts = (select(solves).where(solves.c.key.in_(part)) for part in _parts(keys))
+        return {row.key: self._body(row) for part in parts for row in self._database.rows(part)}
 
     def put_solve(self, key: str, body: Mapping[str, Any]) -> None:
         """Store a solve; one that is stored already stays."""
@@ -176,8 +177,9 @@ class Store:
         number of the groups is returned.
         """
         with self._database.writing(self._database.alone) as connection:
-            uses = ledger.c.group.in_(groups) & (ledger.c.purpose == purpose)
-            rows = connection.execute(select(ledger).where(uses)).all()
+            uses = select(ledger).where(ledger.c.purpose == purpose)
+            parts = (uses.where(ledger.c.group.in_(part)) for part in _parts(groups))
+            rows = [row for part in parts for row in connection.execute(part)]
             numbers = {row.group: row.number for row in rows if row.by == by}
             earlier = Counter(row.group for row in rows)
             new = {group: 1 + earlier[group] for group in sorted({*groups} - numbers.keys())}
@@ -189,10 +191,11 @@ class Store:
     def served(self, groups: Collection[str] | None = None) -> dict[str, Served]:
         """Return what groups of instances have served, with many that of others too; or what all have."""
         query = select(ledger).order_by(ledger.c.group, ledger.c.purpose, ledger.c.number)
-        if groups is not None and len(groups) < _MANY:  # a statement takes no more
-            query = query.where(ledger.c.group.in_(groups))
-        found = dict[str, Served]()
-        for group, same in groupby(self._database.rows(query), lambda row: row.group):
+        parts = (
+            [query] if groups is None else [query.where(ledger.c.group.in_(part)) for part in _parts(groups)]
+        )
+        rows, found = (row for part in parts for row in self._database.rows(part)), dict[str, Served]()
+        for group, same in groupby(rows, lambda row: row.group):
             own = list(same)
             split = min((row.purpose for row in own), key=SPLITS.index)
             found[group] = Served(split, tuple(row.by for row in own if row.by))
@@ -211,8 +214,23 @@ class Store:
             if not connection.execute(update(cursors).where(of_cursor).values(row)).rowcount:
                 connection.execute(insert(cursors).values(row))
 
+    def _body(self, row: Row[Any]) -> dict[str, Any]:
+        with suppress(ValueError, RecursionError):
+            if isinstance(body := json.loads(row.body), dict):
+                return body
+        found = reprlib.repr(row.body)
+        raise StoreError(
+            f"The store {self.name} holds {found} where JSON was expected; restore a backup of it."
+        )
+
     def _fence(self, study: str) -> Callable[[Connection], None]:
         return partial(self.claims.fence, names=self.claims.of(study))
+
+
+def _parts(names: Iterable[str]) -> Iterator[list[str]]:
+    """Yield names in parts of which a statement takes each."""
+    every = list(names)
+    return (every[at : at + _MANY] for at in range(0, len(every), _MANY))
 
 
 def _json(body: Mapping[str, Any]) -> str:

@@ -352,7 +352,40 @@ def test_a_store_of_an_older_schema_is_brought_to_todays_once_and_read(where):
         } == {name: {*table.columns.keys()} for name, table in _tables.tables.items()}
 
 
-@pytest.mark.parametrize("schema", [2, SCHEMA + 1])
+@pytest.mark.parametrize("body", ['{"n": 1', "[1]", "", "[" * 100_000])
+def test_a_damaged_row_is_one_sentence_and_hides_no_other(store, body):
+    store.append("a", "step", {"n": 1})
+    store.append("b", "step", {"n": 1})
+    store.begin_call("a", "k", {"n": 1})
+    store.put_solve("s", {"n": 1})
+    with store._database.writing() as connection:
+        for table, key in (("events", "study"), ("calls", "study"), ("solves", "key")):
+            named = text(f"UPDATE {table} SET body = :body WHERE {key} IN ('a', 's')")
+            connection.execute(named, {"body": body})
+    for read in (
+        lambda: [*store.events("a")],
+        store.calls,
+        lambda: store.recent_calls(0),
+        lambda: store.get_solve("s"),
+    ):
+        with pytest.raises(StoreError, match="where JSON was expected; restore a backup"):
+            read()
+    assert [event.body for event in store.events("b")] == [{"n": 1}]
+
+
+def test_more_keys_than_a_statement_takes_are_read_and_served(store, monkeypatch):
+    keys = [f"{number:06}" for number in range(300_000)]
+    store.put_solve(keys[-1], {"n": 1})
+    assert store.get_solve(keys) == {keys[-1]: {"n": 1}}
+    monkeypatch.setattr("bife_core.store.store._MANY", 2)
+    assert [store.serve(keys[at : at + 2], "test", str(at)) for at in range(3)] == [1, 2, 2]
+    assert store.serve(keys[:9], "test", "all") == 3
+    assert {group: len(one.comparisons) for group, one in store.served(keys[1:9:2]).items()} == dict(
+        zip(keys[1:9:2], (3, 2, 1, 1), strict=True)
+    )
+
+
+@pytest.mark.parametrize("schema", [2, SCHEMA + 1, "x", "", "5.0", "-4"])
 def test_a_store_of_a_schema_that_is_not_known_is_refused_in_one_sentence(store, where, schema):
     with store._database.writing() as connection:
         connection.execute(text(f"UPDATE meta SET value = '{schema}' WHERE name = 'schema'"))
