@@ -32,10 +32,10 @@ class Call(Value):
 
     `key` is that of the request and `number` says which call for it this was, from 1; `parents` are ids. The prompt's
     digest is a hash of `messages`, its version one of the prompt files. `status` is "sent" until something came back;
-    `answer` is the text of the model's message, None where the call failed, and `response` the whole reply, as JSON
-    where it was JSON. Of the prompt's tokens the provider had some cached; `tokens_estimated` says that the server
-    reported none. `cost_usd` is exact, None where no prices were set. `refused` are parameters that the server does not
-    take, so that the request went out without them.
+    `answer` is the text of the model's message, of its field `answered_in`, None where the call failed, and `response`
+    the whole reply, as JSON where it was JSON. Of the prompt's tokens the provider had some cached; `tokens_estimated`
+    says that the server reported none. `cost_usd` is exact, None where no prices were set. `refused` are parameters
+    that the server does not take, so that the request went out without them.
     """
 
     key: str
@@ -56,6 +56,7 @@ class Call(Value):
     error: str | None = None
     http_status: int | None = None
     answer: str | None = None
+    answered_in: str = "content"
     finish_reason: str | None = None
     prompt_tokens: int = 0
     cached_tokens: int = 0

@@ -48,8 +48,9 @@ def holding_key(key: SecretStr) -> Iterator[None]:
 class ModelApiSettings(BaseSettings):
     """Address, model and key of a chat API, read from the environment; an empty variable counts as unset.
 
-    Local servers need no key. A request waits `timeout_s` for its answer, and the OpenAI client sends it `tries` times
-    at most. Prices are in USD per million tokens, of prompts, of what a provider had cached of them, and of answers.
+    Local servers need no key. A request waits `timeout_s` for its answer, is sent `tries` times at most, and
+    `concurrency` requests are under way at once at most. Prices are in USD per million tokens, of prompts, of what a
+    provider had cached of them, and of answers.
     `model` may name several models, separated by commas, and prices are one for all or one for each. `query` is added
     to the address of each request, as ``name=value&...``, and `headers` are added to it, as lines ``Name: value``.
     """
@@ -67,6 +68,7 @@ class ModelApiSettings(BaseSettings):
     )
     timeout_s: float = Field(300.0, gt=0, allow_inf_nan=False, validation_alias="BIFE_LLM_TIMEOUT_S")
     tries: int = Field(6, ge=1, le=100, validation_alias="BIFE_LLM_TRIES")
+    concurrency: int = Field(16, ge=1, le=256, validation_alias="BIFE_LLM_CONCURRENCY")
     price_in: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_IN")
     price_cached: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_CACHED")
     price_out: _Prices = Field((), validation_alias="BIFE_LLM_PRICE_OUT")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from threading import Lock
 from typing import Any, Final
 
 import httpx2
@@ -13,13 +12,14 @@ import numpy as np
 import openai
 
 from bife_core.errors import ConfigError
+from bife_core.generators import replies
 from bife_core.generators.account import Account, Call, request_id
 from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError, PromptContext
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.parsing import read_answer
+from bife_core.generators.pacing import Pace
+from bife_core.generators.parsing import read_answer, without_reasoning
 from bife_core.generators.prompting import assemble, assemble_repair, prompt_digest, prompt_version
-from bife_core.generators.replies import LASTING, LATE, bill_of, completion_of, failure_of, said_by
 from bife_core.search.types import Sample, SampleRequest, WrittenRequest
 
 _NOT_ACCEPTED: Final = frozenset(range(400, 500)) - {408, 409, 429}
@@ -27,6 +27,11 @@ _MOST_BYTES: Final = 8 * 2**20
 _CONNECT_S: Final = 20.0
 _WHOLE: Final = "stream=false"
 """What a server refuses that answers in chunks only."""
+_EMPTY_ANSWERS: Final = 3
+"""Answers without text before any other that stop a run."""
+_LONGEST_WAIT_S: Final = 600.0
+_LOADING_S: Final = 1800.0
+"""Seconds that a server may ask to wait for, and that loading a model may take."""
 FIRST_TURNS: Final = 2
 """Rules that each model writes in turn before the bandit chooses."""
 _DEFAULT: Final = GeneratorConfig()
@@ -73,8 +78,8 @@ def _improves(sample: Sample, samples: Mapping[str, Sample]) -> bool:
 class OpenAIGenerator:
     """Asks a chat API for each rule; calls are recorded on `account` and recorded answers are not paid again.
 
-    Threads may share it. The first request goes out alone, so that a wrong key costs one; after an outcome that stops
-    the run no other goes out. A ConfigError says that money is limited and a price is missing.
+    Threads may share it. Requests go out alone until an answer has text, so that a wrong key costs one; after an
+    outcome that stops the run no other goes out. A ConfigError says that money is limited and a price is missing.
     """
 
     name = "openai"
@@ -91,10 +96,11 @@ class OpenAIGenerator:
         self.settings, self.account, self.config = settings, account, config
         self.needs_context = config.prompts == "informed" or len(self.models) > 1
         self._client = _client(settings)
-        self._gate = Lock()
-        self._opened = False
+        self.concurrency = settings.concurrency
         self._stopped: str | None = None
-        self._refused: dict[tuple[str, str], str] = {}
+        self._pace = Pace(settings.concurrency, lambda: self._stopped is not None or account.over())
+        self._empty, self._said = 0, set[str]()
+        self._refused = {(call.model, name): "" for call in account.calls() for name in call.refused}
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule; recorded answers are given even where the budget is used up."""
@@ -152,39 +158,76 @@ class OpenAIGenerator:
             messages=messages,
             **about,
         )
-        call = self._call_alone(call)
+        while call.status == "sent" and self._stopped is None:
+            with self._pace.turn():
+                call = call if self._stopped is not None else self._call(call)
         if call.status != "ok" and self._stopped is not None:
+            if call.status == "sent" and call.started_unix_s:
+                self.account.finish(call.model_copy(update={"status": "error", "error": self._stopped}))
             raise DraftingStoppedError(call.error or self._stopped)
         return call
 
-    def _call_alone(self, call: Call) -> Call:
-        """Make a call, the first one before all others; after one that stops the run it is returned as it was."""
-        with self._gate:
-            if not self._opened:
-                for known in self.account.calls():
-                    self._refused |= {(known.model, name): "" for name in known.refused}
-                try:
-                    return self._call(call)
-                finally:
-                    self._opened = True
-        return call if self._stopped is not None else self._call(call)
-
     def _call(self, call: Call) -> Call:
-        """Make one call: stored before it goes out, and with its answer before that is read."""
-        call = self.account.begin(call, self.settings.cost_usd)
+        """Make one call: stored before it goes out, and with its answer before that is read.
+
+        A call whose request is to be sent once more, since the server is busy, is returned without an end.
+        """
+        call = call if call.started_unix_s else self.account.begin(call, self.settings.cost_usd)
         began_s = time.perf_counter()
         try:
             found = self._asked(call)
+            self._pace.answer()
             # Where a model only thinks, more requests would be billed for nothing; one that answered may do so again.
             lasting = found["status"] == "error" and found.get("finish_reason") == "length"
             lasting = lasting and not any(known.status == "ok" for known in self.account.calls())
+            answer = found.get("answer") or ""
+            empty = found["status"] == "ok" and not (without_reasoning(answer).strip() or "def " in answer)
+            self._empty += empty and not self._pace.opened
+            if self._empty == _EMPTY_ANSWERS:
+                why = f"{self.settings.base_url} sent no text in its first {self._empty} answers."
+                found |= {"status": "error", "error": f"{why} {replies.IN_CONTENT}"}
+                lasting = True
         except openai.OpenAIError as error:
-            found, lasting = failure_of(self.settings, error)
+            (found, lasting), empty = replies.failure_of(self.settings, error), False
+            if not lasting and self._goes_again(error, call):
+                return call
         self._stopped = self._stopped or (found["error"] if lasting else None)
         call = call.model_copy(update=found | {"seconds": time.perf_counter() - began_s})
-        call = call.model_copy(update=bill_of(self.settings, call))
+        call = call.model_copy(update=replies.bill_of(self.settings, call))
         self.account.finish(call)
+        if call.status == "ok" and call.answered_in != "content":
+            self._say(f"puts answers into `{call.answered_in}`, where they are read. {replies.IN_CONTENT}")
+        if not self._pace.opened and (cut := replies.cut_prompt(call)):
+            self._say(cut)
+        if not empty:
+            self._pace.open()
         return call
+
+    def _say(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self.account.say(f"{self.settings.base_url} {what}")
+
+    def _goes_again(self, error: openai.OpenAIError, call: Call) -> bool:
+        """Return whether a request waits for another turn: the server is busy, loads, or had others before it."""
+        pace, late, wait_s = self._pace, f"late {call.key}", replies.wait_of(error)
+        timed_out = isinstance(error, openai.APITimeoutError)
+        status = replies.LATE[0] if timed_out else getattr(error, "status_code", None)
+        busy = status in replies.BUSY and wait_s <= _LONGEST_WAIT_S
+        queued = (
+            status in replies.LATE and pace.answered_unix_s > call.started_unix_s and late not in self._said
+        )
+        if self.account.over() or not (busy or queued):
+            return False
+        pace.refuse(wait_s)
+        if queued:
+            self._said.add(late)
+        elif replies.LOADS.match(replies.said_by(error)) and time.time() < call.started_unix_s + _LOADING_S:
+            self._say("loads its model; requests wait.")
+            return True
+        if pace.opened and pace.limit < self.concurrency:
+            self._say("is busy with requests of this run: fewer go out at once (BIFE_LLM_CONCURRENCY).")
+        return queued or pace.refused < self.settings.tries
 
     def _asked(self, call: Call) -> dict[str, Any]:
         """Return what comes of a request, which goes out again without each parameter that the server refuses.
@@ -209,13 +252,13 @@ class OpenAIGenerator:
                 name = _refused_by(error, parameters)
                 if name is None:
                     raise
-                refused[name] = self.settings.redact(said_by(error))
+                refused[name] = self.settings.redact(replies.said_by(error))
         for name in list(refused)[len(known) :]:
             if self._refused.setdefault((call.model, name), call.key) == call.key:
                 why = f"{self.settings.base_url} refuses {name} of {call.model}: {refused[name]}"
                 self.account.say(f"{why}. Requests go out without it.")
         text = reply.content.decode("utf-8", "replace")
-        return completion_of(self.settings, reply.status_code, text) | {"refused": tuple(refused)}
+        return replies.completion_of(self.settings, reply.status_code, text) | {"refused": tuple(refused)}
 
     def _parameters(self, refused: Collection[str]) -> dict[str, Any]:
         """Return the optional parameters of a request, without those that the server refuses."""
@@ -229,7 +272,7 @@ class OpenAIGenerator:
 
 def _refused_by(error: openai.APIStatusError, parameters: Collection[str]) -> str | None:
     """Return which parameter of a request a server names as one that it does not take, or None."""
-    if error.status_code not in _NOT_ACCEPTED - LASTING.keys():
+    if error.status_code not in _NOT_ACCEPTED - replies.LASTING.keys():
         return None
     said = error.response.text
     for name in {*parameters} - {"stream"}:
@@ -273,10 +316,11 @@ class _Client(openai.DefaultHttpxClient):
                 raise broken from error
         finally:
             reply.close()
-        coded = ("content-encoding", "content-length", "transfer-encoding")
-        headers = [(name, value) for name, value in reply.headers.multi_items() if name not in coded]
-        headers += [("x-should-retry", "false")] if reply.status_code in LATE else []
-        return httpx2.Response(reply.status_code, headers=headers, content=bytes(body), request=request)
+        own = ("content-encoding", "content-length", "transfer-encoding", "x-should-retry")
+        headers = [(name, value) for name, value in reply.headers.multi_items() if name not in own]
+        status = replies.status_of(reply.status_code, bytes(body))
+        headers += [("x-should-retry", "false")] if status in (*replies.LATE, *replies.BUSY) else []
+        return httpx2.Response(status, headers=headers, content=bytes(body), request=request)
 
 
 def _client(settings: ModelApiSettings, *, timeout_s: float | None = None) -> openai.OpenAI:
@@ -310,7 +354,7 @@ def offered(settings: ModelApiSettings) -> list[str]:
     except (openai.NotFoundError, TypeError, AttributeError):  # no list, or none of OpenAI's form
         return []
     except openai.OpenAIError as error:
-        found, lasting = failure_of(settings, error)
+        found, lasting = replies.failure_of(settings, error)
         stops = lasting or isinstance(error, openai.APIConnectionError)
         raise (DraftingStoppedError if stops else NoDraftError)(found["error"]) from error
 

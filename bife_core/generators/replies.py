@@ -6,6 +6,8 @@ import json
 import math
 import re
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import openai
@@ -28,10 +30,18 @@ LASTING: Final = {
 """What HTTP statuses say that no further request would change."""
 LATE: Final = (504, 524)
 """What gateways say where no answer came in time: the model behind them may be at work, and is billed."""
+BUSY: Final = (429, 503)
+LOADS: Final = re.compile(r"(?i)(?!.*(?:fail|unable|error loading)).*\bloading\b")
+"""What servers say that take no more requests now, and that are loading a model."""
+IN_CONTENT: Final = (
+    "For answers in `content`, set generator.reasoning_effort=none (Ollama), start vLLM with the --reasoning-parser of "
+    "the model or none, llama.cpp with --reasoning-format none, or turn off 'separate reasoning_content' in LM Studio."
+)
 _THOUGHT_ONLY: Final = (
     "used up the room of its answer by thinking, before any text; raise generator.max_completion_tokens, or lower "
     "generator.reasoning_effort."
 )
+_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
 _BROKEN: Final = "error"
 """How an answer ends that is not whole; OpenRouter's name for it."""
 _SHOWN: Final = 300
@@ -45,6 +55,8 @@ def failure_of(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[d
         what = _NO_CREDIT if error.code == "insufficient_quota" else LASTING.get(error.status_code)
         lasting = what is not None
         reason = f"{what or 'answered'} (HTTP {error.status_code}: {said_by(error)})"
+        if not lasting and error.status_code in BUSY:
+            reason += "; raise BIFE_LLM_TRIES to ask it more often, or lower BIFE_LLM_CONCURRENCY"
         found |= {"http_status": error.status_code, "response": settings.cleaned(error.response.text)}
         found |= {"tokens_estimated": error.status_code in LATE}
     elif isinstance(error, openai.APITimeoutError):
@@ -61,9 +73,30 @@ def failure_of(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[d
     return found | {"error": settings.redact(f"{settings.base_url} {reason}.")}, lasting
 
 
-def said_by(error: openai.APIStatusError) -> str:
+def wait_of(error: openai.OpenAIError) -> float:
+    """Return for how many seconds a server asks to wait, in its header Retry-After, as a number or a date."""
+    asked = error.response.headers.get("retry-after", "") if isinstance(error, openai.APIStatusError) else ""
+    with suppress(ValueError):
+        return float(asked)
+    with suppress(ValueError, TypeError):
+        return (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()
+    return 0.0
+
+
+def status_of(status: int, body: bytes) -> int:
+    """Return the status of a reply; of one that is good but holds an error alone, that of the error."""
+    with suppress(ValueError, RecursionError, AttributeError):
+        reply = json.loads(body) if status == 200 else {}
+        if reply.get("error") and not reply.get("choices"):
+            code = reply["error"].get("code") if isinstance(reply["error"], dict) else None
+            known = isinstance(code, int) and 400 <= code < 600
+            return code if known else 404 if b"Unexpected endpoint" in body else 500
+    return status
+
+
+def said_by(error: Any) -> str:
     """Return what a server says of an error."""
-    said = error.body.get("message") if isinstance(error.body, dict) else None
+    said = error.body.get("message") if isinstance(error.body, dict) else error.body
     return _shortened(said or error.response.text) or "no reason given"
 
 
@@ -77,6 +110,10 @@ def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[st
         end = "length" if re.search("(?i)max.*token", str(end)) else end
         content = message.get("content") or message.get("refusal") or ""
         answer = "".join(map(_text, content if isinstance(content, list) else [content]))
+        answer += "".join(map(_arguments, message.get("tool_calls") or [message.get("function_call")]))
+        for field in _REASONING if end != "length" and not answer.strip() else ():
+            if "def " in (thought := message.get(field) or ""):
+                answer, found = thought, found | {"answered_in": field}
     except (KeyError, IndexError, TypeError, AttributeError):
         said = _shortened(settings.redact(text)) or "nothing"
         reason = f"sent no chat completion but {said}; check BIFE_LLM_BASE_URL if that persists."
@@ -97,6 +134,12 @@ def _text(part: Any) -> str:
     if isinstance(part, str):
         return part
     return str(part.get("text") or "") if part.get("type", "text") in ("text", "output_text") else ""
+
+
+def _arguments(called: Any) -> str:
+    """Return what a model calls a tool with."""
+    given = (called or {}).get("function", called or {}).get("arguments") or ""
+    return given if isinstance(given, str) else json.dumps(given)
 
 
 def _joined(text: str) -> str:
@@ -161,9 +204,21 @@ def _written(reply: dict[str, Any]) -> str:
     """Return all that a model wrote, its reasoning included."""
     try:
         message = reply["choices"][0]["message"]
-        return "".join(str(message.get(name) or "") for name in ("content", "reasoning_content", "reasoning"))
+        return "".join(str(message.get(name) or "") for name in ("content", *_REASONING))
     except (KeyError, IndexError, TypeError, AttributeError):
         return ""
+
+
+def cut_prompt(call: Call) -> str:
+    """Return what to say of a prompt that has far fewer tokens by the server's count than it must, or nothing."""
+    size, tokens = sum(len(message.content.encode()) for message in call.messages), call.prompt_tokens
+    # Ollama cuts to its context, or to half of it and 2.
+    if call.status != "ok" or (tokens >= size / 6 and (tokens >= size / 4 or tokens % 1024 not in (0, 2))):
+        return ""
+    return (
+        f"counts {tokens:,} tokens of a prompt of about {math.ceil(size / 4):,}: it cuts what exceeds its context. "
+        "Raise that to 16384 (num_ctx or OLLAMA_CONTEXT_LENGTH in Ollama, the context length in LM Studio)."
+    )
 
 
 def _count(value: object) -> int | None:

@@ -34,7 +34,7 @@ from bife_core.study.journal import Completed, Ended, Finalised, Journal, Referr
 from bife_core.values import Value
 
 CONCURRENT_WORK: Final = 16
-"""Requests that are answered at once, of a model API above all; solves wait for a core whatever this is."""
+"""Requests that are answered at once, or a generator's `concurrency` if that is more; solves wait for a core."""
 
 _ACTIVITIES: Final = {
     ReflectionRequest: "writing {} reflections",
@@ -133,7 +133,7 @@ class Engine:
         """
         self._evaluator, self._observer, self._on_generation = evaluator, observer, on_generation
         self._answering.evaluator, self._answering.limit, self.paused = evaluator, limit, False
-        self._threads = ThreadPool(CONCURRENT_WORK)
+        self._threads = ThreadPool(max(CONCURRENT_WORK, getattr(evaluator.generator, "concurrency", 0)))
         try:
             if self._journal.end(self._budget) is None:
                 self._journal.start()

@@ -5,10 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from email.utils import format_datetime
 
 import pytest
 from pydantic import SecretStr
@@ -210,6 +214,11 @@ def body(usage=None, end="stop", **message):
     return whole | ({} if usage is None else {"usage": usage})
 
 
+def called(arguments):
+    """Return a completion whose message calls a tool and has no text."""
+    return body(content=None, end="tool_calls", tool_calls=[{"function": {"arguments": arguments}}])
+
+
 def chunks(*, end="stop", usage=True, last="data: [DONE]\n\n"):
     """Return the good answer as a server streams it."""
     text = good_answer(0)
@@ -226,6 +235,7 @@ def chunks(*, end="stop", usage=True, last="data: [DONE]\n\n"):
 
 
 RULE = good_answer(0)
+ARGUMENTS = {"code": rule_source(0)}
 REPLIES = {
     "parts": (body(content=[{"type": "thinking", "text": "hm"}, {"type": "text", "text": RULE}]), None),
     "texts": (body(content=[RULE[:50], RULE[50:]]), None),
@@ -233,6 +243,18 @@ REPLIES = {
     "an answer that is a mapping": (body(content={"rule": RULE}), "empty"),
     "an answer that is a number": (body(content=5), "no chat completion"),
     "a call of a tool": (body(content=None, end="tool_calls"), "called a tool where none is offered"),
+    "the arguments of a tool": (called(json.dumps(ARGUMENTS)), None),
+    "the arguments of a tool as a mapping": (called(ARGUMENTS), None),
+    "the arguments of a function": (
+        body(content="", function_call={"arguments": json.dumps(ARGUMENTS)}),
+        None,
+    ),
+    "JSON": (body(content=json.dumps(ARGUMENTS)), None),
+    **{
+        f"an answer in {name}": (body(content=content, **{name: f"Let me think.\n{RULE}"}), None)
+        for name in ("reasoning", "reasoning_content", "thinking")
+        for content in (None, "")
+    },
     "NUL": (body(content=f"{RULE}\0"), None),
     "NUL inside": (body(content=RULE.replace("slack", "sl\0ck")), "no valid Python"),
     "half a character": (body(content=f"\ud800{RULE}"), None),
@@ -323,6 +345,155 @@ def test_a_model_that_only_thinks_is_billed_once_and_the_setting_is_named(make, 
         assert api.requests[0].body["max_completion_tokens"] == 9000
 
 
+def ask_all(generator, count):
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(lambda number: ask(generator, f"g00-c{number:02d}"), range(count)))
+
+
+def test_answers_in_the_reasoning_are_read_and_the_settings_are_named_once(make):
+    said = list[str]()
+    with ModelApi(then=Said(200, body(content="", reasoning=RULE))) as api:
+        generator = make(api, said)
+        assert all(draft.source == rule_source(0) for draft in ask_all(generator, 4))
+    assert {call.answered_in for call in generator.account.calls()} == {"reasoning"}
+    (about,) = (one for one in said if "`reasoning`" in one)
+    for setting in ("reasoning_effort=none", "--reasoning-parser", "--reasoning-format", "LM Studio"):
+        assert setting in about
+
+
+@pytest.mark.parametrize(
+    "message", [{"reasoning": "What would help?"}, {}, {"content": "<think>Let me see."}]
+)
+def test_a_run_whose_first_answers_have_no_text_stops_early_and_goes_on(make, message):
+    with ModelApi(then=Said(200, body(**{"content": "", **message}))) as api:
+        generator = make(api)
+        with pytest.raises(
+            DraftingStoppedError, match=r"no text in its first 3 answers.*reasoning_effort=none"
+        ):
+            ask_all(generator, 16)
+        assert len(api.requests) == 3
+    with ModelApi() as api:
+        generator = make(api)
+        assert sum(draft.source is None for draft in ask_all(generator, 16)) == 2
+        assert len(api.requests) == 14, "what stopped the run is asked anew"
+
+
+class Single(ModelApi):
+    """Answers one request at once, within `slow_s`: refuses others, or lets them wait."""
+
+    refusal, slow_s, under_way, most = Said(429, {"error": {"message": "one at once"}}), 0.1, 0, 0
+    turn = threading.Lock()
+
+    def take(self, path, headers, body):
+        scene = super().take(path, headers, body)
+        with self._lock:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            alone = self.under_way == 1
+        try:
+            if self.refusal is not None and not alone:
+                return self.refusal
+            with self.turn:
+                time.sleep(self.slow_s)
+            return scene
+        finally:
+            with self._lock:
+                self.under_way -= 1
+
+
+@pytest.mark.parametrize(
+    "refusal", [Single.refusal, Said(503, "busy"), Said(429, "", {"Retry-After": "0.2"})]
+)
+def test_a_server_that_takes_one_request_at_once_answers_all(make, refusal):
+    said = list[str]()
+    with Single() as api:
+        api.refusal = refusal
+        generator = make(api, said)
+        assert all(draft.source is not None for draft in ask_all(generator, 12))
+        assert len(api.requests) < 12 + 16, "what it takes is learned"
+    assert generator.account.spending().calls == 12
+    assert sum("BIFE_LLM_CONCURRENCY" in one for one in said) == 1
+
+
+def test_no_more_requests_are_under_way_than_the_setting_says(make, monkeypatch):
+    monkeypatch.setenv("BIFE_LLM_CONCURRENCY", "2")
+    with Single() as api:
+        api.refusal, api.slow_s = None, 0.02
+        settings = ModelApiSettings.from_environment()
+        ask_all(make(api, concurrency=settings.concurrency), 8)
+        assert api.most == 2
+
+
+def test_what_timed_out_behind_others_of_the_run_is_asked_once_more(make):
+    with Single() as api:
+        api.refusal, api.slow_s = None, 0.3
+        generator = make(api, timeout_s=1.0)
+        assert all(draft.source is not None for draft in ask_all(generator, 5))
+
+
+def in_2_s():
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+
+
+@pytest.mark.parametrize(("wait", "least_s"), [(lambda: "0.7", 0.7), (in_2_s, 0.8)])
+def test_a_server_is_asked_again_when_it_says(make, wait, least_s):
+    with ModelApi([Said(429, {"error": {"message": "later"}}, {"Retry-After": wait()})]) as api:
+        assert ask(make(api)).source is not None
+    first, second = api.requests
+    assert least_s <= second.received_s - first.received_s < 4.0
+
+
+def test_a_server_that_asks_to_wait_for_an_hour_is_not_waited_for(make):
+    with ModelApi(then=Said(429, {"error": {"message": "later"}}, {"Retry-After": "3600"})) as api:
+        draft = ask(make(api))
+    assert (len(api.requests), draft.unanswered) == (1, "outage")
+    assert "BIFE_LLM_TRIES" in str(draft.failure)
+
+
+@pytest.mark.parametrize(
+    "words", [{"error": {"code": 503, "message": "Loading model"}}, {"error": "Model m is currently loading"}]
+)
+def test_a_model_that_loads_is_waited_for(make, words):
+    said = list[str]()
+    loading = Said(503, words, {"Retry-After": "0.05"})
+    with ModelApi([loading] * 9) as api:
+        assert ask(make(api, said)).source is not None
+        assert sum("loads its model" in one for one in said) == 1
+    with ModelApi(then=Said(503, "failed while loading m")) as api:
+        assert ask(make(api), "another").unanswered == "outage"
+        assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": "overloaded"},
+        {"error": {"message": "Provider returned error", "code": 502}},
+        {"error": {"message": "busy", "code": 503}, "choices": []},
+        {"error": {"message": "later", "code": "rate_limit"}, "choices": None},
+    ],
+)
+def test_a_good_status_with_an_error_alone_is_repeated(make, error):
+    path = {"error": "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway"}
+    with ModelApi([Said(200, path)]) as api, pytest.raises(DraftingStoppedError, match="BIFE_LLM_BASE_URL"):
+        ask(make(api))
+    with ModelApi([Said(200, error)]) as api:
+        generator = make(api)
+        assert ask(generator).source is not None
+    assert (len(api.requests), generator.account.spending().calls) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "cut"), [(500, True), (2048, True), (2050, True), (3000, False), (2500, False)]
+)
+def test_a_prompt_that_the_server_cut_is_said_once(make, tokens, cut):
+    said = list[str]()
+    with ModelApi(then=Said(200, body({"prompt_tokens": tokens, "completion_tokens": 9}))) as api:
+        generator = make(api, said)
+        assert all(ask(generator, key).source is not None for key in ("a", "b"))
+    assert sum("OLLAMA_CONTEXT_LENGTH" in one for one in said) == cut
+
+
 class Particular(ModelApi):
     """Refuses parameters in its own words."""
 
@@ -348,6 +519,7 @@ def test_a_parameter_that_a_server_refuses_is_left_out_and_that_is_said_once(mak
         again = make(api, said, **wanted)
         assert all(ask(again, key).source is not None for key in ("a", "c"))
         assert len(api.requests) == 5, "a search that goes on knows it"
+    said = [one for one in said if "refuses" in one]
     assert [len(said), "refuses temperature" in said[0], only_1[:-1] in said[0]] == [2, True, True]
     assert generator.account.spending().calls == 3
     last = api.requests[-1].body
