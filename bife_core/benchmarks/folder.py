@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,13 +53,15 @@ class FolderBenchmark:
     """Instances found in a directory and its sub-directories.
 
     `ordered` are the instances of each group, in the order in which groups are split, and `kept` says of groups or
-    digests which split they served before. `left_out` says of each file that cannot be used why.
+    digests which split they served before. `left_out` says of each file that cannot be used why, and `remarks` what
+    other solvers read otherwise in how many files.
     """
 
     name: str
     ordered: tuple[tuple[Instance, ...], ...]
     left_out: tuple[str, ...] = ()
     kept: Mapping[str, Split] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def _split(self) -> tuple[dict[Split, tuple[Instance, ...]], list[str]]:
@@ -74,7 +77,7 @@ class FolderBenchmark:
         """Sentences on files that are left out, on groups, and on instances that splits share."""
         usable, groups = len(self.usable), len(self.ordered)
         grouped = [] if usable == groups else [f"{counted(usable, 'usable instance', groups)}."]
-        return (*_named(self.left_out, "Left out: "), *grouped, *self._split[1])
+        return (*_named(self.left_out, "Left out: "), *self.remarks, *grouped, *self._split[1])
 
     @property
     def usable(self) -> list[Instance]:
@@ -108,11 +111,12 @@ def open_folder(
     files = instance_files(folder)
     kept = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
     usable: dict[str, Instance] = {}
-    left_out: list[str] = []
+    left_out, remarks = list[str](), Counter[str]()
     for path, found in zip(files, screen_all(files, kept, progress), strict=True):
         if "digest" in found:
             name = path.relative_to(folder).as_posix()
             usable.setdefault(found["digest"], Instance(name, path, found["digest"], group_of(name)))
+            remarks.update(found.get("notes", "").splitlines())
         else:
             left_out.append(found["failure"].encode(errors="backslashreplace").decode())
     if not usable:
@@ -124,7 +128,9 @@ def open_folder(
     members: dict[str, list[Instance]] = {}
     for one in sorted(usable.values(), key=lambda one: (place(one.group), place(one.digest))):
         members.setdefault(one.group, []).append(one)
-    return FolderBenchmark(folder.resolve().name, tuple(map(tuple, members.values())), tuple(left_out))
+    said = tuple(f"{counted(count, 'file')}: {remark}" for remark, count in sorted(remarks.items()))
+    ordered = tuple(map(tuple, members.values()))
+    return FolderBenchmark(folder.resolve().name, ordered, tuple(left_out), remarks=said)
 
 
 def _named(left_out: Sequence[str], said: str = "") -> list[str]:
@@ -225,15 +231,17 @@ def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
 
 
 def screen(path: str) -> dict[str, str]:
-    """Read an instance file and return its `digest`, or in `failure` a sentence on why it cannot be used."""
+    """Read an instance file; return its `digest` and `notes` by lines, or in `failure` why it cannot be used."""
     file = Path(path)
     try:
-        model = read_model(file)
+        model = read_model(file, notes := [])
     except InstanceError as error:
         return {"failure": str(error)}
-    if model.getNBinVars() + model.getNIntVars() == 0:
+    # SCIP branches on other constraints itself: special ordered sets, semicontinuous bounds.
+    rows = {row.getConshdlrName() for row in model.getConss()} - {"linear", "nonlinear"}
+    if model.getNBinVars() + model.getNIntVars() == 0 and not rows:
         return {"failure": f"{file.name} has no integer variables, so there is nothing to branch on."}
-    return {"digest": digest_of_file(file)}
+    return {"digest": digest_of_file(file), **({"notes": "\n".join(notes)} if notes else {})}
 
 
 def screen_all(

@@ -15,8 +15,8 @@ from pyscipopt import Model
 from bife_core.errors import InstanceError
 from bife_core.scip.libscip import scip_errors
 from bife_core.scip.text_lp import check_lp
-from bife_core.scip.text_mps import check_mps
-from bife_core.scip.texts import MisreadError, check_cip, check_encoding, check_opb
+from bife_core.scip.text_mps import check_mps, free_rows
+from bife_core.scip.texts import MisreadError, check_cip, check_opb, check_whole
 
 ModelFormat = Literal["mps", "lp", "cip", "opb"]
 
@@ -24,11 +24,12 @@ EXPECTED_FILES: Final = "a .mps, .lp, .cip or .opb file, plain or gzipped (.gz)"
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CHECKS: Final = {"mps": check_mps, "lp": check_lp, "cip": check_cip, "opb": check_opb}
-_CHECKED: Final[set[tuple[int, int, int, int, str]]] = set()
-"""Files as they were when they were checked: a large one that is solved again is not gone through again."""
+_CHECKED: Final[dict[tuple[int, int, int, int, str], list[str]]] = {}
+"""Notes on files as they were when they were checked: a large one that is solved again is not gone through again."""
 
 _SAID: Final = re.compile(r"(?m)^(?:Warning line (\d+)|WARNING): (.*)$")
-_SECOND_OBJECTIVE: Final = re.compile(r'row "(.*)" for objective function "N" ignored')
+_COUNT: Final = re.compile(rb"\*\s*SCIP STATISTICS\s(?:\*.*\s)*?\*\s*Constraints\s*:\s*(\d+)")
+"""Of how many constraints SCIP says that it wrote them."""
 _HARMLESS: Final = re.compile(
     "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
     "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
@@ -49,9 +50,10 @@ def model_format(path: Path) -> ModelFormat | None:
     return next((known for known in get_args(ModelFormat) if suffix == f".{known}"), None)
 
 
-def read_model(path: Path) -> Model:
+def read_model(path: Path, notes: list[str] | None = None) -> Model:
     """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden; it can be given parameters and solved.
 
+    `notes` is extended by sentences on what other solvers read otherwise.
     An `InstanceError` is raised if the file is missing, damaged, or one of which SCIP would make another model than was
     written. Its text is gone through before: an MPS file cut among its rows can bring the process down.
     """
@@ -66,7 +68,7 @@ def read_model(path: Path) -> Model:
         raise InstanceError(f"{path} is no instance file; expected {EXPECTED_FILES}.")
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
     if checks := file not in _CHECKED:
-        _check_text(path, format_)
+        text, found = _check_text(path, format_)
     model = Model()
     model.hideOutput()
     with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
@@ -78,12 +80,14 @@ def read_model(path: Path) -> Model:
         if checks:
             model.setLogfile(None)
             model.resetParam("display/verblevel")
-            _check_model(path.name, model, log.read())
-            _CHECKED.add(file)
+            _check_model(path.name, model, log.read(), text)
+            _CHECKED[file] = found
+    if notes is not None:
+        notes += _CHECKED[file]
     return model
 
 
-def _check_text(path: Path, format_: ModelFormat) -> None:
+def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
     try:
         text = path.read_bytes()
         # SCIP goes by the content too, so a gzipped file need not be called .gz.
@@ -96,22 +100,27 @@ def _check_text(path: Path, format_: ModelFormat) -> None:
     if not text.strip():
         raise InstanceError(f"{path.name} is empty.")
     try:
-        check_encoding(text)
-        _CHECKS[format_](text)
+        check_whole(text)
+        return text, sorted(_CHECKS[format_](text))
     except MisreadError as error:
         where = f", line {error.line}:" if error.line else ""
         raise InstanceError(f"{path.name}{where} {error}.") from error
 
 
-def _check_model(name: str, model: Model, log: str) -> None:
-    """Refuse a model of which SCIP's reader left something out, or that no solution can have."""
-    others = set(_SECOND_OBJECTIVE.findall(log))
+def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
+    """Refuse a model of which SCIP's reader or writer left something out, or that no solution can have."""
     for line, said in _SAID.findall(log):
         left_out = re.search(r' for row "(.*)" ignored$', said)
-        if _HARMLESS.search(said) or (left_out and left_out[1] in others):
+        if _HARMLESS.search(said) or (left_out and left_out[1].encode() in free_rows(text)):
             continue
         where = f"{name}, line {line}" if line else name
         raise InstanceError(f"{where}: SCIP would read another model ({said.strip(' .')}); correct it.")
+    if counted := _COUNT.match(text):
+        rows = {row.name for row in model.getConss()}
+        missing = int(counted[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
+        if missing > 0:  # of those with and, SCIP writes two rows
+            words = f"SCIP wrote that it has {counted[1].decode()} constraints, but left out {missing}"
+            raise InstanceError(f"{name}: {words}, which MPS cannot hold; write the model as .cip.")
     variables = model.getVars()
     if not variables:
         raise InstanceError(f"{name} describes no variables.")
@@ -123,7 +132,7 @@ def _check_model(name: str, model: Model, log: str) -> None:
             (low, high) if kind == "CONTINUOUS" else (math.ceil(low - 1e-6), math.floor(high + 1e-6))
         )
         if least > most or (kind == "BINARY" and not 0 <= least <= most <= 1):
-            raise InstanceError(
-                f"{name} bounds the {kind.lower()} {variable.name!r} to [{low:g}, {high:g}], where it has no value; "
-                "correct it (a negative upper bound needs a lower one, LO or MI in MPS)."
-            )
+            why = "where it has no value" if least > most else "beyond 0 and 1"
+            how = " (a negative upper bound needs a lower one, LO or MI in MPS)" if high < low == 0.0 else ""
+            bounds = f"{variable.name!r} to [{low:g}, {high:g}]"
+            raise InstanceError(f"{name} bounds the {kind.lower()} {bounds}, {why}; correct it{how}.")

@@ -6,10 +6,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
-from bife_core.scip.texts import NUMBER, VALUE, MisreadError, check_words, differ, refuse, shown
+from bife_core.scip.texts import BY_PROGRAM, NUMBER, VALUE, MisreadError, check_words, differ, refuse, shown
 
 _NAME: Final = r"[^\s\-+:<>=\[\]*^]+"
 _DONE: Final = r"(?![^\s\-+:<>=\[\]*^])"
@@ -18,10 +17,13 @@ _SIGNED: Final = rf"([-+]?\s*{VALUE})"
 _KEY: Final = re.compile(
     rf"(?i)((?<![<>=])(?<![<>=] )[-+*:][ \t]*(?:{NUMBER}[ \t]+)?)?"
     r"(?<![^\s\-+:<>=\[\]*^])((min(?:imum|imize)?|max(?:imum|imize)?)|subject\s+to|such\s+that"
-    r"|st\.?|s\.t\.|lazy\s+constraints|(user\s+cuts)|(bounds?)|gen(?:erals?)?|int(?:egers?)?|bin(?:ary|aries)?"
-    rf"|semi-continuous|semis?|sos|nan|(end)){_DONE}(?!\s*:)".encode()
+    r"|st\.?|s\.t\.|lazy\s+constraints|user\s+cuts|bounds?|gen(?:erals?)?|int(?:egers?)?|bin(?:ary|aries)?"
+    rf"|semi-continuous|semis?|sos|nan|end){_DONE}(?!\s*:)".encode()
 )
-"""A keyword: 1 is what makes it a name, 3 begins the objective, 4 cuts, 5 bounds, and 6 is the end."""
+"""A keyword: 1 is what makes it a name, and 3 begins the objective."""
+_DECLARING: Final = (b"gen", b"int", b"bin", b"sem")
+"""How the sections begin that list names."""
+_LIKE: Final = rb"(?<![^\W\d])%b(?![\w.])(?!\s*:)"
 _FIRST_WORDS: Final = frozenset(
     b"min minimum minimize max maximum maximize subject such st st. s.t. lazy user bound bounds gen general generals "
     b"int integer integers bin binary binaries semi semis sos end nan".split()
@@ -37,8 +39,9 @@ _BOUND: Final = re.compile(
 _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
 
 
-def check_lp(text: bytes) -> None:
-    """Raise a `MisreadError` for the first thing found that SCIP would misread, or if the end is missing."""
+def check_lp(text: bytes) -> set[str]:
+    """Return what other solvers read otherwise; raise a `MisreadError` for what SCIP would, or for a missing end."""
+    known, notes = BY_PROGRAM.match(text), set[str]()
     text = re.sub(rb"\\[^\n]*", b"", text)
     check_words(text)
     if found := _TYPESET.search(text):
@@ -53,37 +56,72 @@ def check_lp(text: bytes) -> None:
             refuse(text, key.start(2), f"found the name {shown(key[2])}, which LP files use otherwise")
         if key[3] and keys:
             refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
-        if key[4] and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
+        if _kind(key) == b"use" and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
             refuse(
                 text, key.start(2), "found User Cuts after rows, the last of which SCIP takes for one of them"
             )
         keys.append(key)
-        if key[6]:
+        if _kind(key) == b"end":
             break
-    if first and not keys:
-        refuse(text, first.start(), f"found {shown(first[0])}, expected Minimize or Maximize")
-    if not (keys and keys[-1][6]):
-        raise MisreadError(0, "has no line 'End', as if it were cut off; if it is whole, append that line")
-    if rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end()):
+    if not keys:
+        word, position = (first[0], first.start()) if first else (b"", 0)
+        refuse(text, position, f"found {shown(word)}, expected Minimize or Maximize")
+    ends = [*(key.start() for key in keys[1:]), len(text)]
+    sections = [(_kind(key), key.end(), end) for key, end in zip(keys, ends, strict=True)]
+    if sections[-1][0] == b"end" and (rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end())):
         refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
     if found := _BRACKETED.search(text):
         words = "but [ and ] enclose quadratic terms in LP files; rename it"
         refuse(text, found.start(), f"found {shown(found[0])}, {words}")
-    bounds: dict[bytes, int] = {}
-    sides: dict[tuple[bytes, str], float] = {}
-    for key, following in pairwise(keys):
-        if key[5]:
-            bounds |= _bounded(text, key.end(), following.start(), sides)
-    for key, following in pairwise(keys):
-        if not key[5]:
-            for begin, end in _stretches(text, key.end(), following.start()):
-                if bounds:  # mostly of what the first rows have
-                    for name in _words(text[begin:end]).intersection(bounds):
-                        del bounds[name]
-            if found := _TWO_SIDES.search(text, key.end(), following.start()):
+    places, sides = dict[bytes, int](), dict[tuple[bytes, str], float]()
+    declared = {kind: set[bytes]() for kind in _DECLARING}
+    for kind, begin, end in sections:
+        if kind in declared:
+            declared[kind] |= _words(text[begin:end])
+        elif kind == b"bou":
+            new = _bounded(text, begin, end, sides)
+            for name in new.keys() & declared[b"sem"]:
+                if sides.get((name, "l"), 0.0) > 0.0:
+                    words = f"found a lower bound of {shown(name)} after Semi-continuous; move it before"
+                    refuse(text, new[name], words)
+            places = new | places
+    for (name, _), value in sides.items():
+        if name in declared[b"bin"] and not 0.0 <= value <= 1.0:
+            words = f"found a bound of {shown(name)} beyond 0 and 1, which Binaries contradict; delete one"
+            refuse(text, places[name], words)
+    if any((name, "u") not in sides for name in declared[b"int"]):
+        notes.add("Integers without an upper bound are 0 or 1 for CPLEX and Xpress; Generals are not.")
+    if sections[-1][0] != b"end":
+        notes.add("The last line 'End' is missing; all before it seems whole.")
+        if not _looks_whole(text, *sections[-1][:2], set[bytes]().union(*declared.values()), set(places)):
+            words = "has no line 'End', as if it were cut off; if it is whole, append that line"
+            raise MisreadError(0, words)
+    if known:
+        places.clear()
+    for kind, section, stop in sections:
+        if kind != b"bou":
+            for begin, end in _stretches(text, section, stop):
+                if places:  # mostly of what the first rows have
+                    for name in _words(text[begin:end]).intersection(places):
+                        del places[name]
+            if found := _TWO_SIDES.search(text, section, stop):
                 refuse(text, found.start(), "found a row with two sides, of which SCIP reads one; write two")
-    for name, position in bounds.items():
+    for name, position in places.items():
         refuse(text, position, f"found a bound of {shown(name)}, which is in neither the objective nor a row")
+    return notes
+
+
+def _kind(key: re.Match[bytes]) -> bytes:
+    return key[2][:3].lower()
+
+
+def _looks_whole(text: bytes, kind: bytes, begin: int, listed: set[bytes], bounded: set[bytes]) -> bool:
+    """Return whether a last section, of names or of bounds, is not cut in a name, nor before one like its last."""
+    names = text[begin:].split()
+    if not names or not listed or kind not in _DECLARING:
+        return bool(names and listed) and kind == b"bou" and text.endswith(b"\n")
+    like = set(re.findall(_LIKE % re.sub(rb"\d+", rb"\\d+", re.escape(names[-1])), text[:begin]))
+    return names.count(names[-1]) == 1 and names[-1] in like <= listed | bounded
 
 
 def _words(text: bytes) -> set[bytes]:
@@ -117,8 +155,8 @@ def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], 
         for value, sense, (low, high) in ((left, left_sense, "lu"), (right, right_sense, "ul")):
             if value:
                 side = low if b"<" in sense else high if b">" in sense else "lu"
-                sides.append((side, float(b"".join(value.split()))))
-        if any(differ(bounds, name, *side) for side in sides):
+                sides += [(one, float(b"".join(value.split()))) for one in side]
+        if differ(bounds, name, sides):
             refuse(text, found.start(3), f"found another bound of {shown(name)} on the same side; delete one")
         places.setdefault(name, found.start(3))
         begin = found.end()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final, NoReturn
 
-from bife_core.scip.texts import NUMBER, VALUE, MisreadError, differ, refuse, shown
+from bife_core.scip.texts import BY_PROGRAM, NUMBER, VALUE, MisreadError, differ, refuse, shown
 
 
 def _lines(pattern: str) -> re.Pattern[bytes]:
@@ -20,8 +21,8 @@ _N, _V = "[-+]?" + NUMBER, "[-+]?" + VALUE
 _ROW: Final = (_lines("[NLGE] _"), "N, L, G or E and the row's name")
 _SIDE: Final = (_lines(rf"(?:_ )?_ {_V}(?: _ {_V})?"), "a name, then a row and a number, once or twice")
 _QUADRATIC: Final = (_lines(rf"_ _ {_N}(?: _ {_N})?"), "a column, then another and a number")
-_COLUMN: Final = rf"_ _ {_N}(?: _ {_N})?|\S+ (?:\S+ )?'MARKER' '(?:INTORG|INTEND)'"
-_BOUND: Final = rf"(LO|UP|FX|LI|UI|SC|SI) (?:_ )?_ ({_V})|(?:FR|MI|PL|BV)(?: _)? _(?: {_V})?"
+_COLUMN: Final = rf"_ _ {_N}(?: _ {_N})?|\S+ (?:\S+ )?'MARKER' '(INTORG|INTEND)'"
+_BOUND: Final = rf"(LO|UP|FX|LI|UI|SC|SI) (?:_ )?_ ({_V})|(FR|MI|PL|BV)(?: _)? _(?: {_V})?"
 _LINES: Final = {
     **dict.fromkeys((b"ROWS", b"USERCUTS", b"LAZYCONS"), _ROW),
     b"COLUMNS": (_lines(_COLUMN), "a column, then a row and a number, once or twice"),
@@ -31,17 +32,19 @@ _LINES: Final = {
     b"INDICATORS": (_lines("IF _ _(?: [01])?"), "IF, a row, a column and 0 or 1"),
     b"OBJNAME": (_lines("_"), "a row's name"),
 }
+_KNOWN: Final = {*_LINES, *b"NAME OBJSEN OBJSENSE SOS QCMATRIX".split()}
 _OTHER: Final = (_lines(r"\S.*"), "a line")
-_SIDES: Final = {b"LO": "l", b"LI": "l", b"FX": "lu"}
-"""Sides of kinds of bounds; others with a number are upper ones."""
+_SIDES: Final = {b"LO": "l", b"LI": "l", b"MI": "l", b"FX": "lu", b"FR": "lu", b"BV": "lu"}
+"""Sides of types of bounds; others are upper ones."""
+_VALUES: Final = {b"MI": (-math.inf,), b"PL": (math.inf,), b"FR": (-math.inf, math.inf), b"BV": (0.0, 1.0)}
 _HEAD: Final = re.compile(rb"(?m)^([^\s*]\S*)(.*)\n")
 _LONG: Final = re.compile(rb"(?m)^(?=.{255}).*")
 _MOST: Final = (1022, 254)
 """Characters that SCIP takes of a line and of a name."""
 
 
-def check_mps(text: bytes) -> None:
-    """Raise a `MisreadError` for the first line that SCIP would misread, or if the end is missing."""
+def check_mps(text: bytes) -> set[str]:
+    """Return what other solvers read otherwise; raise a `MisreadError` for what SCIP would, or for a missing end."""
     text = text.replace(b"\t", b" ") + b"\n"
     heads = list(_HEAD.finditer(text))
     end = next((place for place, head in enumerate(heads) if head[1] == b"ENDATA"), None)
@@ -59,7 +62,13 @@ def check_mps(text: bytes) -> None:
         refuse(text, said.start(), "SCIP passes over *SENSE:Max; write it as the section OBJSENSE")
     sections = _Sections(text)
     for head, following in pairwise(heads[: end + 1]):
+        if head[1].rstrip(b":") not in _KNOWN:
+            words = "which SCIP does not know; its quadratic ones are QUADOBJ, QMATRIX and QCMATRIX"
+            refuse(text, head.start(), f"found the section {shown(head[0])}, {words}")
+        if b"OBJSEN" in head[1] and b"MAX" in head[2]:
+            sections.notes.add("OBJSENSE and its value are one line: CPLEX and some HiGHS minimise.")
         sections.check(head[1], head.end(), following.start())
+    return sections.notes
 
 
 class _Sections:
@@ -68,7 +77,8 @@ class _Sections:
     def __init__(self, text: bytes) -> None:
         self.text, self.fixed = text, True
         self.section, self.position = b"", 0
-        self.columns: set[bytes] = set()
+        self.columns, self.integer = dict[bytes, bool](), False
+        self.free, self.by_program, self.notes = free_rows(text), BY_PROGRAM.match(text), set[str]()
 
     def check(self, section: bytes, begin: int, end: int) -> None:
         """Check a section's lines."""
@@ -76,15 +86,24 @@ class _Sections:
         if section == b"BOUNDS":
             self.bounds(begin, end)
             return
+        objective = re.compile(rb" %b +[-+]?[0.]*[1-9]" % re.escape(b"".join(self.free[:1]) or b"$"))
+        if section == b"RHS" and objective.search(self.text, begin, end):
+            self.notes.add("The objective has a right-hand side, which GLPK takes with the other sign.")
         for entry in self.entries(begin, end):
-            if section == b"OBJNAME" and not re.search(rb"(?m)^ +N +%b\s*$" % re.escape(entry[0]), self.text):
-                self.refuse(f"found {shown(entry[0])}, but there is no row N of this name; correct it")
+            if section == b"OBJNAME":
+                if entry[0] not in self.free:
+                    self.refuse(f"found {shown(entry[0])}, but there is no row N of this name; correct it")
+                if entry[0] != self.free[0]:
+                    self.notes.add("OBJNAME is not the first row N, which HiGHS and others take.")
+                self.free.insert(0, entry[0])
+            if section == b"COLUMNS" and entry[3]:
+                self.integer = entry[3] == b"INTORG"
             if section not in (b"COLUMNS", b"RHS", b"RANGES") or entry[1] is None:
                 continue
-            name, *given = entry
+            name, *given = entry[:3]
             if name != current:
                 if section == b"COLUMNS":
-                    self.columns.add(name)
+                    self.columns[name] = self.integer
                 elif rows:
                     self.refuse(f"found a second vector, {shown(name or b'')}, which SCIP leaves out")
                 current, rows = name, set()
@@ -133,17 +152,33 @@ class _Sections:
         return line
 
     def bounds(self, begin: int, end: int) -> None:
-        bounds, semicontinuous = dict[tuple[bytes, str], float](), dict[bytes, int]()
-        for kind, vector, valued, value, _, unvalued in self.entries(begin, end):
-            name = valued or unvalued
-            if kind is not None and vector is None and not value.replace(b".", b"").isdigit():
+        given, semicontinuous = dict[tuple[bytes, str], tuple[float, bytes]](), dict[bytes, int]()
+        for valued, vector, bounded, number, unvalued, _, other in self.entries(begin, end):
+            kind, name = valued or unvalued, bounded or other
+            if kind is None:
+                continue
+            if valued and vector is None and not number.replace(b".", b"").isdigit():
                 self.refuse("SCIP takes the column for the name that lacks before it; write a name")
-            if name is not None and name not in self.columns:
+            if name not in self.columns and not self.by_program:
                 self.refuse(f"found a bound of {shown(name)}, which is no column; correct or delete it")
-            if kind is not None and differ(bounds, name, _SIDES.get(kind, "u"), float(value)):
+            upper, _ = given.get((name, "u"), (math.inf, b""))
+            sides = _SIDES.get(kind, "u")
+            values = _VALUES.get(kind) or len(sides) * (float(number),)
+            if differ(given, name, zip(sides, ((value, kind) for value in values), strict=True)):
                 self.refuse(f"found another bound of {shown(name)} on the same side; delete one")
+            if sides == "l" and upper <= 1.0 and self.columns.get(name):
+                self.refuse(f"SCIP drops the upper bound of {shown(name)}; write the lower one first")
             if kind in (b"SC", b"SI"):
                 semicontinuous[name] = self.position
         for name, self.position in semicontinuous.items():
-            if bounds.get((name, "l"), 0.0) <= 0.0:
+            lower, kind = given.get((name, "l"), (0.0, b""))
+            if lower <= 0.0:
                 self.refuse(f"the semicontinuous {shown(name)} has no positive lower bound; SCIP takes 1")
+            if self.columns.get(name) or kind == b"LI" or given[name, "u"][1] == b"SI":
+                self.notes.add("SI bounds, or SC of integer columns, are semi-integer for SCIP alone.")
+
+
+def free_rows(text: bytes) -> list[bytes]:
+    """Return the names of the rows N, the objective first, with _ for each blank, as SCIP shows them."""
+    rows = re.findall(rb"(?m)^[ \t]+N[ \t]+([^\s$][^$\n]*)", text[: text.find(b"\nCOLUMNS")])
+    return [b"_".join(row.split()) for row in rows]

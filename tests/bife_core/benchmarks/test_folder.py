@@ -158,6 +158,21 @@ def test_unusable_files_are_left_out_each_with_its_reason(folder, foreign):
     assert len({digest for part in parts_of(benchmark).values() for digest in part}) == 3
 
 
+def test_what_other_solvers_read_otherwise_is_noted_once_for_all_files(folder):
+    fill(folder, 5)
+    for path in sorted(folder.iterdir())[:3]:
+        path.write_text(path.read_text().removesuffix("End\n"))
+    (folder / "other.mps").write_bytes(
+        b"NAME\nOBJSENSE MAX\nROWS\n N o\n L c\nCOLUMNS\n x o 1 c 2\nRHS\n r c 1\nBOUNDS\n BV b x\nENDATA\n"
+    )
+    first = opened(folder)
+    assert first.notes[:2] == (
+        "1 file: OBJSENSE and its value are one line: CPLEX and some HiGHS minimise.",
+        "3 files: The last line 'End' is missing; all before it seems whole.",
+    )
+    assert opened(folder).notes == first.notes, "also where no file is read again"
+
+
 def test_other_and_hidden_files_are_passed_over(folder):
     fill(folder, 1)
     (folder / "README.md").write_text("about")

@@ -79,7 +79,27 @@ def test_a_row_without_a_name_is_refused_before_scip_crashes_on_it(tmp_path, for
 
 def test_an_instance_without_integer_variables_is_refused(tmp_path, foreign):
     assert "no integer variables" in refusal(written(tmp_path / "linear.lp", LINEAR + "End\n"))
-    assert "no integer variables" in refusal(foreign / "semicon1.mps")
+
+
+SOS = "Maximize\n o: 3 x + 2 y\nSubject To\n c: x + y <= 8\nBounds\n x <= 4\n y <= 5\nSOS\n s: S1:: x:1 y:2\nEnd\n"
+CHOICE = "  [disjunction] <e>: disjunction([linear] <f>: <x>[C] >= 3, [linear] <g>: <x>[C] <= 1);\n"
+CIP = (
+    "STATISTICS\n  Problem name     : a\nOBJECTIVE\n  Sense            : maximize\nVARIABLES\n"
+    f"  [continuous] <x>: obj=1, original bounds=[0,9]\nCONSTRAINTS\n{CHOICE}END\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.lp", SOS),
+        ("a.lp", SOS.replace("SOS\n s: S1:: x:1 y:2", "Semis\n x").replace(" x <", " 2 <= x <")),
+        ("a.cip", CIP),
+    ],
+)
+def test_constraints_that_scip_branches_on_make_up_for_integer_variables(tmp_path, foreign, name, text):
+    assert "digest" in screen(str(written(tmp_path / name, text)))
+    assert "digest" in screen(str(foreign / "semicon1.mps"))
 
 
 def test_missing_files_directories_and_other_names_are_refused(tmp_path):
