@@ -34,6 +34,7 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
     """
     if not (home.root / DATABASE).exists():
         raise ConfigError(f"{home.root} holds no {DATABASE}, so there is nothing to back up.")
+    file = Path(os.path.realpath(file))
     if file.exists():
         raise ConfigError(f"{file} exists already; name another file.")
     partial, left_out = file.absolute().with_name(f".{file.name}.{os.getpid()}"), list[str]()

@@ -19,6 +19,7 @@ from bife_core.cli.options import Output, keep
 from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import CommandEnd
 from bife_core.errors import BifeError
+from bife_core.files import check_outputs
 from bife_core.home import project_home
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ def doctor(
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     if instances is not None:
+        from bife_core.benchmarks.folder import instance_files
+
+        check_outputs([output, output.with_suffix(".json")], instance_files(instances))
         need = _need(instances, groups)
         if need.state == "warn":  # said before anything is solved
             say(f"note: {need.text}")

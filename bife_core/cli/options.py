@@ -13,7 +13,7 @@ import typer
 from typer import Option
 from typer.core import TyperCommand
 
-from bife_core.files import write_whole
+from bife_core.files import check_outputs, write_whole
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
@@ -112,7 +112,14 @@ def with_configuration(command: Stage, **defaults: Any) -> Stage:
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> Any:
         options = {name: arguments.pop(name) for name in OPTIONS}
-        return command(config=resolve(defaults, **options), **arguments)
+        config = resolve(defaults, **options)
+        if (output := arguments.get("output")) is not None:
+            from bife_core.benchmarks.folder import instance_files
+
+            folder = config.instances.folder
+            read = (*options.values(), arguments["method"], folder and instance_files(folder))
+            check_outputs([output, output.with_suffix(".json")], read)
+        return command(config=config, **arguments)
 
     wrapped.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {one.name: one.annotation for one in every}

@@ -96,6 +96,7 @@ def export(
 ) -> None:
     """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
     from bife_core.export import INCLUDE_FUNCTION, export_c
+    from bife_core.files import check_outputs, write_whole
     from bife_core.methods.configuration import Configuration
     from bife_core.methods.loading import load_method
 
@@ -110,8 +111,10 @@ def export(
         written = {settings: method.settings}
         if not method.by_scip:
             written[output] = export_c(method.branching)
+    output.parent.stat()  # no folder is made
+    check_outputs(written, [rule])
     for path, text in written.items():
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
         use = f"Call {INCLUDE_FUNCTION}(scip)" if path == output else "Have SCIP read it"
         say(f"Wrote {path}. {use} before the solve (docs/how-to/other-languages.md).")
 

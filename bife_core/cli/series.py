@@ -52,7 +52,7 @@ def series(
 ) -> None:
     """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
     from bife_core.benchmarks.folder import instance_files
-    from bife_core.files import check_writable
+    from bife_core.files import check_outputs
     from bife_core.scip.reading import read_model
     from bife_core.scip.solutions import write_solution
     from bife_core.scip.solving import SolveSettings
@@ -72,8 +72,7 @@ def series(
             "Several instances have the same name, so that --solutions would write one file for them."
         )
     written = {} if solutions is None else {file: solutions / f"{file.name}.sol" for file in files}
-    for place in written.values():
-        check_writable(place)
+    check_outputs(written.values(), [*files, *(rule or ()), solver])
     rules, under = list(rule or ()), SolveSettings.checked(given).under
     for file in files:
         with suppress(InstanceError):  # which is reported when its turn comes
@@ -84,20 +83,17 @@ def series(
     for file in files:
         try:
             solved = opened.solve(file, say)
+            if file in written:
+                write_solution(written[file], opened.solution(solved), solved.result.primal_bound)
         except InterruptedSolveError as error:
             raise CommandEnd(str(error), ExitCode.INTERRUPTED) from error
         except (InstanceError, SolverError) as error:
             say(str(error))
             failed.append(file.name)
             if file in written:  # it may have had a solution before it was changed
-                written[file].unlink(missing_ok=True)
+                write_solution(written[file], None, None)
             continue
         result = solved.result
-        if file in written:
-            if (values := opened.solution(solved)) is not None:
-                write_solution(written[file], values, result.primal_bound)
-            else:
-                written[file].unlink(missing_ok=True)
         say(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
             f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"

@@ -77,6 +77,7 @@ def solve(
     set_param: SetParam = None,
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
+    from bife_core.files import check_outputs
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
     from bife_core.scip.reading import read_model
@@ -85,6 +86,8 @@ def solve(
     params = dict(map(assignment, set_param or ()))
     given = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "guard": True, "params": params}
     settings = SolveSettings.checked(given)
+    if solution is not None:
+        check_outputs([solution], [instance, rule, versus, solver])
     model = read_model(instance)
     if rule == AUTO:
         rule, reason = registry().rule_for(model, settings.under)
@@ -115,8 +118,6 @@ def solve(
             say()
             _show(methods, results)
     if solution is not None and results[0].primal_bound is None:
-        if solution.is_file() and not solution.is_symlink():  # that of an earlier solve, and not /dev/stdout
-            solution.unlink()
         say(f"note: {solution} is not written, for no best solution was found.")
     if record and results[-1].status != "userinterrupt":
         from bife_core.stages.runtime import Runtime

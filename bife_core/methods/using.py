@@ -10,14 +10,14 @@ from typing import Any
 import pyscipopt
 
 from bife_core.arguments import checked
-from bife_core.files import check_writable
+from bife_core.files import check_outputs
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import lp_iterations, saved_nodes, total
 from bife_core.scip.reading import read_model
-from bife_core.scip.solutions import best_of, solution_of, write_solution
+from bife_core.scip.solutions import best_of, check_names, solution_of, write_solution
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
 
@@ -97,14 +97,15 @@ def solve(
     show_log : bool
         Whether SCIP prints its log.
     solution : str or Path, optional
-        Where to write the best solution, as SCIP does (.sol); no file is written if none was found.
+        Where to write the best solution, as SCIP does (.sol); no file is left there if none was found.
     **overrides
         Single fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
 
     Raises
     ------
     ConfigError, InstanceError, RuleError
-        If there is no such field or a value does not fit; the instance cannot be read; or the rule not loaded.
+        If there is no such field or a value does not fit; the instance cannot be read; or the rule not loaded. Or the
+        solution would be written over one of them, or is of variables without names of their own.
     SolverError
         If SCIP refuses a parameter or fails while solving.
     OSError
@@ -118,16 +119,17 @@ def solve(
     """
     settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
     path, chosen = Path(path), load_method(method)
-    if solution is not None:  # not only after a long solve
-        check_writable(Path(solution))
     model = read_model(path)
+    if solution is not None:  # not only after a long solve
+        check_outputs([Path(solution)], [path, method])
+        check_names(variable.name for variable in model.getVars())
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
     with RootClock.over(model) as clock:
         result = solve_model(model, chosen, settings, path.name, clock)
-        if solution is not None and (values := solution_of(model)) is not None:
-            write_solution(Path(solution), values, result.primal_bound)
+        if solution is not None:
+            write_solution(Path(solution), solution_of(model), result.primal_bound)
         return result
 
 

@@ -18,6 +18,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from bife_core.files import write_whole
+
 BLUE: Final = "#0072B2"
 ORANGE: Final = "#D55E00"
 GREEN: Final = "#009E73"
@@ -77,20 +79,21 @@ def save(
     figure: Figure, directory: Path, stem: str, formats: tuple[str, ...] = ("png", "svg", "pdf")
 ) -> list[Path]:
     """Write a figure in each format and return the files; equal figures give equal files."""
-    directory.mkdir(parents=True, exist_ok=True)
     files = [directory / f"{stem}.{kind}" for kind in formats]
     stamps = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with rc_context({"svg.hashsalt": stem}):
         for path, kind in zip(files, formats, strict=True):
-            _save(figure, path, metadata=stamps.get(kind))
+            write_whole(path, _drawn(figure, format=kind, metadata=stamps.get(kind)))
     return files
 
 
-def _save(figure: Figure, target: Path | io.StringIO, **options: Any) -> None:
-    """Write a figure; that its font lacks a sign of a name is nothing that a reader could change."""
+def _drawn(figure: Figure, **options: Any) -> bytes:
+    """Return a figure's file; that its font lacks a sign of a name is nothing that a reader could change."""
+    content = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(target, **options)
+        figure.savefig(content, **options)
+    return content.getvalue()
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
@@ -99,10 +102,8 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     `name` distinguishes the figure's ids from those of other figures on the page; `description` is for readers who
     cannot see it.
     """
-    buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        _save(figure, buffer, format="svg", transparent=True, metadata={"Date": None})
-    svg = buffer.getvalue()
+        svg = _drawn(figure, format="svg", transparent=True, metadata={"Date": None}).decode()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import reprlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyscipopt
 
-from bife_core.files import write_whole
+from bife_core.errors import InstanceError
+from bife_core.files import file_at, write_whole
 
 
 def best_of(model: pyscipopt.Model) -> pyscipopt.scip.Solution | None:
@@ -29,10 +32,26 @@ def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
     return {variable.name: model.getSolVal(best, variable) for variable in model.getVars()}
 
 
-def write_solution(path: Path, values: Mapping[str, float], objective: float | None) -> None:
-    """Write a solution as SCIP does (.sol), which it can read: the objective, then what is not 0."""
+def check_names(names: Iterable[str]) -> None:
+    """Raise an `InstanceError` if SCIP could not read by these names of variables what their values are."""
+    for name, count in Counter(iter(names)).items():
+        if count > 1 or name.encode().split() != [name.encode()] or len(name.encode()) > 990:
+            raise InstanceError(
+                "A solution file has names that differ, without blanks and of 990 bytes at most; rename "
+                f"{'the variables' if count > 1 else 'the variable'} {reprlib.repr(name)}."
+            )
+
+
+def write_solution(path: Path, values: Mapping[str, float] | None, objective: float | None) -> None:
+    """Write a solution as SCIP does (.sol): the objective, then what is not 0; without any leave no file there."""
+    if not values:
+        if (former := file_at(path)) is not None:
+            former.unlink(missing_ok=True)
+        return
+    check_names(values)
+    # SCIP skips lines that begin with NAME and some other words, but none that begins with a blank.
     lines = [
         f"objective value: {objective!r}",
-        *(f"{name} {value!r}" for name, value in values.items() if value),
+        *(f" {name} {value!r}" for name, value in values.items() if value),
     ]
     write_whole(path, "\n".join(lines) + "\n")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from bife_core import plots, report as reports
 from bife_core.errors import BifeError
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.files import write_whole
+from bife_core.files import check_outputs, write_whole
 from bife_core.home import RECORD, RUN_ID, evaluation_at
 from bife_core.methods.base import Method
 from bife_core.methods.configuration import Configuration
@@ -46,6 +46,7 @@ def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, sto
 
 def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
     """Write tables, the figure of costs and last the page of one evaluation, or of several; return all figures."""
+    check_outputs([folder / name for name in (*TABLES, PAGE)])
     figures = reports.report_figures(report)
     write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{reports.report_markdown(report)}")
     write_whole(folder / TABLES[1], reports.report_latex(report))

@@ -47,6 +47,36 @@ def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monk
     assert "Python" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "code", "text"),
+    [
+        (("doctor",), "best.json", 2, "best.json is not what a settings file of SCIP is called"),
+        (("doctor",), "instance.set", 1, "instance.set is read and would be written over"),
+        (("doctor",), "instance2.set", 1, "instance2.json is read and would be written over"),
+        (("doctor",), "folder.set", 1, "Is a directory"),
+        (("tune",), "instance.set", 1, "instance.set is read and would be written over"),
+        (("tune", "--solver", "ours.set"), "ours.set", 1, "ours.set is read and would be written over"),
+        (("tune", "--set", "solver=ours.set"), "ours.set", 1, "ours.set is read and would be written over"),
+        (("tune", "--method", "mine.json"), "mine.set", 1, "mine.json is read and would be written over"),
+        (("tune",), "folder.set", 1, "Is a directory"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_any_solve(
+    bife, monkeypatch, tmp_path, command, output, code, text
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "instances").mkdir()
+    shutil.copy(FOREIGN / "lseu.mps", tmp_path / "instances")
+    for link in ("instance.set", "instance2.json"):
+        (tmp_path / link).symlink_to("instances/lseu.mps")
+    (tmp_path / "folder.set").mkdir()
+    (tmp_path / "ours.set").write_text("separating/maxrounds = 0\n")
+    (tmp_path / "mine.json").write_text("{}")
+    done = bife(*command, "--instances", "instances", "--output", output)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert text in " ".join(done.stderr.split())
+
+
 @pytest.mark.long  # up to a minute of solves
 def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "CHECKS", {})

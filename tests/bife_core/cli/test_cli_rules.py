@@ -66,6 +66,9 @@ def test_settings_alone_need_no_c_and_are_not_written_over(bife, tmp_path):
     assert bife("export", settings, "--output", tmp_path / "ours.c").exit_code == 2
     assert bife("export", settings, "--output", tmp_path / "other.c").exit_code == 0
     assert not (tmp_path / "other.c").exists()
+    (tmp_path / "hard.set").hardlink_to(settings)
+    done = bife("export", settings, "--output", tmp_path / "hard.c")
+    assert "hard.set is read and would be written over" in sentence(done.stderr)
     assert load_method(tmp_path / "other.set").identity == load_method(settings).identity
 
 

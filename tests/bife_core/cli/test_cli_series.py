@@ -55,6 +55,22 @@ def test_where_no_solution_can_be_written_nothing_is_solved(bife, days, tmp_path
     assert "found" in done.stderr
 
 
+def test_no_instance_is_written_over_and_a_name_that_scip_cannot_read_is_said(bife, days, tmp_path):
+    (link := tmp_path / "day1.lp.sol").symlink_to(days / "day0.lp")
+    given = ("--time-limit", 10, "--solutions", tmp_path)
+    done = bife("series", "days", days, *given)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "day1.lp.sol is read and would be written over" in done.stderr
+    link.unlink()
+    head = "STATISTICS\n Problem name : a\nOBJECTIVE\n Sense : maximize\nVARIABLES\n"
+    model = f"{head} [integer] <a b>: obj=1, original bounds=[0,3]\nEND\n"
+    (days / "day0.cip").write_text(model)
+    (tmp_path / "day0.cip.sol").write_text("of before")
+    done = bife("series", "days", days, *given)
+    assert (done.exit_code, "rename the variable 'a b'" in done.stdout) == (1, True)
+    assert sorted(path.name for path in tmp_path.glob("*.sol")) == [f"day{n}.lp.sol" for n in range(3)]
+
+
 def test_the_solution_of_a_file_that_changed_does_not_stay(bife, days, tmp_path):
     one, given = tmp_path / "one.lp", ("--time-limit", 10, "--solutions", tmp_path / "found")
     one.write_text(cover(least=1))

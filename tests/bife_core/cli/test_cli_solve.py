@@ -1,6 +1,7 @@
 import gzip
 import json
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method
 from bife_core.methods.scorer import Scorer
 from bife_core.registry.local import LocalRegistry
+from bife_core.rules import REFERENCE_RULES
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import SolverConfig
 from bife_core.stages.runtime import Runtime
@@ -68,6 +70,28 @@ def test_no_file_is_left_where_no_best_solution_was_found(solve, tmp_path, text)
     done = solve("--solution", tmp_path / "none.sol", model=model)
     assert f"{tmp_path / 'none.sol'} is not written" in " ".join(done.stdout.split())
     assert not (tmp_path / "none.sol").exists()
+
+
+def test_the_former_solution_goes_where_a_link_leads(solve, tmp_path):
+    (model := tmp_path / "none.lp").write_text(UNBOUNDED)
+    (former := tmp_path / "former.sol").write_text("of an earlier solve")
+    (link := tmp_path / "a.sol").symlink_to(former)
+    solve("--solution", link, model=model)
+    assert (former.exists(), link.is_symlink()) == (False, True)
+
+
+@pytest.mark.parametrize("option", ["instance", "--rule", "--versus", "--solver"])
+def test_no_solution_is_written_over_what_is_read(solve, tmp_path, option):
+    model = shutil.copy(LSEU, tmp_path)
+    (rule := tmp_path / "mine.py").write_text(REFERENCE_RULES["paper_ca"].source)
+    (settings := tmp_path / "mine.set").write_text("limits/nodes = 1\n")
+    given = {"instance": model, "--rule": rule, "--versus": rule, "--solver": settings}
+    (link := tmp_path / "a.sol").hardlink_to(given[option])
+    before = link.read_bytes()
+    options = () if option == "instance" else (option, given[option])
+    done = solve("--solution", link, *options, model=model, rule=None if option == "--rule" else "paper_ca")
+    assert "a.sol is read and would be written over" in sentence(done.stderr)
+    assert (done.exit_code, done.stdout, link.read_bytes()) == (1, "", before)
 
 
 def test_where_no_solution_can_be_written_is_said_before_the_solve(solve, tmp_path):

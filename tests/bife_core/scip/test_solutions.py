@@ -1,0 +1,62 @@
+"""A solution by the names of variables, and as a file that SCIP reads."""
+
+import pyscipopt
+import pytest
+
+from bife_core.errors import InstanceError
+from bife_core.methods.using import solve
+from bife_core.scip.solutions import check_names, write_solution
+
+CIP = """STATISTICS
+  Problem name     : names
+OBJECTIVE
+  Sense            : maximize
+VARIABLES
+  [integer] <{}>: obj=3, original bounds=[0,3]
+  [integer] <{}>: obj=1, original bounds=[0,2]
+END
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NAMEx",
+        "name",
+        "=obj=x",
+        "ENDATA",
+        "Objective",
+        "#x",
+        "<?xml",
+        "inf",
+        "x,y",
+        "1e5",
+        "größe",
+        "n" * 990,
+    ],
+)
+def test_scip_reads_every_value_back(name, tmp_path):
+    (path := tmp_path / "a.cip").write_text(CIP.format(name, "other"))
+    found = solve(path, solution=tmp_path / "a.sol")
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    values = model.readSolFile(str(tmp_path / "a.sol"))
+    assert model.getSolObjVal(values) == found.primal_bound == 11
+    assert [model.getSolVal(values, variable) for variable in model.getVars()] == [3, 2]
+
+
+@pytest.mark.parametrize("name", ["a b", "Variable Name", "a\tb", "n" * 991, "other"])
+def test_names_by_which_scip_loses_values_are_refused_before_the_solve(name, tmp_path):
+    (path := tmp_path / "a.cip").write_text(CIP.format(name, "other"))
+    with pytest.raises(InstanceError, match="rename the variable"):
+        solve(path, solution=tmp_path / "a.sol", time_limit_s=1e-9)
+    assert not (tmp_path / "a.sol").exists()
+
+
+def test_the_longest_line_is_read_whole(tmp_path):
+    check_names([name := "n" * 990])
+    write_solution(tmp_path / "a.sol", {name: (value := -1.2345678901234567e-300)}, 0.0)
+    model = pyscipopt.Model()
+    variable = model.addVar(name, lb=None)
+    assert model.getSolVal(model.readSolFile(str(tmp_path / "a.sol")), variable) == value
