@@ -91,13 +91,29 @@ def saved_nodes(model: pyscipopt.Model) -> int:
 
 def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
     """Return the sum of a counter of SCIP's, such as ``SCIPheurGetTime``, over all plugins but `besides`."""
-    scip, plugin = ctypes.c_void_p(scip_address(model)), name.removeprefix("SCIP").partition("Get")[0]
-    several = f"{plugin.capitalize()}s"
-    plugins = _function(f"SCIPget{several}", ctypes.POINTER(ctypes.c_void_p))(scip)
-    count, counter = int(_function(f"SCIPgetN{several}")(scip)), _function(name, kind)
-    called = _function(f"SCIP{plugin}GetName", ctypes.c_char_p)
-    every = (ctypes.c_void_p(plugins[k]) for k in range(count))
+    plugin, counter = name.removeprefix("SCIP").partition("Get")[0], _function(name, kind)
+    every, called = (
+        _listed(model, f"{plugin.capitalize()}s"),
+        _function(f"SCIP{plugin}GetName", ctypes.c_char_p),
+    )
     return float(sum(counter(one) for one in every if called(one) != besides.encode()))
+
+
+def priced(model: pyscipopt.Model) -> list[tuple[str, float]]:
+    """Return the variables that pricers added to a model, by name and with their value in its best solution."""
+    scip, original = ctypes.c_void_p(scip_address(model)), _function("SCIPvarIsTransformedOrigvar")
+    best = ctypes.c_void_p(_function("SCIPgetBestSol", ctypes.c_void_p)(scip))
+    name, value = _function("SCIPvarGetName", ctypes.c_char_p), _function("SCIPgetSolVal", ctypes.c_double)
+    kinds = ("Vars", "FixedVars") if _function("SCIPgetNActivePricers")(scip) else ()
+    every = (one for kind in kinds for one in _listed(model, kind))
+    return [(name(one).decode(), value(scip, best, one)) for one in every if not original(one)]
+
+
+def _listed(model: pyscipopt.Model, what: str) -> Iterator[ctypes.c_void_p]:
+    """Yield what SCIP lists of a model, such as its ``Vars`` or ``Heurs``."""
+    scip = ctypes.c_void_p(scip_address(model))
+    listed = _function(f"SCIPget{what}", ctypes.POINTER(ctypes.c_void_p))(scip)
+    yield from (ctypes.c_void_p(listed[k]) for k in range(_function(f"SCIPgetN{what}")(scip)))
 
 
 def lp_solver() -> str:

@@ -11,6 +11,7 @@ import pyscipopt
 
 from bife_core.errors import InstanceError
 from bife_core.files import file_at, write_whole
+from bife_core.scip.libscip import priced
 
 
 def best_of(model: pyscipopt.Model) -> pyscipopt.scip.Solution | None:
@@ -25,11 +26,15 @@ def best_of(model: pyscipopt.Model) -> pyscipopt.scip.Solution | None:
 
 
 def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
-    """Return the best solution of a model that was solved, by the names of variables; None if there is none."""
+    """Return the best solution of a model that was solved, by the names of variables, of priced ones too.
+
+    It is None if there is none, and empty if variables share a name.
+    """
     best = best_of(model)
     if best is None:
         return None
-    return {variable.name: model.getSolVal(best, variable) for variable in model.getVars()}
+    values = [(one.name, model.getSolVal(best, one)) for one in model.getVars()] + priced(model)
+    return named if len(named := dict(values)) == len(values) else {}
 
 
 def check_names(names: Iterable[str]) -> None:

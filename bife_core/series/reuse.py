@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -20,10 +21,11 @@ def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]
     Each is given whole, and SCIP drops it unless it is feasible. SCIP's heuristic `completesol` completes some integer
     values: those that all of the solutions agree on, the zeros that they agree on, and those of the last two (Patel,
     arXiv 2308.08986, has the last ones and the common ones). So no solution is accepted that the model does not have.
-    Names that the model lacks are left out, and so are integer values outside its bounds, and starts that SCIP has no
-    room for.
+    Names that the model lacks or several variables have are left out, and so are integer values outside its bounds, and
+    starts that SCIP has no room for.
     """
-    variables = {variable.name: variable for variable in model.getVars()}
+    shared = Counter(variable.name for variable in model.getVars())
+    variables = {one.name: one for one in model.getVars() if shared[one.name] == 1}
     last = [{name: one[name] for name in variables.keys() & one} for one in solutions]
     if not (matching := max(map(len, last))):
         return 0

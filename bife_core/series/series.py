@@ -213,6 +213,8 @@ class Series:
         if result.status in INTERRUPTED:
             raise InterruptedSolveError(f"The solve of {name} was interrupted.")
         solution = solution_of(model)
+        if solution == {}:
+            tell(f"{name}: its solution is not kept, since variables share a name.")
         solved = SeriesSolve(
             instance=name,
             key=key,
@@ -232,10 +234,10 @@ class Series:
         return solved
 
     def solution(self, solved: SeriesSolve) -> dict[str, float] | None:
-        """Return the best solution of a solve, by the names of variables; None if it found none."""
+        """Return the best solution of a solve, by the names of variables; None without one, or if they share names."""
         if solved.solution_at is None:
             return None
-        return next(self._store.events(self._key, solved.solution_at - 1, ["solution"])).body
+        return next(self._store.events(self._key, solved.solution_at - 1, ["solution"])).body or None
 
     def _starts(self, model: pyscipopt.Model) -> tuple[bool, str]:
         """Give a model starts, unless solves without did better; return whether, and which or why not, in words."""

@@ -5,7 +5,7 @@ import pytest
 
 from bife_core.errors import InstanceError
 from bife_core.methods.using import solve
-from bife_core.scip.solutions import check_names, write_solution
+from bife_core.scip.solutions import check_names, solution_of, write_solution
 
 CIP = """STATISTICS
   Problem name     : names
@@ -60,3 +60,39 @@ def test_the_longest_line_is_read_whole(tmp_path):
     model = pyscipopt.Model()
     variable = model.addVar(name, lb=None)
     assert model.getSolVal(model.readSolFile(str(tmp_path / "a.sol")), variable) == value
+
+
+def test_variables_that_share_a_name_have_no_solution():
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.addVar("x", obj=-1, ub=5)
+    model.addVar("x", obj=-1, ub=1)
+    model.optimize()
+    assert solution_of(model) == {}
+
+
+class Columns(pyscipopt.Pricer):
+    """Adds two columns, of which the cheaper one is best."""
+
+    def pricerredcost(self):
+        return self.add()
+
+    def pricerfarkas(self):
+        return self.add()
+
+    def add(self):
+        while self.costs:
+            column = self.model.addVar(f"column{len(self.costs)}", obj=self.costs.pop(), pricedVar=True)
+            self.model.addConsCoeff(self.model.getTransformedCons(self.row), column, 1.0)
+        return {"result": pyscipopt.SCIP_RESULT.SUCCESS}
+
+
+def test_columns_of_a_pricer_are_part_of_the_solution():
+    model, pricer = pyscipopt.Model(), Columns()
+    model.hideOutput()
+    model.includePricer(pricer, "columns", "")
+    slack = model.addVar("slack", obj=9)
+    pricer.costs, pricer.row = [1.0, 2.0], model.addCons(slack >= 4, modifiable=True)
+    model.optimize()
+    assert solution_of(model) == {"slack": 0, "column1": 4, "column2": 0}
+    assert model.getObjVal() == 4

@@ -187,6 +187,27 @@ def test_a_model_is_solved_in_place(series):
     assert (solved.instance, solved.key, model.getVal(x)) == ("today", "", 3)
 
 
+def test_variables_that_share_a_name_give_no_start(series):
+    opened, said = series(), []
+    for _ in range(2):
+        model = pyscipopt.Model("same")
+        model.hideOutput()
+        for most in (5, 1):
+            model.addVar("x", vtype="I", obj=-1, ub=most)
+        model.setParam("limits/nodes", 1)
+        solved = opened.solve(model, said.append)
+        assert (solved.result.primal_bound, opened.solution(solved)) == (-6, None)
+    assert said[1] == "same: its solution is not kept, since variables share a name."
+    assert said[2].endswith("no starts, since no name of a variable matches.")
+
+
+def test_a_start_is_given_to_no_name_that_variables_share():
+    model = pyscipopt.Model()
+    for name in ("x", "x", "NAME y"):
+        model.addVar(name, ub=5)
+    assert give_starts(model, [{"x": 1.0, "NAME y": 2.0}]) == 1
+
+
 def test_a_model_is_solved_once(series):
     model = pyscipopt.Model("today")
     model.hideOutput()
