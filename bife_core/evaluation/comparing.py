@@ -71,7 +71,8 @@ class Ratio(Value):
 
     `ratio` is the geometric mean over the `groups` that the `instances` form, with its bootstrap interval at the level
     `confidence`, if there is one. Of the pairs of `solves`, those `missing`, without a result or with a wrong one,
-    count with what they are charged; `proofs` ended with a proof.
+    count with what they are charged; `proofs` ended with a proof. `unbranched` instances are left out, as methods
+    that differ in branching alone do not branch there; on `short` ones both cost no more than the metric's `least`.
 
     `bound` is the `bife_core.stats.UpperBound` of the ratio. It takes `further` more groups at least until that is
     below 1, at the lower end of the interval, and `likely` more at the measured ratio; None if no number is likely to
@@ -90,6 +91,8 @@ class Ratio(Value):
     proofs: int = 0
     baseline_proofs: int = 0
     instances: int = 0
+    unbranched: int = 0
+    short: int = 0
     groups: int = 0
     bound: float | None = None
     further: int | None = None
@@ -102,12 +105,27 @@ class Ratio(Value):
     @property
     def obstacle(self) -> str:
         """Why the method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
+        if self.incomparable:
+            return self.incomparable
         for whose, missing in (("the baseline's", self.baseline_missing), ("its", self.missing)):
             if missing:
                 return f"{missing} of {whose} {self.solves} solves {'is' if missing == 1 else 'are'} missing"
         if self.proofs < self.baseline_proofs:
             return f"it finishes {self.proofs} of {self.solves} solves, the baseline {self.baseline_proofs}"
         return ""
+
+    @property
+    def incomparable(self) -> str:
+        """Why the ratio says nothing, as half a sentence; empty if it does."""
+        if not self.instances:
+            return f"no method branches on any of {counted(self.unbranched, 'instance')}"
+        if self.short < self.instances:
+            return ""
+        metric = METRICS[self.metric]
+        return (
+            f"solves are too short to compare ({metric.words} at most {metric.least:g} {metric.unit}".rstrip()
+            + ")"
+        )
 
     @property
     def unit(self) -> str:
@@ -146,14 +164,13 @@ class Comparison(Ratio):
 
     `node_ratio` is the ratio for nodes and `per_node_ratio` for CPU seconds a node. `p_value` is that of the exact
     two-sided Wilcoxon signed-rank test on groups, `p_adjusted` its Holm adjustment over `family` tests, none where the
-    comparison is the `primary` one. On `wins`, `ties` and `losses` groups the method is cheaper, as cheap, costlier;
-    `unbranched` instances are left out because no method branches on them. `note` is what limits the statement.
+    comparison is the `primary` one. On `wins`, `ties` and `losses` groups the method is cheaper, as cheap, costlier.
+    `note` is what limits the statement.
     """
 
     setting: str
     method: str
     baseline: str
-    unbranched: int = 0
     node_ratio: float = 1.0
     per_node_ratio: float = 1.0
     p_value: float = 1.0
@@ -172,8 +189,14 @@ class Comparison(Ratio):
         return "undecided" if found == "better" and self.obstacle else found
 
 
-def branched(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the solves of those instances on which some method branches; on others methods differ by noise alone."""
+def branched(frame: pd.DataFrame, methods: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the solves, of some methods, on instances on which one branches, for on others they differ by noise alone.
+
+    Methods that differ in more than branching, by the column `beside_branching`, are compared on all instances.
+    """
+    frame = frame[frame["method"].isin(methods or frame["method"])]
+    if frame["beside_branching"].nunique() > 1:
+        return frame
     at_root = (frame["nodes"] <= 1) & ~frame["missing"]
     return frame[~at_root.groupby(frame["digest"]).transform("all")]
 
@@ -236,12 +259,14 @@ def compare_pair(
     if log_costs(frame, method, baseline, metric).empty:
         return None
     known: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}
-    in_all, frame = frame["digest"].nunique(), branched(frame)
+    in_all, frame = frame["digest"].nunique(), branched(frame, (method, baseline))
     known |= {"confidence": confidence, "unbranched": in_all - frame["digest"].nunique()}
     shared = log_costs(frame, method, baseline, metric, _SOLVED).index
-    if shared.empty:
-        return Comparison.model_validate(known)
     frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
+    short = METRICS[metric].of(frame).le(METRICS[metric].least).groupby(frame["digest"]).all()
+    known |= {"instances": len(short), "short": int(short.sum()), "groups": frame["group"].nunique()}
+    if short.all():
+        return Comparison.model_validate(known)
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
     logs = _log_ratios(frame, method, baseline, metric)
     interval = ratio_interval(logs.sort_index(), confidence)
@@ -255,8 +280,6 @@ def compare_pair(
         ci_high=interval.high,
         node_ratio=nodes,
         per_node_ratio=time / nodes,
-        instances=frame["digest"].nunique(),
-        groups=len(logs),
         solves=len(shared),
         missing=ended[method]["missing"],
         baseline_missing=ended[baseline]["missing"],
@@ -313,6 +336,8 @@ def change_text(comparison: Comparison) -> str:
 
 def evidence_text(comparison: Comparison) -> str:
     """Return the numbers behind a statement: ratio, interval, p-value, instances, missing solves."""
+    if comparison.incomparable:
+        return comparison.incomparable
     holm_over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
     parts = [
         f"ratio {comparison.ratio:.3f}",
@@ -322,6 +347,8 @@ def evidence_text(comparison: Comparison) -> str:
     ]
     if left_out := comparison.unbranched:
         parts.append(f"{left_out} left out because no method branches on {'it' if left_out == 1 else 'them'}")
+    if comparison.short:
+        parts.append(f"{comparison.short} of them too short to differ")
     missing = {comparison.method: comparison.missing, comparison.baseline: comparison.baseline_missing}
     parts += [
         f"{count} of {comparison.solves} solves of {known_as(method)} missing"
@@ -339,9 +366,8 @@ def statement(comparison: Comparison) -> str:
     """Return the sentence on one comparison."""
     method, baseline = known_as(comparison.method), known_as(comparison.baseline)
     where = f"On {comparison.setting},"
-    if not comparison.instances:
-        many = counted(comparison.unbranched, "instance")
-        return f"{where} no method branches on any of {many}, so {method} and {baseline} cannot be compared."
+    if comparison.incomparable:
+        return f"{where} {comparison.incomparable}, so {method} and {baseline} cannot be compared."
     change, evidence = change_text(comparison), evidence_text(comparison)
     if comparison.finding != "undecided":
         verb = (_TIME if comparison.metric == "time" else _COST)[comparison.finding]
@@ -362,8 +388,8 @@ def headline(comparison: Comparison) -> str:
     """Return what a comparison comes to in a line of at most 90 characters."""
     method, baseline = (fits(known_as(name), 24) for name in (comparison.method, comparison.baseline))
     where = fits(f", {comparison.setting}", 20)
-    if not comparison.instances:
-        return f"No method branches on any instance{where}"
+    if comparison.incomparable:
+        return fits(comparison.incomparable[0].upper() + comparison.incomparable[1:] + where, 90)
     if comparison.finding != "undecided":
         return f"{method} takes {change_text(comparison)} than {baseline}{where}"
     if comparison.obstacle:

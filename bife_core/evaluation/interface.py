@@ -45,7 +45,7 @@ def compare(
 ) -> EvaluationSummary:
     """Solve instances under several methods and compare each with a baseline.
 
-    Instances on which no method branches count in no ratio and no test.
+    Instances on which no method branches count in no ratio and no test, unless the methods differ in settings.
 
     Parameters
     ----------

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from bife_core.scip.cost import LARGEST_GAP, LEAST, Cost
+from bife_core.methods.base import Method
+from bife_core.methods.loading import beside_branching
+from bife_core.scip.cost import LARGEST_GAP, LEAST, TICK_S, Cost
 from bife_core.scip.solving import DONE
 from bife_core.stats import geometric_mean, geometric_std
 
@@ -21,7 +23,7 @@ class Metric:
     """One number of a solve, read from the field `column` of `SolveResult`.
 
     `name` stands in files, `label` in tables, `words` in sentences, and `unit` after a number (empty for counts).
-    Smaller values count as `least`, since geometric means need positive ones. A missing solve costs at least `worst`
+    Smaller values count as `least`, see `bife_core.scip.cost.LEAST`. A missing solve costs at least `worst`
     and `worst_per_s` for each second of the time limit, or, where both are 0, a multiple of what others took. One of
     `work` does not count what a user waits for.
     """
@@ -69,7 +71,7 @@ METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
     for metric in (
         _cost("time", "Time", "CPU time", unit="CPU s", worst_per_s=1.0),
-        Metric("wall", "Wall time", "wall time", "wall_s", 1e-6, "s", worst_per_s=1.0),
+        Metric("wall", "Wall time", "wall time", "wall_s", TICK_S, "s", worst_per_s=1.0),
         _cost("nodes", "Nodes", "nodes", work=True),
         Metric("fair_nodes", "Fair nodes", "fair nodes", "fair_nodes", 1.0, work=True),
         _cost("lp_iterations", "LP iterations", "LP iterations", work=True),
@@ -85,17 +87,21 @@ def judged_by(metric: Cost) -> Cost:
     return "time" if METRICS[metric].work else metric
 
 
-def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) -> pd.DataFrame:
+def solve_frame(
+    rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0, methods: Mapping[str, Method] | None = None
+) -> pd.DataFrame:
     """Return the rows of an `EvaluationSummary` as a frame in which every solve has its cost.
 
     One with a `failure` is `missing`: the solve gave no result, or a wrong one. `solved` is whether it ended with a
     proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was; those of
     the metrics (`cost_time`, `cost_nodes`, ...) are what a solve is charged: a missing one too, and one without a proof
     `time_limit_s` at least. A metric that no row has, recorded before it existed, is NaN in all. An instance without a
-    `group` is one of its own.
+    `group` is one of its own. `beside_branching` is as of `methods`, by label, else empty.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["group"] = frame.get("group", frame["digest"])
+    beside = {label: beside_branching(method) for label, method in (methods or {}).items()}
+    frame["beside_branching"] = [beside.get(label, "") for label in frame["method"]]
     frame["missing"] = frame["failure"].notna() if "failure" in frame else False
     frame["solved"] = frame["status"].isin(DONE) & ~frame["missing"]
     for metric in METRICS.values():
@@ -134,4 +140,5 @@ def inference_share(solves: pd.DataFrame) -> float:
     """Return the share of the CPU time of some solves that went into branching, between 0 and 1; NaN if unknown."""
     known = solves.dropna(subset=["branching_s"])
     total = float(known["cpu_s"].sum())
-    return float(known["branching_s"].sum()) / total if total > 0 else float("nan")
+    # SCIP's clock of its own rules goes on by ticks, which a short solve has few of.
+    return min(float(known["branching_s"].sum()) / total, 1.0) if total > 0 else float("nan")

@@ -137,7 +137,7 @@ class EvaluationSummary(Value):
     @property
     def frame(self) -> pd.DataFrame:
         """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...; see `solve_frame`."""
-        return solve_frame(self.rows, self.protocol.time_limit_s)
+        return solve_frame(self.rows, self.protocol.time_limit_s, self.methods)
 
     def plot(self) -> Figure:
         """Draw each method's ratio to the baseline with its interval."""
@@ -261,7 +261,7 @@ def summarise(
     rows = tuple(one.row | {"failure": one.failure or why} for one, why in zip(measured, wrong, strict=True))
     others = [label for label in methods if label != baseline]
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
-    frame = solve_frame(rows, config.time_limit_s)
+    frame = solve_frame(rows, config.time_limit_s, methods)
     comparisons = compare(frame, others, baseline, config.metric, level, setting, primary=use > 0)
     if not comparisons:
         raise SolverError(

@@ -20,7 +20,7 @@ from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import Reference, Solves, Solving, cost_of, load_factors, misbehaviour
 from bife_core.methods.base import Method
-from bife_core.methods.configuration import Configuration
+from bife_core.methods.loading import beside_branching
 from bife_core.methods.scorer import BaseScorer
 from bife_core.scip.solving import SolveResult
 from bife_core.stats import geometric_mean, p_costlier
@@ -114,7 +114,7 @@ class _Measurement(Solves):
         config = self.solving.config
         if self.reference is None or not config.load_correction or config.cost != "time":
             return {}
-        if isinstance(self.method, Configuration):  # has other work to do before the first branching
+        if beside_branching(self.method):  # has other work to do before the first branching
             return {}
         return load_factors(self.results, self.reference.results)
 

@@ -152,6 +152,13 @@ def branching_of(method: Method) -> Method:
     return branching.model_copy(update={"budget": None}) if isinstance(branching, BaseScorer) else branching
 
 
+def beside_branching(method: Method) -> str:
+    """Return what a method changes of a solve beside branching, as text that is equal where two change the same."""
+    if isinstance(method, Configuration):
+        return str(method.params or "") + beside_branching(method.branching)
+    return "" if isinstance(method, ScipMethod | BaseScorer) else method.identity
+
+
 def load_rule(reference: AnyReference) -> CompiledRule:
     """Load and compile a rule.
 

@@ -78,7 +78,8 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
 def _instance_costs(evaluation: EvaluationSummary) -> Figure:
     frame, lead, metric = evaluation.frame, evaluation.lead, METRICS[evaluation.lead.metric]
     names = frame.drop_duplicates("digest").set_index("digest")["instance"]
-    logs = log_costs(branched(frame), lead.method, lead.baseline, lead.metric, by="digest")
+    frame = branched(frame, (lead.method, lead.baseline))
+    logs = log_costs(frame, lead.method, lead.baseline, lead.metric, by="digest")
     costs = [(str(names[one]), math.exp(own), math.exp(other)) for one, own, other in logs.itertuples()]
     labels = {"rule_label": known_as(lead.method), "baseline_label": known_as(lead.baseline)}
     return plots.instance_costs(costs, unit=metric.unit or metric.words, **labels)

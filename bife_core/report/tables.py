@@ -59,7 +59,7 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
 def _compared(one: Comparison) -> list[str]:
     interval = "none" if one.ci_low is None or one.ci_high is None else f"{one.ci_low:.3f}–{one.ci_high:.3f}"
     return [
-        f"{one.ratio:.3f}",
+        "none" if one.incomparable else f"{one.ratio:.3f}",
         interval,
         p_text(one.p_adjusted).removeprefix("p ").removeprefix("= "),
         f"{one.wins}/{one.ties}/{one.losses}",

@@ -60,7 +60,7 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
     apart = "all methods interleaved on the same core"
     missing = f"; {len(summary.failures)} of them missing and charged" if summary.failures else ""
     return [
-        (f"{kind} ratio", f"{lead.ratio:.3f} ({interval}){change}"),
+        (f"{kind} ratio", lead.incomparable or f"{lead.ratio:.3f} ({interval}){change}"),
         ("node ratio", f"{lead.node_ratio:.3f}"),
         (f"{lead.unit}s", won),
         ("solves", f"{len(summary.rows)}, {seeds} an instance, {apart}{missing}"),

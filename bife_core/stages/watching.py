@@ -131,7 +131,7 @@ class ChampionWatch:
         """Return RPB against the rule by all solves; None before the first ones."""
         if not (rows := self._rows()):
             return None
-        frame = solve_frame(rows, time_limit_s)
+        frame = solve_frame(rows, time_limit_s, {_CHAMPION: self._rule})
         return compare_pair(frame, RPB, _CHAMPION, metric, CONFIDENCE, "instances that were new to it")
 
     def propose_once(self) -> bool:

@@ -1,12 +1,15 @@
 """`bife_core.compare`, as a user calls it: with real solves."""
 
+import pytest
 from matplotlib.figure import Figure
 
 import bife_core
 from bife_core.benchmarks.base import Instance
-from bife_core.evaluation.comparing import compare, statement
+from bife_core.evaluation.comparing import compare, compare_pair, headline, statement
 from bife_core.evaluation.interface import given_instances
 from bife_core.evaluation.metrics import solve_frame
+from bife_core.methods.configuration import Configuration
+from bife_core.methods.loading import load_method
 from tests.bife_core.evaluation.test_comparing import row, rows
 
 AT_ROOT = """\
@@ -74,6 +77,57 @@ def test_instances_without_branching_change_no_ratio_and_no_test():
     (none,) = compare(solve_frame(trivial), ("rule",), "relpscost")
     assert none.finding == "undecided"
     assert "no method branches on any of 5 instances" in statement(none)
+
+
+def test_settings_are_compared_where_no_method_branches_too_and_rules_beside_them_are_not():
+    """A method that branches elsewhere changes nothing between two others."""
+    root = [
+        row(f"t{k}", method, cpu_s, nodes=nodes)
+        for k in range(10)
+        for method, cpu_s, nodes in (
+            ("lean", 1.0, 1),
+            ("rule", 2.0, 1),
+            ("other", 9.0, 50),
+            ("relpscost", 3.0, 1),
+        )
+    ]
+    tree = [row("i", method, 3.0) for method in ("lean", "rule", "other", "relpscost")]
+    rule, params = load_method("paper_ca"), {"separating/maxrounds": 0}
+    lean, other = Configuration(params=params), Configuration(params=params, branching=rule)
+    frame = solve_frame([*root, *tree], methods={"lean": lean, "rule": rule, "other": other})
+    found = compare(frame, ("lean", "rule", "other"), "relpscost")
+    assert [(one.instances, one.unbranched) for one in found] == [(11, 0), (1, 10), (11, 0)]
+    assert (found[0].ratio, found[0].finding) == (pytest.approx(3 ** (-10 / 11)), "better")
+    both = compare_pair(frame, "lean", "other", "time", 0.95, "these")
+    assert (both.instances, both.unbranched) == (11, 0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "known"),
+    [
+        ("time", [{"cpu_s": 0.001}, {"cpu_s": 0.009}]),
+        ("primal_dual_integral", [{"primal_dual_integral": 0.017}, {"primal_dual_integral": 1.015}]),
+        ("gap", [{"gap": 0.0, "status": "timelimit"}, {"gap": 9e-5, "status": "timelimit"}]),
+    ],
+)
+def test_solves_within_the_clocks_resolution_give_no_ratio(metric, known):
+    made = [
+        row(f"i{k}", method, cpu_s=own.pop("cpu_s", 1.0), **own)
+        for k in range(9)
+        for method, own in zip(("rule", "relpscost"), map(dict, known), strict=True)
+    ]
+    (found,) = compare(solve_frame(made), ("rule",), "relpscost", metric)
+    assert (found.instances, found.short, found.ratio, found.finding) == (9, 9, 1.0, "undecided")
+    assert "solves are too short to compare" in statement(found)
+    assert "ratio" not in statement(found)
+    assert headline(found).startswith("Solves are too short to compare (")
+    longer = [
+        row("i", method, cost, primal_dual_integral=cost, gap=cost)
+        for method, cost in (("rule", 30.0), ("relpscost", 60.0))
+    ]
+    (mixed,) = compare(solve_frame([*made, *longer]), ("rule",), "relpscost", metric)
+    assert (mixed.instances, mixed.short) == (10, 9)
+    assert "9 of them too short to differ" in statement(mixed)
 
 
 def test_a_name_of_a_family_stands_for_its_first_test_instances(tmp_path, monkeypatch):

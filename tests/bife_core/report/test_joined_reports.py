@@ -58,11 +58,11 @@ def test_the_page_leads_with_each_evaluation(joined):
 
 
 def test_another_metric_has_a_column_of_its_own():
-    integral = summary([LIMIT_S] * 8, [LIMIT_S] * 8, "primal_dual_integral", integrals=([1.0] * 8, 4.0))
+    integral = summary([LIMIT_S] * 8, [LIMIT_S] * 8, "primal_dual_integral", integrals=([100.0] * 8, 400.0))
     joined = Report(evaluations=(evaluation("CA test", 0.5), integral))
     heads, _, *rows = report_markdown(joined).splitlines()
     assert heads.split(" | ")[3:6] == ["Nodes", "Time", "PDI"]
-    assert rows[2].split(" | ")[5:7] == ["1.00 (1.00)", "**0.250**"]
+    assert rows[2].split(" | ")[5:7] == ["100.00 (1.00)", "**0.250**"]
 
 
 AWKWARD = ("d$1$x$.mps", "\\g<9>", "p|pe`.mps", "[bold]x", "_u", "new\nline", "😀数", "a^b~c&<i>", "x" * 250)
