@@ -202,6 +202,8 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
 
 def _at_once(tuning: Tuning, output: Path) -> str:
     """Write the best configuration, and say how it is used."""
-    if not tuning.best.choices:
-        return "None of them is better than SCIP's defaults."
+    if tuning.too_short:
+        return tuning.sentence
+    if tuning.by_chance:
+        return "None of them is better than SCIP's defaults beyond chance."
     return f"{tuning.sentence} {keep(tuning.configuration, output)}"

@@ -11,6 +11,7 @@ from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.estimate import Estimate, estimate
 from bife_core.fidelity.solving import measure_reference
+from bife_core.scip.cost import TICK_S
 from bife_core.scip.solving import SolveResult
 from bife_core.search.config import SEARCHES
 from bife_core.stages.records import COLLECTION, Record
@@ -52,10 +53,13 @@ def time_sentence(results: Sequence[SolveResult | None]) -> str:
     known = [one for one in results if one is not None and one.presolving_s is not None and one.cpu_s > 0]
     if not known:
         return f"Where SCIP's time goes is not known: RPB has a result on {solved}."
-    every_s = math.fsum(one.cpu_s for one in known)
-    shares = {part: sum(getattr(one, f"{part}_s") or 0.0 for one in known) / every_s for part in _PARTS}
-    parts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
-    rest = 100 * max(1.0 - math.fsum(shares.values()), 0.0)  # heuristics propagate: two clocks count it
+    parts_s = {part: math.fsum(getattr(one, f"{part}_s") or 0.0 for one in known) for part in _PARTS}
+    cpu_s, clocks_s = math.fsum(one.cpu_s for one in known), math.fsum(parts_s.values())
+    if cpu_s < 50 * TICK_S:  # which these clocks go on by
+        return f"Solves are too short to say where SCIP's time goes: {cpu_s:.2f} CPU seconds on {solved}."
+    every_s = max(cpu_s, clocks_s)  # heuristics propagate: two clocks count it
+    parts = ", ".join(f"{name} {100 * seconds / every_s:.0f} %" for name, seconds in parts_s.items())
+    rest = 100 * (1.0 - clocks_s / every_s)
     return f"SCIP's CPU time goes into {parts}, and LPs at nodes and the rest {rest:.0f} % ({solved}, RPB branches)."
 
 

@@ -155,7 +155,7 @@ def what_brought(
 ) -> Ablation | None:
     """Return what brought a configuration that one tuning made, or a later one; None where that is left out."""
     own = config.tune
-    if not own.ablation or winner.identity == RPB:
+    if not own.ablation or winner.identity == RPB or tuned.tuning.too_short:
         return None
     made = again if again.tuning.configuration.identity == winner.identity else tuned
     runtime.observer.stage("ablation", "what each group of settings brought")

@@ -40,7 +40,7 @@ USUAL: Final = 6
 ALPHA: Final = 0.1
 """One-sided level at which a configuration is given up."""
 
-_SPREAD: Final = 0.35
+SPREAD: Final = 0.35
 """Standard deviation over instances of the logarithm of two configurations' ratio, expected before any is seen."""
 
 
@@ -187,7 +187,7 @@ class Race:
     def _behind(self, logs: dict[int, float]) -> str | None:
         """Return why the configuration cannot be expected to win any more, as half a sentence, or None."""
         values = np.array(list(logs.values()))
-        if not len(values) or values.mean() <= 0 or (p := p_costlier(values, _SPREAD)) >= ALPHA:
+        if not len(values) or values.mean() <= 0 or (p := p_costlier(values, SPREAD)) >= ALPHA:
             return None
         where = counted(len(values), "instance")
         return f"{math.exp(values.mean()):.2f} times as much as the best on {where}, p = {p:.2g}"

@@ -15,11 +15,11 @@ from bife_core.evaluation.metrics import METRICS
 from bife_core.fidelity.solving import Solving
 from bife_core.methods.base import RPB
 from bife_core.methods.configuration import Configuration
-from bife_core.scip.cost import Cost
-from bife_core.stats import geometric_mean
+from bife_core.scip.cost import LEAST, Cost
+from bife_core.stats import CONFIDENCE, geometric_mean, p_costlier
 from bife_core.tuning.middle import MiddleFidelity
 from bife_core.tuning.proposing import Proposer, Tpe
-from bife_core.tuning.racing import Race, Raced
+from bife_core.tuning.racing import SPREAD, Race, Raced
 from bife_core.tuning.space import BRANCHING, Choices, Space, said, settings_of
 from bife_core.values import Value
 from bife_core.wording import counted
@@ -78,9 +78,22 @@ class Tuning(Value):
 
     def ratios(self, trial: Trial) -> tuple[float, ...]:
         """Return a trial's ratio to SCIP default settings after one instance, two and so on, the cheapest first."""
-        pairs = zip(self.trials[0].raced.costs, trial.raced.costs, strict=True)
-        each = [own / usual for usual, own in sorted((u, o) for u, o in pairs if u and o)]
+        each = self._each(trial)
         return tuple(geometric_mean(each[: count + 1]) for count in range(len(each)))
+
+    def _each(self, trial: Trial) -> list[float]:
+        pairs = zip(self.trials[0].raced.costs, trial.raced.costs, strict=True)
+        return [own / usual for usual, own in sorted((u, o) for u, o in pairs if u and o)]
+
+    @property
+    def too_short(self) -> bool:
+        """Whether SCIP default settings cost no more than the least that counts, so that nothing can be better."""
+        return all((cost or 0.0) <= LEAST[self.cost] for cost in self.trials[0].raced.costs)
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the best may be no better than SCIP default settings, by the t-test of a race."""
+        return p_costlier([-math.log(ratio) for ratio in self._each(self.best)], SPREAD) >= 1 - CONFIDENCE
 
     @property
     def cpu_s(self) -> float:
@@ -97,11 +110,14 @@ class Tuning(Value):
         """The outcome."""
         tried = f"{counted(len(self.trials) - 1, 'configuration')} in {self.cpu_s:.0f} CPU seconds"
         where = f"on {counted(self.instances, 'design instance')}"
+        words, chance = METRICS[self.cost].words, ", which may be chance" if self.by_chance else ""
+        if self.too_short:
+            return f"Solves are too short to tune {where}: {words} of at most {LEAST[self.cost]:g}."
         if not self.best.choices:
             return f"No better settings than SCIP's defaults were found {where}, by trying {tried}."
         return (
-            f"With {said(self.best.choices)} SCIP takes {self.best.raced.ratio:.3f} of its {METRICS[self.cost].words} "
-            f"{where}, the best of {tried}."
+            f"With {said(self.best.choices)} SCIP takes {self.best.raced.ratio:.3f} of its {words} {where}, the best "
+            f"of {tried}{chance}."
         )
 
 
@@ -149,7 +165,7 @@ def tune(
         alike = [one.raced for one in found.trials if own and settings_of(one.choices) == own]
         return any(one.given_up and one.seen <= 1 for one in alike)
 
-    while found.tuned_s < budget_s and len(found.trials) < trials:
+    while not found.too_short and found.tuned_s < budget_s and len(found.trials) < trials:
         if waiting:
             best = found.best.choices.get(BRANCHING, RPB)
             start, reason = waiting.pop(0)

@@ -156,8 +156,10 @@ def usual_trial(**choices):
 @pytest.mark.parametrize("rule", ["pscost", "general"])
 def test_the_best_settings_are_written_to_be_used_at_once(tmp_path, rule):
     best = Configuration(params={"separating/maxrounds": 0}, branching=load_method(rule))
-    trials = (usual_trial(), usual_trial(separating="off"))
-    found = Tuning(trials=trials, instances=1, cost="time", configuration=best)
+    faster = Trial(
+        choices={"separating": "off"}, raced=Raced(costs=(0.1,), ratio=0.1, seen=1, cpu_s=1.0, won=True)
+    )
+    found = Tuning(trials=(usual_trial(), faster), instances=1, cost="time", configuration=best)
     text = doctor._at_once(found, tmp_path / "best.set")
     settings = load_method(tmp_path / "best.set")
     assert settings.params == best.params
@@ -165,6 +167,28 @@ def test_the_best_settings_are_written_to_be_used_at_once(tmp_path, rule):
     assert f"bife solve MODEL --rule {method}" in text
     assert load_method(method).identity == best.identity
     assert ("scip -s" in text) == (rule == "pscost")
+
+
+@pytest.mark.parametrize(
+    ("usual_s", "costs_s", "said"),
+    [
+        (1.0, (0.829,), "None of them is better than SCIP's defaults beyond chance."),
+        (
+            0.01,
+            (0.01,),
+            "Solves are too short to tune on 1 design instance: CPU time of at most 0.01",
+        ),
+    ],
+)
+def test_noise_is_no_advice(tmp_path, usual_s, costs_s, said):
+    trials = [
+        Trial(choices=choices, raced=Raced(costs=costs, ratio=1.0, seen=1, cpu_s=1.0, won=True))
+        for choices, costs in (({}, (usual_s,)), ({"separating": "off"}, costs_s))
+    ]
+    found = Tuning(trials=tuple(trials), instances=1, cost="time", configuration=Configuration())
+    assert doctor._at_once(found, tmp_path / "best.set").startswith(said)
+    assert not list(tmp_path.iterdir())
+    assert "may be chance" in found.sentence or "too short" in found.sentence
 
 
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):

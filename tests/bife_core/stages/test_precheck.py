@@ -18,7 +18,16 @@ def test_seconds_are_pooled_and_what_is_left_is_said():
 
 
 def test_clocks_that_count_the_same_seconds_leave_no_less_than_nothing():
-    assert "the rest 0 %" in time_sentence([result(1.0, presolving=0.1, heuristics=0.8, propagation=0.4)])
+    found = time_sentence([result(1.0, presolving=0.1, heuristics=0.8, propagation=1.6)])
+    assert "presolving 4 %, separation 0 %, heuristics 32 %, propagation 64 %, branching 0 %" in found
+    assert "the rest 0 %" in found
+
+
+def test_ticks_of_scips_clock_are_no_shares():
+    short = result(0.013, presolving=0.0, propagation=0.02)
+    assert time_sentence([short] * 3) == (
+        "Solves are too short to say where SCIP's time goes: 0.04 CPU seconds on 3 of 3 instances."
+    )
 
 
 def test_without_a_solve_it_is_not_known():
