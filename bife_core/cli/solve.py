@@ -78,6 +78,7 @@ def solve(
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
     from bife_core.files import check_outputs
+    from bife_core.methods.base import BUILTIN_METHODS
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
     from bife_core.scip.reading import read_model
@@ -123,7 +124,7 @@ def solve(
         from bife_core.stages.runtime import Runtime
         from bife_core.stages.watching import ChampionWatch
 
-        if not results[0].rule_sha:
+        if rule in BUILTIN_METHODS:
             say("note: Nothing is recorded, for no rule branched.")
         elif not ChampionWatch(methods[0], settings.under, Runtime()).record(instance, results):
             say("note: Nothing is recorded, for the instance has served before.")

@@ -12,7 +12,7 @@ from functools import partial
 from bife_core.benchmarks.base import Instance, marks
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.machine import here
-from bife_core.methods.base import BUILTIN_METHODS, Method
+from bife_core.methods.base import BUILTIN_METHODS, RPB, Method
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
@@ -75,15 +75,19 @@ def enter_comparisons(
     instances: Sequence[Instance],
     config: EvaluationConfig,
     solver: SolverConfig,
+    promoting: bool = False,
 ) -> int:
     """Enter that instances are about to compare rules, and return which use of them the first one is.
 
     A comparison is known by the rule and by all that changes its solves or how they are judged. SCIP's own rules use
-    nothing up: 0 for one.
+    nothing up unless it is `promoting` one: 0 for one.
     """
     how = config.model_dump(mode="json", exclude={"instances", "most_instances"})
     solved = [[one.digest, one.group] for one in instances]
     facts = [[one.identity for one in methods], solved, how, solver.digest, here()]
     groups, by = marks(instances), digest_of(facts)[:16]
-    uses = [0 if rule.by_scip else store.serve(groups, "test", f"{key_of(rule)}{by}") for rule in rules]
+    spared = (RPB,) if promoting else BUILTIN_METHODS
+    uses = [
+        0 if rule.identity in spared else store.serve(groups, "test", f"{key_of(rule)}{by}") for rule in rules
+    ]
     return uses[0]

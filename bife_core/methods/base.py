@@ -86,7 +86,7 @@ class ScipMethod(Method):
         return self.name
 
     @property
-    def text(self) -> str:
+    def shown(self) -> str:
         """Nothing: it is compiled into SCIP."""
         return ""
 

@@ -87,7 +87,9 @@ def take_test_instances(
         drawn = unseen_instances(config, runtime, key_of(methods[0]))
     else:
         drawn = runtime.instances(config.instances, "test", settings.instances)
-    use = enter_comparisons(runtime.store, rules, methods, drawn.instances, settings, config.solver)
+    use = enter_comparisons(
+        runtime.store, rules, methods, drawn.instances, settings, config.solver, promoting
+    )
     return drawn.model_copy(update={"use": use if drawn.use else 0})
 
 

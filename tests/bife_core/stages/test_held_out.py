@@ -10,6 +10,7 @@ from numpy.random import RandomState
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.methods.base import RPB, ScipMethod
+from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
 from bife_core.presets import with_overrides
 from bife_core.stages.held_out import (
@@ -23,6 +24,7 @@ from bife_core.stages.runtime import Runtime
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 R, S, T = map(load_method, ("paper_ca", "paper_sc", "paper_mis"))
 PSCOST = ScipMethod(name="pscost")
+LEAN = Configuration(params={"separating/maxrounds": 0})
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +103,7 @@ def test_every_comparison_of_a_rule_counts_but_none_of_scips_own(tmp_path):
     assert judge(config, R, promoting=False)[1] == 0
     assert judge(config, S)[1] == 2
     assert judge(config, R)[1] == 1, "it was the first, and is the same comparison"
+    assert [judge(config, one)[1] for one in (LEAN, PSCOST)] == [3, 4], "what may be promoted counts"
 
 
 @pytest.mark.parametrize("moved", [False, True])

@@ -4,14 +4,24 @@ from pathlib import Path
 
 import pytest
 
+from bife_core import attach, solve
 from bife_core.benchmarks.base import Instance
+from bife_core.config import InstancesConfig
+from bife_core.evaluation.comparing import statement
+from bife_core.methods.base import RPB
+from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
-from bife_core.registry.evidence import CHALLENGER, Origin, gate
+from bife_core.registry.choosing import registered_name
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, Origin, gate
+from bife_core.scip.reading import read_model
+from bife_core.scip.solver import SolverConfig
+from bife_core.solves import Solved
+from bife_core.stages.evaluating import evaluate
 from bife_core.stages.records import TrackedRun
 from bife_core.stages.registering import evidence, register_rule
 from bife_core.stages.results import EvaluationResult
 from bife_core.stages.runtime import InstanceSet
-from tests.support.measured import summary
+from tests.support.measured import result, summary
 
 CONFIG = with_overrides(preset("smoke"), {"approval": "person"})
 
@@ -67,3 +77,46 @@ def test_a_rule_that_hangs_on_some_models_is_no_champion(runtime, evaluated):
     known = evidence(CONFIG, runtime, hangs, Origin())
     assert (known.solves, known.missing, known.proofs, known.baseline_proofs) == (8, 3, 5, 8)
     assert "3 of its 8 solves are missing" in gate(known, None).reason
+
+
+@pytest.mark.parametrize(
+    "settings", ["separating/maxrounds = 0", "branching/pscost/priority = 99999", "pscost"]
+)
+def test_settings_alone_become_champion_and_are_used_at_once(runtime, monkeypatch, tmp_path, settings):
+    """Of instances that all methods solve at the root, too, where more than branching differs."""
+    (folder := tmp_path / f"settings {len(settings)}").mkdir()
+    for number in range(32):
+        text = f"Maximize\n obj: {len(settings)} x + 2 y\nSubject To\n c: 2 x + y <= {number + 2}\nBinary\n x y\nEnd\n"
+        (folder / f"m{number}.lp").write_text(text)
+    (file := tmp_path / "tuned.set").write_text(f"{settings}\n")
+    of_settings = settings.startswith("separating")
+
+    def solves(groups, *_, **__):
+        made = ((job, 1.0 if job.method.identity == RPB else 0.2) for group in groups for job in group)
+        return [Solved(job, result(cpu_s=cpu_s, nodes=1 if of_settings else 9)) for job, cpu_s in made]
+
+    monkeypatch.setattr("bife_core.evaluation.summary.run_solves", solves)
+    config = with_overrides(
+        CONFIG, {"approval": "gate", "evaluation.instances": 20, "evaluation.most_instances": 20}
+    )
+    config = config.model_copy(update={"instances": InstancesConfig(benchmark="folder", folder=folder)})
+    found = evaluate(config, runtime, settings if settings == "pscost" else str(file), as_challenger=True)
+    assert not [note for note in found.notes if "champion" in note]
+    reference = f"models:/{registered_name(config.instances, config.solver)}@{CHAMPION}"
+    known = runtime.registry.registered(reference).evidence
+    lead = found.summary.lead
+    assert (known.use, known.ratio, known.unbranched) == (1, pytest.approx(0.2), 0)
+    assert (known.instances, known.ratio) == (lead.instances, lead.ratio)
+    assert f"ratio {known.ratio:.3f}" in statement(lead)
+    assert load_method(reference).identity == found.method.identity == known.sha
+    model = read_model(folder / "m3.lp")
+    assert runtime.registry.rule_for(model, SolverConfig())[0] == reference
+    attach(model, reference)
+    assert (model.getParam("separating/maxrounds") == 0) is of_settings
+    assert (
+        model.getParam("branching/pscost/priority") > model.getParam(f"branching/{RPB}/priority")
+    ) is not of_settings
+    assert solve(folder / "m3.lp", reference).status == "optimal"
+    runtime.registry.roll_back(
+        runtime.registry.registered(reference).name, "Ada", "another one is to be chosen"
+    )

@@ -100,6 +100,13 @@ def test_a_configuration_is_registered_and_loaded_but_scores_nothing(name):
         model.predict(np.zeros((4, 72)))
 
 
+def test_a_rule_of_scip_is_registered_and_loaded(name):
+    pscost = load_method("pscost")
+    registered = made_champion(name, 0, pscost)
+    assert load_method(f"models:/{name}@champion") == pscost
+    assert mlflow.pyfunc.load_model(registered.reference).unwrap_python_model().rule == pscost
+
+
 def test_a_rule_of_any_length_has_a_card_that_the_database_takes(name):
     lines = "".join(f"    # \N{GREEK SMALL LETTER ALPHA} {line}\n" for line in range(900))
     long = RuleMethod(
