@@ -474,13 +474,16 @@ def test_a_model_that_loads_is_waited_for(make, words):
     ],
 )
 def test_a_good_status_with_an_error_alone_is_repeated(make, error):
-    path = {"error": "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway"}
-    with ModelApi([Said(200, path)]) as api, pytest.raises(DraftingStoppedError, match="BIFE_LLM_BASE_URL"):
-        ask(make(api))
     with ModelApi([Said(200, error)]) as api:
         generator = make(api)
         assert ask(generator).source is not None
     assert (len(api.requests), generator.account.spending().calls) == (2, 1)
+
+
+def test_a_good_status_of_a_path_that_is_not_served_stops_the_run(make):
+    path = {"error": "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway"}
+    with ModelApi([Said(200, path)]) as api, pytest.raises(DraftingStoppedError, match="BIFE_LLM_BASE_URL"):
+        ask(make(api))
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,14 @@ def test_a_model_that_writes_no_rule_ends_the_search_without_one(searched, runti
     assert runtime.announced == [(NO_RULE, {"reason": "None of 8 sampled rules was of use."})]
 
 
+def test_a_model_whose_answers_have_no_text_stops_a_search_after_three_calls_and_it_can_go_on(searched):
+    with ModelApi(then="empty") as api, pytest.raises(DraftingStoppedError, match="reasoning_effort=none"):
+        searched(37, api)
+    assert len(api.requests) == 3
+    with ModelApi() as api:
+        assert searched(37, api).best is not None
+
+
 def test_no_name_of_a_folder_of_models_is_sent(runtime, searched, tmp_path):
     """Neither of the folder, a file, a model, a variable or a constraint, nor where they lie."""
     folder = tmp_path / "zebra-merger"
