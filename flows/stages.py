@@ -55,7 +55,7 @@ def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] 
 
 
 collection = _flow("collection", collect)
-tuning = _flow("tuning", tune, ("found", "starts"))
+tuning = _flow("tuning", tune, ("found", "starts", "beside"))
 evolution = _flow("evolution", search, ("decisions", "beside"))
 evaluation = _flow("evaluation", evaluate, ("choice", "ablation"))
 pipeline = _flow("pipeline", run)

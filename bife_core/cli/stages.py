@@ -86,7 +86,12 @@ def tune(
     *,
     config: PipelineConfig,
     seconds: Annotated[
-        float, typer.Option(min=0, metavar="S", help="CPU seconds of solves after which no trial begins.")
+        float,
+        typer.Option(
+            min=0,
+            metavar="S",
+            help="CPU seconds of solves after which no trial begins; SCIP default settings have half, or one solve.",
+        ),
     ] = 600.0,
     output: Output = Path("tuned.set"),
     method: Annotated[

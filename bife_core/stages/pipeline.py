@@ -60,7 +60,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     notes = runtime.noted((*hopeless, goes.sentence))
     if goes.expected is not None:
         runtime.observer.expect(goes.expected)
-    tuned = runtime.stage(tune, config, config.tune.seconds / 2) if config.tune.seconds else None
+    tuned = runtime.stage(tune, config, config.tune.seconds / 2, beside=True) if config.tune.seconds else None
     under = config if tuned is None else _under(config, tuned)
     collected = runtime.stage(collect, under) if open_search(config.search).low_fidelity else None
     beside = None if tuned is None else _beside(config, tuned)
@@ -85,7 +85,9 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     if tuned is not None and (alone := evolved.best) is not None:
         others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
     if tuned is not None and (share := config.tune.without_rule):
-        without = runtime.stage(tune, config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip")
+        without = runtime.stage(
+            tune, config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip", beside=True
+        )
         others, notes = [str(without.path), *others], (*notes, *without.notes)
     # The registry, which may hold one of them, is asked before the solves.
     files = {runtime.method(one).identity: one for one in others}
@@ -162,7 +164,7 @@ def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: 
     first, published = tuned.tuning.best.choices, tuple(BENCHMARK_RULES.values())
     starts = (dict(first), *(first | {BRANCHING: rule} for rule in ("found", *published)))
     methods = (*AT_HAND, *published)
-    return runtime.stage(tune, config, config.tune.seconds / 2, methods, "tuned_again", best, starts)
+    return runtime.stage(tune, config, config.tune.seconds / 2, methods, "tuned_again", best, starts, True)
 
 
 def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:

@@ -57,6 +57,7 @@ def tune(
     name: str = "tuned",
     found: Method | None = None,
     starts: Sequence[Choices] = (),
+    beside: bool = False,
 ) -> TuningResult:
     """Tune SCIP's settings on the design instances; tuning that was interrupted goes on.
 
@@ -65,7 +66,8 @@ def tune(
     config : PipelineConfig
         Its `instances`, `solver`, `tune`, `high` and `runner` are read.
     seconds : float
-        CPU seconds that solves may have taken when the last trial begins, those of SCIP default settings left out.
+        CPU seconds that solves may have taken when the last trial begins. SCIP default settings take half at most, or
+        one solve; they have time of their own `beside`.
     methods : sequence of str
         References to what may branch beside RPB.
     name : str
@@ -74,8 +76,15 @@ def tune(
         A rule that a search found, which may branch too.
     starts : sequence of dict
         Choices to begin with.
+    beside : bool
+        Whether solves under SCIP default settings come on top, as in a pipeline, whose estimate has them.
     """
     runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
+    if not beside:
+        first = f"one solve, which may take {config.high.time_limit_s:.0f} CPU seconds"
+        runtime.observer.note(
+            f"SCIP default settings come first: {first}, and more in half of the {seconds:.0f}."
+        )
     design, own = runtime.instances(config.instances, "design", config.tune.instances), config.tune
     given = {} if found is None else {"found": found}
     space = Space(
@@ -85,7 +94,8 @@ def tune(
     )
 
     def show(tuning: Tuning) -> None:
-        runtime.observer.progress(int(min(tuning.tuned_s, seconds)), max(int(seconds), 1))
+        spent_s = tuning.tuned_s if beside else tuning.cpu_s
+        runtime.observer.progress(int(min(spent_s, seconds)), max(int(seconds), 1))
         if tuning.trials[-1].raced.won or tuning.trials[-1].reason:
             led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
             runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
@@ -102,6 +112,7 @@ def tune(
                 proposals=proposals,
                 starts=starts,
                 seed=config.search.seed or 0,
+                usual_s=None if beside else seconds / 2,
                 shown=show,
             )
 

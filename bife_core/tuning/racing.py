@@ -20,6 +20,7 @@ from bife_core.errors import SolverError
 from bife_core.fidelity.solving import Solves, Solving, cost_of, solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.scip.solving import SolveResult, disagree
+from bife_core.solves import Solved
 from bife_core.stats import geometric_mean, p_costlier
 from bife_core.values import Value, seed_below
 from bife_core.wording import counted
@@ -75,15 +76,23 @@ class Race:
     proofs: dict[int, SolveResult] = field(default_factory=dict)
     """The first proof of each instance on which the default settings were not measured."""
 
-    def begin(self) -> None:
+    def begin(self, usual_s: float = math.inf) -> None:
         """Solve the first instances under the default settings, and set aside those on which that fails.
 
-        A `SolverError` says that it fails on all.
+        There are as many instances as these solve in about `usual_s` CPU seconds, but one in any case. A `SolverError`
+        says that they fail on all.
         """
-        first = self.instances[:USUAL]
-        solved = solve_each(ScipMethod(name=RPB), first, self.solving)
-        rest = [None] * (len(self.instances) - len(first))
-        self.usual = [*(one.result for one in solved), *rest]
+        solved, each_s = list[Solved](), self.solving.config.time_limit_s
+        while len(solved) < min(fit := max(1, int(min(len(self.instances), usual_s / each_s))), USUAL):
+            solved += solve_each(
+                ScipMethod(name=RPB), self.instances[len(solved) : min(fit, USUAL)], self.solving
+            )
+            each_s = max(math.fsum(one.result.cpu_s for one in solved if one.result) / len(solved), 1e-9)
+        if (count := max(fit, len(solved))) < len(self.instances):
+            kept = f"{count} of {len(self.instances)} design instances are tuned on"
+            self.notes.append(f"{kept}: SCIP's default settings take {each_s:.0f} CPU seconds on each.")
+            self.instances = self.instances[:count]
+        self.usual = [*(one.result for one in solved), *[None] * (len(self.instances) - len(solved))]
         self.costs = [None if one is None else cost_of(one, self.solving.config) for one in self.usual]
         self.best = list(self.costs)
         self.aside = {place for place, one in enumerate(solved) if one.result is None}

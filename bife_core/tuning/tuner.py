@@ -132,9 +132,12 @@ def tune(
     seed: int | None = 0,
     trials: int = 500,
     proposer: Proposer | None = None,
+    usual_s: float | None = None,
     shown: Callable[[Tuning], None] | None = None,
 ) -> Tuning:
     """Tune for as long as solves took less than `budget_s` CPU seconds beside those of SCIP default settings.
+
+    With `usual_s` those count too, up to as many, and there are no more instances than they solve in that time.
 
     SCIP default settings are the first trial, so that what is returned is never worse on these instances; `proposals`
     of a model, with its reasons, `starts` and `STARTS` follow, and then what the `proposer` proposes, by default
@@ -142,8 +145,9 @@ def tune(
     `run_solves` does, a `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.
     """
     race = Race(instances, solving)
-    race.begin()
+    race.begin(math.inf if usual_s is None else usual_s)
     middle = MiddleFidelity.into(race)
+    budget_s -= min(race.cpu_s, usual_s or 0.0)
     whole = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
     found = Tuning(
         trials=(Trial(choices={}, raced=whole),),

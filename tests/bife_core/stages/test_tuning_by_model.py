@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from bife_core.errors import SolverError
 from bife_core.generators.account import Spending, left_of
 from bife_core.generators.config import BudgetConfig
 from bife_core.presets import preset, with_overrides
@@ -62,6 +63,20 @@ def test_its_configurations_are_raced_first_and_say_where_they_come_from(asked, 
     (call,) = json.loads((first.path.parent / "calls.json").read_text())
     assert "calls.json" in record.files
     assert call["answer"] == ANSWER
+
+
+def test_what_scip_takes_at_the_least_is_said_before_its_first_solve(runtime, monkeypatch):
+    def solve_nothing(*_args, usual_s, **_named):
+        given.append((usual_s, runtime.observer.notes[-1:]))
+        raise SolverError("nothing is solved")
+
+    given, first = [], "SCIP default settings come first: one solve, which may take 10 CPU seconds"
+    monkeypatch.setattr("bife_core.stages.tuning._tune", solve_nothing)
+    for beside in (False, True):
+        runtime.observer.notes.clear()
+        with pytest.raises(SolverError, match="nothing is solved"):
+            tune(preset("smoke"), runtime, 80.0, beside=beside)
+    assert given == [(40.0, [f"{first}, and more in half of the 80."]), (None, [])]
 
 
 def test_recorded_answers_are_replayed_without_an_api(asked, runtime):

@@ -22,7 +22,7 @@ INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") f
 OTHER = Configuration(name="other", params={"lp/pricing": "d"})
 
 
-def race(monkeypatch, tmp_path, seconds, seed=0):
+def race(monkeypatch, tmp_path, seconds, *usual_s, seed=0):
     """A race whose solves take what `seconds` says of method, place and seed: CPU seconds, an optimum, or why not."""
 
     def solve_each(method, instances, solving, limits_s=None):
@@ -58,7 +58,7 @@ def race(monkeypatch, tmp_path, seconds, seed=0):
     config = HighFidelityConfig(time_limit_s=100.0, seed=seed)
     made = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
     made.calls = calls
-    made.begin()
+    made.begin(*usual_s)
     return made
 
 
@@ -74,6 +74,21 @@ def test_what_wins_is_measured_everywhere_and_the_default_on_the_first_alone(mon
     assert names == [f"i{place}" for place in range(9)], "the cheapest first"
     one.best = list(found.costs)
     assert one.run(OTHER).won is False, "as good is no better"
+
+
+@pytest.mark.parametrize(
+    ("each_s", "measured", "kept"), [(73.0, 1, 1), (15.0, 2, 2), (6.0, 6, 6), (5.0, 6, 8), (4.0, 6, 9)]
+)
+def test_there_are_no_more_instances_than_the_default_solves_in_its_time(
+    monkeypatch, tmp_path, each_s, measured, kept
+):
+    one = race(monkeypatch, tmp_path, lambda method, *_: each_s * (0.5 if method is OTHER else 1.0), 40.0)
+    assert (len(one.calls), len(one.instances), one.cpu_s) == (measured, kept, each_s * measured)
+    assert one.run(OTHER).costs == (0.5 * each_s,) * kept
+    said = [
+        f"{kept} of 9 design instances are tuned on: SCIP's default settings take {each_s:.0f} CPU seconds on each."
+    ]
+    assert one.notes == (said if kept < 9 else [])
 
 
 def test_what_is_behind_is_given_up_early_and_its_solves_are_cut_short(monkeypatch, tmp_path):
@@ -118,7 +133,7 @@ def test_another_optimum_disqualifies_and_a_third_solve_says_whom(monkeypatch, t
 
     largest = 2**31 - 1
     found = race(
-        monkeypatch, tmp_path / "a", lambda *of: default_is_wrong(*of[:2], of[2] - largest), largest
+        monkeypatch, tmp_path / "a", lambda *of: default_is_wrong(*of[:2], of[2] - largest), seed=largest
     ).run(OTHER)
     assert found.won, "the third solve has a seed that SCIP takes"
 

@@ -13,7 +13,7 @@ from bife_core.sandbox import InProcess
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposing import Tpe
-from bife_core.tuning.racing import Raced
+from bife_core.tuning.racing import Race, Raced
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import STARTS, Trial, Tuning, tune
 from tests.support.stored import counts
@@ -77,6 +77,18 @@ def test_no_trial_begins_beyond_the_budget(knapsacks, pool, tmp_path):
     assert [len(one.trials) for one in shown] == list(range(2, len(found.trials) + 1))
     assert all(one.tuned_s < budget_s for one in shown[:-1])
     assert found.tuned_s >= budget_s
+
+
+def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsacks, tmp_path, monkeypatch):
+    raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=1.0)
+    monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
+    begin = Race.begin
+    monkeypatch.setattr(
+        Race, "begin", lambda self, usual_s: begin(self, usual_s) or setattr(self, "cpu_s", 2.5)
+    )
+    for usual_s, trials in ((None, 9), (4.0, 7), (1.0, 8)):
+        found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), 8.0, usual_s=usual_s)
+        assert len(found.trials) == trials
 
 
 def test_trials_that_take_nothing_end_too(knapsacks, tmp_path, monkeypatch):
