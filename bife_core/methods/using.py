@@ -10,13 +10,14 @@ from typing import Any
 import pyscipopt
 
 from bife_core.arguments import checked
+from bife_core.errors import ConfigError
 from bife_core.files import check_outputs
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import lp_iterations, saved_nodes, total
-from bife_core.scip.reading import read_model
+from bife_core.scip.reading import model_format, read_model
 from bife_core.scip.solutions import best_of, check_names, solution_of, write_solution
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
@@ -121,6 +122,8 @@ def solve(
     path, chosen = Path(path), load_method(method)
     model = read_model(path)
     if solution is not None:  # not only after a long solve
+        if model_format(Path(solution)) is not None:
+            raise ConfigError(f"{solution} is called as an instance is; call the solution .sol.")
         check_outputs([Path(solution)], [path, method])
         check_names(variable.name for variable in model.getVars())
     apply(settings, model)

@@ -1,9 +1,11 @@
 """A solution by the names of variables, and as a file that SCIP reads."""
 
+import gzip
+
 import pyscipopt
 import pytest
 
-from bife_core.errors import InstanceError
+from bife_core.errors import ConfigError, InstanceError
 from bife_core.methods.using import solve
 from bife_core.scip.solutions import check_names, solution_of, write_solution
 
@@ -52,6 +54,14 @@ def test_names_by_which_scip_loses_values_are_refused_before_the_solve(name, tmp
     with pytest.raises(InstanceError, match="rename the variable"):
         solve(path, solution=tmp_path / "a.sol", time_limit_s=1e-9)
     assert not (tmp_path / "a.sol").exists()
+
+
+def test_a_solution_is_not_called_as_an_instance_is(tmp_path):
+    (tmp_path / "a.cip.gz").write_bytes(gzip.compress(CIP.format("x", "y").encode()))
+    (tmp_path / "a.cip").write_text(CIP)
+    with pytest.raises(ConfigError, match=r"a.cip is called as an instance is; call the solution .sol"):
+        solve(tmp_path / "a.cip.gz", solution=tmp_path / "a.cip")
+    assert (tmp_path / "a.cip").read_text() == CIP
 
 
 def test_the_longest_line_is_read_whole(tmp_path):
