@@ -50,7 +50,7 @@ def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monk
 @pytest.mark.parametrize(
     ("command", "output", "code", "text"),
     [
-        (("doctor",), "best.json", 2, "best.json is not what a settings file of SCIP is called"),
+        (("doctor",), "best.txt", 2, "best.txt: files of a configuration end in .json or .set"),
         (("doctor",), "instance.set", 1, "instance.set is read and would be written over"),
         (("doctor",), "instance2.set", 1, "instance2.json is read and would be written over"),
         (("doctor",), "folder.set", 1, "Is a directory"),
