@@ -232,9 +232,9 @@ def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
 
 def screen(path: str) -> dict[str, str]:
     """Read an instance file; return its `digest` and `notes` by lines, or in `failure` why it cannot be used."""
-    file = Path(path)
+    file, notes = Path(path), list[str]()
     try:
-        model = read_model(file, notes := [])
+        model = read_model(file, notes)
     except InstanceError as error:
         return {"failure": str(error)}
     # SCIP branches on other constraints itself: special ordered sets, semicontinuous bounds.

@@ -116,11 +116,11 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
         where = f"{name}, line {line}" if line else name
         raise InstanceError(f"{where}: SCIP would read another model ({said.strip(' .')}); correct it.")
     if counted := _COUNT.match(text):
-        rows = {row.name for row in model.getConss()}
+        rows = {row.name for row in model.getConss()}  # of one with AND, SCIP writes the second as `_op`
         missing = int(counted[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
-        if missing > 0:  # of those with and, SCIP writes two rows
-            words = f"SCIP wrote that it has {counted[1].decode()} constraints, but left out {missing}"
-            raise InstanceError(f"{name}: {words}, which MPS cannot hold; write the model as .cip.")
+        if missing > 0:
+            words = f"SCIP counted {counted[1].decode()} constraints, but left out {missing}, which MPS cannot hold"
+            raise InstanceError(f"{name}: {words}; write the model as .cip.")
     variables = model.getVars()
     if not variables:
         raise InstanceError(f"{name} describes no variables.")

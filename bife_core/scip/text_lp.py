@@ -57,9 +57,8 @@ def check_lp(text: bytes) -> set[str]:
         if key[3] and keys:
             refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
         if _kind(key) == b"use" and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
-            refuse(
-                text, key.start(2), "found User Cuts after rows, the last of which SCIP takes for one of them"
-            )
+            words = "found User Cuts after rows, the last of which SCIP takes for one of them"
+            refuse(text, key.start(2), words)
         keys.append(key)
         if _kind(key) == b"end":
             break
@@ -80,10 +79,9 @@ def check_lp(text: bytes) -> set[str]:
             declared[kind] |= _words(text[begin:end])
         elif kind == b"bou":
             new = _bounded(text, begin, end, sides)
-            for name in new.keys() & declared[b"sem"]:
-                if sides.get((name, "l"), 0.0) > 0.0:
-                    words = f"found a lower bound of {shown(name)} after Semi-continuous; move it before"
-                    refuse(text, new[name], words)
+            if late := [name for name in declared[b"sem"] & new.keys() if sides.get((name, "l"), 0.0) > 0.0]:
+                words = f"found a lower bound of {shown(late[0])} after Semi-continuous; move it up"
+                refuse(text, new[late[0]], words)
             places = new | places
     for (name, _), value in sides.items():
         if name in declared[b"bin"] and not 0.0 <= value <= 1.0:
@@ -91,13 +89,13 @@ def check_lp(text: bytes) -> set[str]:
             refuse(text, places[name], words)
     if any((name, "u") not in sides for name in declared[b"int"]):
         notes.add("Integers without an upper bound are 0 or 1 for CPLEX and Xpress; Generals are not.")
-    if sections[-1][0] != b"end":
-        notes.add("The last line 'End' is missing; all before it seems whole.")
-        if not _looks_whole(text, *sections[-1][:2], set[bytes]().union(*declared.values()), set(places)):
+    kind, begin, _ = sections[-1]
+    if kind != b"end":
+        if known or not _looks_whole(text, kind, begin, set[bytes]().union(*declared.values())):
             words = "has no line 'End', as if it were cut off; if it is whole, append that line"
             raise MisreadError(0, words)
-    if known:
-        places.clear()
+        notes.add("The last line 'End' is missing; all before it seems whole.")
+    places = {} if known else places
     for kind, section, stop in sections:
         if kind != b"bou":
             for begin, end in _stretches(text, section, stop):
@@ -115,13 +113,13 @@ def _kind(key: re.Match[bytes]) -> bytes:
     return key[2][:3].lower()
 
 
-def _looks_whole(text: bytes, kind: bytes, begin: int, listed: set[bytes], bounded: set[bytes]) -> bool:
+def _looks_whole(text: bytes, kind: bytes, begin: int, listed: set[bytes]) -> bool:
     """Return whether a last section, of names or of bounds, is not cut in a name, nor before one like its last."""
     names = text[begin:].split()
-    if not names or not listed or kind not in _DECLARING:
+    if not names or kind not in _DECLARING:
         return bool(names and listed) and kind == b"bou" and text.endswith(b"\n")
-    like = set(re.findall(_LIKE % re.sub(rb"\d+", rb"\\d+", re.escape(names[-1])), text[:begin]))
-    return names.count(names[-1]) == 1 and names[-1] in like <= listed | bounded
+    like = re.sub(rb"\d+", rb"\\d+", re.escape(names[-1]))
+    return names.count(names[-1]) == 1 and names[-1] in set(re.findall(_LIKE % like, text[:begin])) <= listed
 
 
 def _words(text: bytes) -> set[bytes]:

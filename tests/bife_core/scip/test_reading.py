@@ -159,6 +159,8 @@ BAD = [
     ("lp", ("Maximize\n o: x + 2 y\n", ""), "line 1: found 'Subject', expected"),
     ("lp", ("Maximize\n o: x", "max: x"), "line 1: found 'max:', expected"),
     ("lp", ("Subject", "Minimize\n p: x\nSubject"), "line 3: found 'Minimize', a second objective"),
+    ("lp", "min o: x1 + x2\nst c: x1 + x2 >= 1\nBounds\n x1 <= 1\n x2 <= 1\nBinary\n x1\n", "no line 'End'"),
+    ("lp", ("Max", "\\ SCIP STATISTICS\nMax", "End\n", ""), "no line 'End'"),
     ("lp", ("General\n x\nEnd\n", ""), "no line 'End', as if it were cut off; if it is whole, append that line"),
     ("lp", ("Max", "\\   [xor] <e>: xor(<x>[B]) = 1;\nMax"), "line 1: SCIP wrote the xor constraint 'e' as a comment"),
     ("opb", ("min", "*   [xor] <e>: xor(<x1>[B]) = 1;\nmin"), "line 2: SCIP wrote the xor constraint 'e' as a comment"),
@@ -229,7 +231,7 @@ BAD = [
         ("mps", (" UP b x 9", f" {first} b x 1\n {second} b x 0"), "SCIP drops the upper bound of 'x'; write the lower")
         for first, second in itertools.product(("UP", "UI"), ("LO", "LI", "MI"))
     ),
-    ("mps", ("NAME", "* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\nNAME"), "3 constraints, but left out 1"),
+    ("mps", ("NAME", "* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\nNAME"), "counted 3 constraints, but left out 1"),
     ("mps", ("ENDATA", "QSECTION o\n x x 2\nENDATA"), "line 19: found the section 'QSECTION o', which SCIP does not"),
     ("mps", (" UP b y 9", " UP b y 9 x 3"), "line 18: in BOUNDS, SCIP sees"),
     ("mps", (" UP b y 9", " UP b y 9,5"), "line 18: in BOUNDS, SCIP sees"),
