@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Annotated, Literal
 
 from prefect.exceptions import FlowPauseTimeout
@@ -119,6 +120,12 @@ def rollback(
         about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {_page(champion)}"
         runtime.observer.stage("rollback", f"version {version} of {name}")
         decision, who, reason = _ask(about, f"rollback-{version}", wait_hours)
+        if decision == "reject":
+            runtime.step(
+                "keep the champion",
+                f"keep version {version} of {name}",
+                partial(runtime.registry.keep, name, version, who, reason),
+            )
         if decision != "approve":
             kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
             return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")

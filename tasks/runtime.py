@@ -123,9 +123,9 @@ class TrackedRuntime(Runtime):
     def record(self, study: str, record: Record) -> TrackedRun:
         """Store a record and write it to MLflow."""
         folder = self.home.runs / study
-        kind = study.partition("-")[0]
+        kind, timed = study.partition("-")[0], record.model_copy(update={"began_unix_s": self.began_unix_s})
         run_id = self.step(
-            f"track {kind}", f"write the {kind} to MLflow", lambda: track_record(folder, record)
+            f"track {kind}", f"write the {kind} to MLflow", lambda: track_record(folder, timed)
         )
         return TrackedRun(run_id=run_id, url=run_url(run_id, record.experiment))
 

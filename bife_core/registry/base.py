@@ -21,6 +21,8 @@ from bife_core.registry.evidence import (
     CHAMPION,
     REFUSALS,
     REPLACED,
+    SUPERSEDED,
+    UNGATED,
     Evidence,
     GateDecision,
     RegisteredRule,
@@ -158,7 +160,8 @@ class Registry(ABC):
             )
         if _number(champion) == challenger.version:
             raise PromotionError(
-                f"Version {challenger.version} of {name}, its challenger, is champion already."
+                f"Version {challenger.version} of {name}, its challenger, is champion already"
+                f"{UNGATED * challenger.ungated}."
             )
         same_rule = self.versions(name, evidence.sha)
         refused = next(filter(None, (refusal(version.tags) for version in same_rule)), "")
@@ -184,10 +187,16 @@ class Registry(ABC):
             champion = self.present_champion_of(name, version)
             before = int(champion.replaced) if champion.replaced else None
             self.set_alias(name, CHAMPION, before)
+            if before is not None:
+                self.update(name, before, {}, without=[SUPERSEDED])
             self._put_aside(champion, "rolled_back", by, reason)
         self.champion_changed(name=name, version=before, before=champion.version, by=by, reason=reason)
         number = before or champion.version
         return ChampionChange(name=name, version=number, champion=before is not None, by=by, reason=reason)
+
+    def keep(self, name: str, version: int, by: str, reason: str) -> None:
+        """Record who refused to take a champion out of use, and why."""
+        self.update(name, version, _decision("kept", by, reason))
 
     def present_champion_of(self, name: str, version: int | None = None) -> RegisteredRule:
         """Return the champion of a name; a `PromotionError` says that there is none, or not that version."""
@@ -243,23 +252,27 @@ class Registry(ABC):
             return
         version = self._version(name, number)
         for same in [version, *self.versions(name, version.sha)]:
-            if refusals := [*filter(_refuses, same.tags)]:
+            if refusals := [key for key in same.tags if _refuses(key) or key == SUPERSEDED]:
                 self.update(name, same.version, {}, without=refusals)
         # First the reason, then the alias: a champion without a reason is the worse state to be found in.
         replaced = "" if before is None else str(before.version)
-        decision = {"approved_by": by, "approved_reason": reason, "approved_at": _now(), REPLACED: replaced}
-        self.update(name, number, {key: storable(value) for key, value in decision.items()})
+        self.update(name, number, _decision("approved", by, reason) | {REPLACED: replaced})
         self.set_alias(name, CHAMPION, number)
+        if before is not None:
+            self.update(name, before.version, {SUPERSEDED: _now()})
         self.champion_changed(name=name, version=number, before=_number(before), by=by, reason=reason)
 
     def _put_aside(self, version: RegisteredRule, word: str, by: str, reason: str) -> None:
         """Record why a version is out of the running, on which instances it was measured, and end its challenge."""
-        measured = version.tags.get("test_digest", "")
-        decision = {"by": by, "reason": reason, "test_digest": measured, "at": _now()}
-        tags = {f"{word}_{key}": storable(value) for key, value in decision.items()}
-        self.update(version.name, version.version, tags)
+        measured = {f"{word}_test_digest": version.tags.get("test_digest", "")}
+        self.update(version.name, version.version, _decision(word, by, reason) | measured)
         if _number(self.find(version.name, CHALLENGER)) == version.version:
             self.set_alias(version.name, CHALLENGER, None)
+
+
+def _decision(word: str, by: str, reason: str) -> dict[str, str]:
+    """Return the tags of a decision that is made now."""
+    return {f"{word}_by": storable(by), f"{word}_reason": storable(reason), f"{word}_at": _now()}
 
 
 def _number(version: RegisteredRule | None) -> int | None:

@@ -22,6 +22,7 @@ UNGATED: Final = " (alias set by hand, without the gate)"
 REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
 """Beginnings of the tags that hold a decision against a version, with what was done."""
 REPLACED: Final = "replaced_version"
+SUPERSEDED: Final = "superseded_at"
 
 _UNRECORDED: Final = "; to let this one be champion, take the other out of use (`bife rules rollback`)"
 
@@ -206,10 +207,9 @@ class RegisteredRule(Value):
 
     @property
     def ungated(self) -> bool:
-        """Whether it is champion though nobody promoted it since it was rolled back, or ever: an alias set by hand."""
-        return CHAMPION in self.aliases and self.tags.get("approved_at", "") <= self.tags.get(
-            "rolled_back_at", ""
-        )
+        """Whether it is champion though nobody promoted it since it ceased to be, or ever: an alias set by hand."""
+        ended = max(self.tags.get(word, "") for word in ("rolled_back_at", SUPERSEDED))
+        return CHAMPION in self.aliases and self.tags.get("approved_at", "") <= ended
 
     @property
     def standing(self) -> str:

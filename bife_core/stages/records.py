@@ -28,7 +28,8 @@ class Record(Value):
     """All that a list shows of a collection, a tuning or an evaluation; equal inputs have an equal key, and one run.
 
     `tables` are rows by the artifact's file name, `files` names of artifacts in its folder, `curves` metrics by step;
-    `children` have runs below its own. `at_unix_s` is when it was finished, and `provenance` tags of the process.
+    `children` have runs below its own. `calls` names the account of calls to a model API that served it. Work on it
+    began at `began_unix_s` and was finished at `at_unix_s`; `provenance` are tags of the process.
     """
 
     experiment: str
@@ -41,6 +42,8 @@ class Record(Value):
     files: tuple[str, ...] = ()
     curves: dict[str, tuple[float, ...]] = Field(default_factory=dict)
     children: tuple[Record, ...] = ()
+    calls: str = ""
+    began_unix_s: float = 0.0
     at_unix_s: float = 0.0
     provenance: dict[str, str] = Field(default_factory=dict)
 

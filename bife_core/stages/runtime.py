@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -80,6 +81,7 @@ class Runtime:
     def __init__(self, home: Home | None = None, observer: Observer | None = None) -> None:
         self.home = home or project_home()
         self.observer = observer or Observer()
+        self.began_unix_s = time.time()
 
     @property
     def store(self) -> Store:
@@ -155,12 +157,14 @@ class Runtime:
         *args: P.args, **kwargs: P.kwargs,
     ) -> R:  # fmt: skip
         """Run a stage as a part of another."""
+        self.began_unix_s = time.time()
         return stage(config, self, *args, **kwargs)
 
     def record(self, study: str, record: Record) -> TrackedRun:
         """Store a record whose files lie in the folder of a study."""
+        timed = record.model_copy(update={"began_unix_s": self.began_unix_s})
         with self.store.claim(claim_on(study)):
-            store_record(self.store, study, record, self.provenance())
+            store_record(self.store, study, timed, self.provenance())
         return TrackedRun()
 
     def follow(self, study: str) -> TrackedRun:

@@ -218,6 +218,7 @@ def _recorded(
         | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},
         files=(file, _CALLS) if asked else (file,),
         children=_trials(tuning, key),
+        calls=asked.study if asked else "",
     )
     run = runtime.record(f"tuning-{key}", record)
     notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))

@@ -300,13 +300,20 @@ def close_left(
 ) -> bool:
     """Stop a search of the store that no process is at any more, and say whether that was needed.
 
-    It is left alone unless the process that was at it last gave all of the `provenance`.
+    It is left alone unless the process that was at it last gave all of the `provenance`. That a person stopped it
+    holds, whatever its threads wrote after, and whoever found it left before.
     """
     with suppress(ClaimTimeoutError), store.claim(claim_on(folder.name), timeout_s=0.0):
         entries = [entry for entry, _ in read_journal(store, folder.name)]
-        started = [entry.provenance for entry in entries if isinstance(entry, Started)]
+        marks = [entry for entry in entries if isinstance(entry, Started | Stopped)]
+        own = next((mark.provenance for mark in reversed(marks) if isinstance(mark, Started)), {})
+        stopped = marks[-1] if marks and isinstance(marks[-1], Stopped) else Stopped(reason="")
         over = not entries or isinstance(entries[-1], Ended | Stopped)
-        if not over and (provenance or {}).items() <= (started or [{}])[-1].items():
+        if stopped.by_person:
+            reason, by_person = stopped.reason, True
+        elif by_person and provenance and entries[-1:] == [stopped]:
+            over = False
+        if not over and (provenance or {}).items() <= own.items():
             Journal(folder, Opened(key=folder.name), store=store).stop(reason, by_person=by_person)
             return True
     return False

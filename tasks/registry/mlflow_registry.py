@@ -116,6 +116,7 @@ class MlflowRegistry(Registry):
             warnings.simplefilter("ignore", category=UserWarning)
             path = Path(directory) / method.file_name
             path.write_text(method.text, encoding="utf-8")
+            run = client.get_run(run_id).info
             with mlflow.start_run(run_id=run_id):
                 info = mlflow.pyfunc.log_model(
                     # MLflow's list of models shows the benchmark and the sample, or the hash where there is none.
@@ -129,6 +130,7 @@ class MlflowRegistry(Registry):
                         f"mlflow=={mlflow.__version__}",
                     ],
                 )
+            client.set_terminated(run_id, run.status, run.end_time)  # as it was before the model was logged
             card, shown = card + _links(tags), _split(tags, info.model_uri)
             made = client.create_model_version(
                 name, info.model_uri, run_id, shown, description=card, model_id=info.model_id

@@ -15,8 +15,8 @@ from mlflow.tracing.provider import safe_set_span_in_context
 from bife_core.generators.account import Call
 from bife_core.generators.prompting import feature_description, prompt_files, prompt_version
 from bife_core.stages.records import EVOLUTION
-from bife_core.wording import storable
-from tasks.stores import home_store
+from bife_core.wording import counted, storable
+from tasks.stores import home_store, observer
 from tasks.tracking.store import client, experiment_id
 
 PROMPTS: Final = "bife.prompts"
@@ -35,25 +35,28 @@ _AT_ONCE: Final = 100
 _INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
 
 
-def store_traces(calls: Sequence[Call], run_id: str) -> list[str]:
-    """Store the calls that have no trace, tied to a run; return the names of those MLflow did not take.
+def store_traces(study: str, calls: Sequence[Call], run_id: str, owner: str) -> None:
+    """Store the calls that have no trace, tied to a run; the observer learns of those MLflow did not take.
 
     A name, such as ``g03-c05.1``, is unique in its evolution: the request's id and the number of its call.
+    The `owner` is the run, or an account whose calls several runs share, of which the first has the traces.
     """
     # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back.
     left = {f"{call.key}.{call.number}": call for call in calls}
     linked = list[tuple[Call, str]]()
     for tried in range(_TRIES + 1):
         for generation in {call.generation for call in left.values()}:
-            for name, trace in _stored(run_id, generation).items():
+            for name, trace in _stored(owner, generation).items():
                 linked += [(left.pop(name), trace)] if name in left else []
         for name, call in left.items() if tried < _TRIES else ():
-            _store(name, call, run_id)
+            _store(name, call, run_id, owner)
     for call, trace in linked:
         if prompts := _prompts(call.prompt_version):
             client().link_prompt_versions_to_trace(prompts, trace)
             client().link_prompt_version_to_run(run_id, prompts[0])
-    return sorted(left)
+    if left:
+        names = f"{counted(len(left), 'call')} of {study} ({', '.join(sorted(left)[:10])})"
+        observer().note(f"MLflow did not take the traces of {names}; {home_store().name} has them.")
 
 
 @cache
@@ -86,17 +89,17 @@ def _found(wanted: str) -> list[TraceInfo]:
     return [trace.info for trace in found]
 
 
-def _stored(run_id: str, generation: int) -> dict[str, str]:
+def _stored(owner: str, generation: int) -> dict[str, str]:
     """Return the traces of a generation's calls by their names; what an outage left half is deleted."""
-    found = _found(f"tags.`bife.run` = '{run_id}' and tags.generation = '{generation}'")
+    found = _found(f"tags.`bife.run` = '{owner}' and tags.generation = '{generation}'")
     _delete([trace.trace_id for trace in found if _SOURCE_RUN not in trace.trace_metadata])
     return {trace.tags["bife.call"]: trace.trace_id for trace in found if _SOURCE_RUN in trace.trace_metadata}
 
 
-def _store(name: str, call: Call, run_id: str) -> None:
+def _store(name: str, call: Call, run_id: str, owner: str) -> None:
     began_ns = int(call.started_unix_s * 1e9)
-    purpose = {"operator": call.operator, "generation": call.generation}
-    tags = {"bife.call": name, "bife.run": run_id}
+    purpose = {"operator": call.operator or call.kind, "generation": call.generation}
+    tags = {"bife.call": name, "bife.run": owner}
     tags |= {key: str(value) for key, value in purpose.items()}
     attributes: dict[str, Any] = {_TAG + key: value for key, value in tags.items()} | {
         "mlflow.llm.model": call.model,
@@ -111,7 +114,7 @@ def _store(name: str, call: Call, run_id: str) -> None:
     if call.cost_usd is not None:
         attributes["mlflow.llm.cost"] = {"total_cost": float(call.cost_usd)}
     origin = f" from {', '.join(call.parents)}" if call.parents else ""
-    what = f"{name}: {call.operator} in generation {call.generation}{origin}"
+    what = f"{name}: {purpose['operator']} in generation {call.generation}{origin}"
     span = mlflow.start_span_no_context(
         what,
         span_type=SpanType.CHAT_MODEL,

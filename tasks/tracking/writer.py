@@ -27,8 +27,7 @@ from bife_core.search import ReflectionRequest, Sample
 from bife_core.stages.records import EVALUATION, EVOLUTION, Record
 from bife_core.study import files as reports, journal
 from bife_core.study.archive import descent
-from bife_core.wording import counted
-from tasks.stores import home_store, mlflow_run, observer
+from tasks.stores import home_store, mlflow_run
 from tasks.tracking import store
 from tasks.tracking.traces import delete_traces, store_traces
 
@@ -97,9 +96,7 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
         known = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
         _write_child(search.children[name], known, there.get(name))
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
-    if refused := store_traces(traced, run_id):
-        calls = f"{counted(len(refused), 'call')} of {opened.key} ({', '.join(refused[:10])})"
-        observer().note(f"MLflow did not take the traces of {calls}; {home_store().name} has them.")
+    store_traces(opened.key, traced, run_id, run_id)
     return run_id
 
 
@@ -295,10 +292,11 @@ class _Search:
 def write_record(folder: Path, record: Record) -> str:
     """Write a record, whose files lie in a folder, to MLflow; return the id of its run."""
     time_ms, tags = int(record.at_unix_s * 1000), {**record.provenance, **record.tags}
+    began_ms = int(record.began_unix_s * 1000) or time_ms
     if search := mlflow_run(tags.get("evolution_key", "")):
         tags["evolution_run"] = search
         tags["mlflow.note.content"] += f"\n\n[The search it is from]({store.run_url(search, EVOLUTION)})"
-    run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=time_ms)
+    run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=began_ms)
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
         points = store.points(record.metrics, time_ms)
@@ -306,13 +304,15 @@ def write_record(folder: Path, record: Record) -> str:
             points += [Metric(name, value, time_ms, step) for step, value in enumerate(values, 1)]
         store.log(run_id, metrics=points, params=record.params, tags=tags)
         store.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
-        own = {"at_unix_s": record.at_unix_s, "provenance": record.provenance}
+        own = record.model_dump(include={"began_unix_s", "at_unix_s", "provenance"})
         for child in record.children:  # found by its key, also below a run that was deleted
             below = write_record(folder, child.model_copy(update=own))
             store.client().set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
         for artifact, rows in record.tables.items():
             store.log_table(run_id, rows, artifact)
         store.log_files(run_id, [folder / name for name in record.files])
+        if record.calls:
+            store_traces(record.calls, Account(home_store(), record.calls).calls(), run_id, record.calls)
         store.client().set_terminated(run_id, "FINISHED", time_ms)
     return run_id
 

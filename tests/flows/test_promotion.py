@@ -113,7 +113,8 @@ def test_a_person_decides_whether_a_champion_that_became_slower_stays(name, aski
     assert (change.champion, change.by, change.reason) == (left, "Ada", "as measured")
     champion = IN_MLFLOW.find(name, CHAMPION)
     assert (champion and champion.version) == (version if left else None)
-    assert tags(name, version).get("rolled_back_by") == (None if left else "Ada")
+    known = [tags(name, version).get(f"{word}_by") for word in ("rolled_back", "kept")]
+    assert known == ([None, "Ada"] if left else ["Ada", None])
 
 
 def test_nobody_is_asked_about_a_rule_that_fails_the_gate_or_without_a_server(name, monkeypatch):

@@ -89,6 +89,18 @@ class Keeping:
         registry.set_alias(name, CHAMPION, 2)  # by hand: nobody has promoted it since
         assert registry.find(name, CHAMPION).ungated
 
+    def test_a_former_champion_that_gets_its_alias_back_by_hand_is_said_to(self, registry, name):
+        first = self.challenge(registry, name, 0, by_gate=True)
+        second = self.challenge(registry, name, 1, by_gate=True, **beside(0))
+        registry.set_alias(name, CHAMPION, first.version)
+        assert registry.find(name, CHAMPION).ungated
+        registry.keep(name, first.version, "Ada", "as measured")
+        assert registry.find(name, CHAMPION).tags["kept_reason"] == "as measured"
+        registry.promote(name, second.version, "Ada", "faster")
+        assert not registry.find(name, CHAMPION).ungated
+        registry.promote(name, first.version, "Ada", "now it is time")
+        assert not registry.find(name, CHAMPION).ungated
+
 
 class Deciding(Keeping):
     """Registration, and decisions by the gate and by people."""
@@ -182,5 +194,9 @@ class Deciding(Keeping):
         with pytest.raises(PromotionError, match="no evaluated challenger"):
             registry.open_case(name)
         self.challenge(registry, name, 0, by_gate=True)
-        with pytest.raises(PromotionError, match="its challenger, is champion already"):
+        with pytest.raises(PromotionError, match=r"its challenger, is champion already\."):
             registry.open_case(name)
+        by_hand = self.challenge(registry, f"{name}-2", 1)
+        registry.set_alias(by_hand.name, CHAMPION, by_hand.version)
+        with pytest.raises(PromotionError, match=r"is champion already \(alias set by hand"):
+            registry.open_case(by_hand.name)

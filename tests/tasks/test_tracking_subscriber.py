@@ -341,6 +341,21 @@ def test_a_flow_run_closes_its_own_searches_only(killed, folder):
     assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled.")
 
 
+def test_a_cancelled_search_is_killed_whoever_found_it_first_and_whatever_its_threads_still_wrote(
+    killed, folder, journal
+):
+    opened(folder.name, folder, {WHOLE_RUN: "this run"})
+    synchronise("Gone.")
+    assert parent(killed).info.status == "FAILED"
+    for of, status in (("another run", "FAILED"), ("this run", "KILLED")):
+        synchronise("Cancelled.", by_person=True, of=of)
+        assert parent(killed).info.status == status
+    add_draft(journal, "g00-c07")
+    synchronise("Gone.")
+    run = parent(killed)
+    assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled.")
+
+
 def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
     with home_store().claim(claim_on(folder.name)):
         assert synchronise("Gone.") == ""

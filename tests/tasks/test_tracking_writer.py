@@ -13,6 +13,7 @@ import pytest
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
+from bife_core.generators.account import Account
 from bife_core.generators.prompting import prompt_version
 from bife_core.search import Sample, SampleRequest
 from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
@@ -93,7 +94,12 @@ def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, fo
 def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
     about = {"params": {"lp/pricing": "s"}, "metrics": {"ratio": 0.8}, "tags": {"kind": "trial"}}
     trial = Record(experiment=TUNING, key=f"{key}-0", name="t000 *", curves={"steps": (0.7, 0.8)}, **about)
-    made = Record(experiment=TUNING, key=key, name="t", params={}, metrics={}, tags={}, children=[trial])
+    calls = {"calls": f"configurations-{key}", "began_unix_s": 1_700_000_000.0}
+    made = Record(
+        experiment=TUNING, key=key, name="t", params={}, metrics={}, tags={}, children=[trial], **calls
+    )
+    account = Account(home_store(), made.calls)
+    account.finish(account.begin(journals.call("a", kind="configurations", cost_usd="0.25")))
     resume = partial(store.client().update_run, status="RUNNING")
     for after in (resume, store.client().delete_run, resume):
         run = track_record(home / "runs" / f"tuning-{key}", made)
@@ -103,6 +109,13 @@ def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
         curve = store.client().get_metric_history(found.info.run_id, "steps")
         assert [(point.step, point.value) for point in curve] == [(1, 0.7), (2, 0.8)]
         assert (found.data.params, found.data.metrics["ratio"]) == (about["params"], 0.8)
+        info = store.client().get_run(run).info
+        assert info.start_time == found.info.start_time == 1_700_000_000_000
+        assert time.time() - 100.0 < info.end_time / 1000 == found.info.end_time / 1000
+        (trace,) = store.client().search_traces(
+            locations=[store.experiment_id(EVOLUTION)], filter_string=f"tags.`bife.run` = '{made.calls}'"
+        )
+        assert (trace.info.tags["operator"], trace.info.tags["bife.call"]) == ("configurations", "a.1")
         after(run)
 
 

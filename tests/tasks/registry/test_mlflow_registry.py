@@ -66,6 +66,14 @@ def test_a_deleted_run_takes_no_evidence_along(name):
     assert IN_MLFLOW.find(name, CHAMPION).evidence == made.evidence
 
 
+def test_an_evaluation_ends_when_it_did_though_its_rule_is_registered_later(name):
+    run, ended_ms = new_run(), 1_900_000_000_000
+    store.client().set_terminated(run, "FINISHED", ended_ms)
+    challenge(name, 0, evaluation_run=run)
+    info = store.client().get_run(run).info
+    assert (info.status, info.end_time) == ("FINISHED", ended_ms)
+
+
 def test_the_card_of_a_version_leads_to_what_its_evidence_names(name):
     search, run = new_run(), new_run()
     card = challenge(name, 0, evolution_run=search, evaluation_run=run).card
