@@ -84,8 +84,8 @@ class Claims:
 
     def take(self, names: Iterable[str]) -> set[str]:
         """Take those of the claims that no living process holds, and return them."""
-        own: dict[str, Any] = {"holder": self._holder, "until_unix_s": _NOW + LEASE_S, "machine": _machine()}
-        own |= {"pid": os.getpid(), "began_unix_s": _began_s(os.getpid()) or 0.0}
+        own: dict[str, Any] = {"holder": self._holder, "until_unix_s": _NOW + LEASE_S, "machine": machine()}
+        own |= {"pid": os.getpid(), "began_unix_s": began_s(os.getpid()) or 0.0}
         with self._lock:
             before = self._held.copy()  # one that was lost is not taken anew: its holder must notice
             wanted = set(names) - before
@@ -140,7 +140,7 @@ class Claims:
     def holder(self, name: str) -> str:
         """Return who holds a claim, in words."""
         row = next(iter(self._database.rows(select(claims).where(claims.c.name == name))), None)
-        if row is None or (row.machine, row.pid) == (_machine(), os.getpid()):
+        if row is None or (row.machine, row.pid) == (machine(), os.getpid()):
             return "another thread of this process" if name in self._held or row else "another process"
         return f"process {row.pid} on {row.machine.partition(' ')[0]}"
 
@@ -165,12 +165,11 @@ class Claims:
 
     def _alive(self, row: Row[Any]) -> bool:
         """Whether the holder of a claim may still be at work."""
-        if row.machine != _machine():
+        if row.machine != machine():
             return bool(row.current)
         if row.pid == os.getpid() and row.holder in _held_here:
             return row.name in _held_here[row.holder]
-        began = _began_s(row.pid)
-        if began is None or abs(began - row.began_unix_s) > 1.0:
+        if not runs(row.pid, row.began_unix_s):
             return False
         if row.current:
             return True
@@ -180,7 +179,7 @@ class Claims:
 
 
 @cache
-def _machine() -> str:
+def machine() -> str:
     """Return what names this machine and, in a container, its own numbering of processes."""
     parts = [socket.gethostname()]
     with suppress(OSError):
@@ -189,10 +188,16 @@ def _machine() -> str:
     return " ".join(parts)
 
 
-def _began_s(pid: int) -> float | None:
+def began_s(pid: int) -> float | None:
     """Return how long after the boot a process began, which with its id identifies it; None if it is gone."""
     try:
         process, boot_unix_s = psutil.Process(pid), psutil.boot_time()  # which moves when the clock is set
         return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time() - boot_unix_s
     except psutil.Error:
         return None
+
+
+def runs(pid: int, since_s: float | None = None) -> bool:
+    """Whether a process is alive, which `began_s` said began then; a younger one has only inherited the number."""
+    began = began_s(pid)
+    return began is not None and (since_s is None or abs(began - since_s) <= 1.0)

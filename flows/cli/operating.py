@@ -47,22 +47,25 @@ def up(
 
     Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
     """
-    import psutil
-
-    from bife_core.files import write_whole
-    from flows.operate import guard
-    from flows.operate.programs import Access, mlflow_server, prefect_server, worker
     from flows.operate.servers import POLL_S, Server, Up, require_down, state_file
 
-    home, access = project_home(), Access.at(host)
+    home = project_home()
     require_down(home)
     if detach:
         _detached(home)
         return
-    own, servers, addresses = psutil.Process(), list[Server](), dict[str, str]()
+    say(f"Starting in {home.root}; the first time takes longer ...")
+    import psutil
+
+    from bife_core.files import write_whole
+    from flows.operate import guard
+    from flows.operate.programs import Access, mlflow_server, ports, prefect_server, worker
+
+    access, own, servers, addresses = Access.at(host), psutil.Process(), list[Server](), dict[str, str]()
+    numbers = ports(access, prefect_port, mlflow_port)
 
     def write(health: Mapping[str, str]) -> None:
-        state = Up(pid=own.pid, created=own.create_time(), addresses=addresses, health=dict(health))
+        state = Up.of(own.pid, addresses=addresses, health=dict(health))
         write_whole(state_file(home), state.model_dump_json(indent=1))
 
     def interrupt(*_: object) -> None:
@@ -79,22 +82,19 @@ def up(
         at_end.callback(lambda: guard.end(own.children()))
         write({})
         try:
-            say(f"Starting in {home.root}; the first time takes longer ...")
-            for name, start, port in (
-                ("Prefect", prefect_server, prefect_port),
-                ("MLflow", mlflow_server, mlflow_port),
-            ):
+            starts = (("Prefect", prefect_server), ("MLflow", mlflow_server))
+            for (name, start), port in zip(starts, numbers, strict=True):
                 addresses[name], server = start(home, access, port)
                 if server is not None:
                     servers.append(server)
                     at_end.callback(server.stop)
             write({})
             for server in servers:
-                server.wait_ready()
+                server.wait_ready(waits=say)
             servers.append(worker(home, access, addresses))
             # The first to be stopped, so that its runs can report how they end.
             at_end.callback(servers[-1].stop)
-            servers[-1].wait_ready()
+            servers[-1].wait_ready(waits=say)
             # By itself MLflow shows its pages for language models, without the registry.
             runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
             pages = [
@@ -131,13 +131,20 @@ def _detached(home: Home) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    ready, shown = False, 0
     with standard_output().status("Starting ..."):
-        while (state := current(home)) is None or state.pid != process.pid or not state.health:
+        while not ready:
+            state = current(home)
+            ready = state is not None and state.pid == process.pid and bool(state.health)
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             if process.poll() is not None:
-                last = log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
+                last = lines[-1] if lines else ""
                 raise CommandEnd(last.removeprefix("Error: ") or f"BiFE did not start; see {log}.")
+            for line in lines[shown:]:
+                if not line.startswith("Error: "):
+                    say(line)
+            shown = len(lines)
             time.sleep(0.5)
-    say(log.read_text(encoding="utf-8").strip())
 
 
 def down() -> None:

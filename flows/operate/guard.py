@@ -8,7 +8,6 @@ The owner holds the other end of the standard input, which the system closes how
 from __future__ import annotations
 
 import ctypes
-import math
 import select
 import signal
 import subprocess
@@ -44,15 +43,6 @@ def alive(process: psutil.Process) -> bool:
     """Whether a process still runs, and is not just waiting to be reaped."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def runs(pid: int, by_unix_s: float = math.inf) -> bool:
-    """Whether a process id is that of a process which is alive and had begun by a time."""
-    try:
-        process = psutil.Process(pid)
-        return process.create_time() <= by_unix_s and alive(process)
     except psutil.NoSuchProcess:
         return False
 

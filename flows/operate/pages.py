@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from prefect.server.api.server import create_app
 from prefect.settings import get_current_settings
 from sqlalchemy import Engine, event
 from starlette.middleware.base import RequestResponseEndpoint
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+_REMEDY: Final = """If a newer Prefect wrote its database, install that version; if it is damaged, restore a backup or \
+delete prefect/ of the home while nothing runs, by which only Prefect's history is lost."""
 
 # Of Prefect's documented API (docs.prefect.io/v3/api-ref/python/prefect-server-api-server); no setting adds a header.
 
@@ -19,12 +23,12 @@ def take_turns(_connection: Any, _cursor: Any, statement: str, values: Any, *_: 
     return statement.replace("BEGIN DEFERRED", "BEGIN IMMEDIATE"), values
 
 
-def api() -> FastAPI:
+def api() -> ASGIApp:
     """Return the server without pages, for uvicorn, as Prefect starts it for one program."""
-    return create_app(ephemeral=True, final=True)
+    return _telling(create_app(ephemeral=True, final=True))
 
 
-def app() -> FastAPI:
+def app() -> ASGIApp:
     """Return the server, for uvicorn; browsers refuse its pages all connections but those to it, by its names."""
     made, origins = create_app(final=True), get_current_settings().server.api.cors_allowed_origins.split(",")
     own = [*origins, *(origin.replace("http", "ws", 1) for origin in origins)]
@@ -35,4 +39,19 @@ def app() -> FastAPI:
         response.headers["Content-Security-Policy"] = f"connect-src 'self' {' '.join(own)}"
         return response
 
-    return made
+    return _telling(made)
+
+
+def _telling(made: ASGIApp) -> ASGIApp:
+    """Have a server that cannot start print why, since Prefect silences the log of uvicorn."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await made(scope, receive, send)
+        except Exception as error:
+            if scope["type"] == "lifespan":
+                why = str(error).partition("\n")[0].rstrip(".")
+                print(f"Prefect cannot start: {why}. {_REMEDY}", flush=True)
+            raise
+
+    return answer

@@ -93,12 +93,16 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-def prefect_server(home: Home, access: Access, asked: int | None) -> tuple[str, Server | None]:
+def ports(access: Access, prefect: int | None, mlflow: int | None) -> tuple[int, int]:
+    """Return the ports of both servers; a `ServerError` says that another program has one that was asked for."""
+    return free_port(4200, access.host, prefect), free_port(5000, access.host, mlflow)
+
+
+def prefect_server(home: Home, access: Access, port: int) -> tuple[str, Server | None]:
     """Start Prefect on the home's database and return its address; the user's own server is only named."""
     own = os.environ.get("PREFECT_API_URL")
     if own:
         return own.rstrip("/").removesuffix("/api"), None
-    port = free_port(4200, access.host, asked)
     environment = {
         "PREFECT_SERVER_API_HOST": access.host,
         "PREFECT_SERVER_API_PORT": str(port),
@@ -119,13 +123,12 @@ def prefect_server(home: Home, access: Access, asked: int | None) -> tuple[str, 
     return f"http://{access.names[0]}:{port}", server
 
 
-def mlflow_server(home: Home, access: Access, asked: int | None) -> tuple[str, Server | None]:
+def mlflow_server(home: Home, access: Access, port: int) -> tuple[str, Server | None]:
     """Start MLflow on the home's database and return its address; the user's own server is only named."""
     uri = store.tracking_uri()
     if uri.startswith(("http://", "https://")):
         return uri, None
     store.client()  # makes database and experiments, alone: two at once would break its first migration
-    port = free_port(5000, access.host, asked)
     command = [sys.executable, "-m", "mlflow", "server", "--host", access.host, "--port", str(port)]
     command += ["--workers", "1", "--backend-store-uri", uri]
     command += ["--artifacts-destination", (home.mlflow / "artifacts").as_uri()]

@@ -6,7 +6,6 @@ Prefect alone shows such runs as running. Marked as crashed, they can be retried
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import socket
 import sys
@@ -30,9 +29,8 @@ from bife_core.home import project_home
 from bife_core.observer import Observer
 from bife_core.store import StoreError
 from bife_core.study.journal import stop_journals
-from flows.operate import guard
 from flows.operate.servers import LOOPBACK, Server, current, free_port, link_to_pages
-from flows.reporting.conduct import own_process, report_end, require_room
+from flows.reporting.conduct import gone, own_process, report_end, require_room
 from tasks.stores import home_store, observing
 from tasks.tracking.subscriber import track_evolution
 
@@ -116,11 +114,8 @@ def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> N
     """
     for run in _open_runs(client):
         never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
-        pid = None if run.state_type == StateType.PENDING else own_process(run)
-        # A process that is younger than the state it should have reported has only inherited the number.
-        running = run.state if run.state_type == StateType.RUNNING else None
-        by_s = math.inf if running is None else running.timestamp.timestamp() + 1.0
-        if never_begun if pid is None else not guard.runs(pid, by_s):
+        lost = None if run.state_type == StateType.PENDING else gone(run)
+        if never_begun if lost is None else lost:
             _close(client, run)
 
 

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from bife_core.errors import BifeError
 from bife_core.home import Home
+from bife_core.store import claims
 from bife_core.values import Value
 from flows.operate import guard
 
@@ -67,7 +68,9 @@ class Server:
     ) -> None:
         self.name, self.health, self.log = name, health, log
         self._command = command
-        variables = os.environ | {**environment}
+        # Without byte code each start would compile all modules anew.
+        environment = {"PYTHONDONTWRITEBYTECODE": "", **environment}
+        variables = os.environ | environment
         self._environment = {k: v for k, v in variables.items() if v or k not in environment}
         self._restarts_s: list[float] = []
         self._start()
@@ -77,6 +80,7 @@ class Server:
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG:
             self.log.replace(self.log.with_name(f"{self.log.name}.1"))
         with self.log.open("ab") as output:
+            self._logged = output.tell()
             self._process = subprocess.Popen(
                 [sys.executable, guard.__file__, *self._command],
                 env=self._environment,
@@ -113,22 +117,40 @@ class Server:
             return f"Started again: {error}"
         return None
 
-    def wait_ready(self, limit_s: float = START_LIMIT_S) -> None:
-        """Return once the server answers; raise `ServerError` if it ends or takes too long."""
-        deadline = time.monotonic() + limit_s
-        while not answers(self.health):
+    def wait_ready(
+        self, limit_s: float = START_LIMIT_S, waits: Callable[[str], object] | None = None
+    ) -> None:
+        """Return once the server answers; raise `ServerError` if it ends, or does nothing for too long.
+
+        What computes is waited for, ten times as long at most. In a long wait `waits` is called once, with a sentence.
+        """
+        began = active = time.monotonic()
+        used_s = 0.0
+        while not answers(self.health, self.pid):
             self.check()
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            with suppress(psutil.Error):  # one that ended just now
+                cpu_s = sum(sum(process.cpu_times()[:4]) for process in family(self.pid))
+                active, used_s = (active, used_s) if abs(cpu_s - used_s) < 0.1 else (now, cpu_s)
+            if now - active > limit_s or now - began > 10 * limit_s:
                 raise ServerError(f"{self.name} did not answer within {limit_s:g} s; see {self.log}.")
+            if waits is not None and now - began > limit_s / 12:
+                waits(f"Waiting for {self.name}; if its modules are not compiled yet, that takes minutes.")
+                waits = None
             time.sleep(0.25)
 
     def check(self) -> None:
         """Raise `ServerError`, with the last line of the log, if the server has ended."""
         code = self._process.poll()
         if code is not None:
-            lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
-            last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
-            raise ServerError(f"{self.name} {_ending(code)}; the last line in {self.log} is: {last}.")
+            with self.log.open("rb") as log:
+                log.seek(self._logged)
+                last = log.read().decode(errors="replace").strip().rpartition("\n")[2].strip().rstrip(".")
+            said = f"the last line in {self.log} is: {last}" if last else f"{self.log} is empty"
+            place = httpx.URL(self.health)
+            with suppress(OSError), socket.create_connection((place.host, place.port or 80), 2.0):
+                said = f"another program has its address {self.health}"
+            raise ServerError(f"{self.name} {_ending(code)}; {said}.")
 
     def stop(self) -> None:
         """End the server and all that it started."""
@@ -141,35 +163,58 @@ class Server:
             self._process.wait()
 
 
-def answers(health: str) -> bool:
-    """Whether a server of this machine answers at an address, and well."""
+def answers(health: str, pid: int | None = None) -> bool:
+    """Whether a server of this machine answers at an address, and well; with `pid` it must be of that process."""
     try:
         # A proxy set for the outside world has no business on the loopback.
-        return httpx.get(health, timeout=2.0, trust_env=False).status_code == httpx.codes.OK
+        well = httpx.get(health, timeout=2.0, trust_env=False).status_code == httpx.codes.OK
     except httpx.HTTPError:
         return False
+    return well and (pid is None or any(_listens(each, httpx.URL(health).port) for each in family(pid)))
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """Return a process with all below it, empty where it is gone."""
+    with suppress(psutil.Error):
+        return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    return []
+
+
+def _listens(process: psutil.Process, port: int | None) -> bool:
+    with suppress(psutil.Error):
+        connections = process.net_connections("tcp")
+        return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in connections)
+    return False
 
 
 class Up(Value):
     """One `bife up`, as its file in the home describes it.
 
-    `created` (Unix seconds) and `pid` together name its process for good; `addresses` are pages by name, and `health`
-    what answers while a program works, empty until all have answered once.
+    `pid`, `began_s` (seconds after the boot) and `boot` together name its process for good; `addresses` are pages by
+    name, and `health` what answers while a program works, empty until all have answered once.
     """
 
     pid: int
-    created: float
+    began_s: float
+    boot: str
     addresses: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     health: dict[str, str] = {}  # noqa: RUF012
+
+    @classmethod
+    def of(cls, pid: int, **known: dict[str, str]) -> Up:
+        """Return that of a process that runs."""
+        return cls(
+            pid=pid, began_s=claims.began_s(pid) or 0.0, boot=claims.machine().partition(" ")[2], **known
+        )
 
     @property
     def alive(self) -> bool:
         """Whether its process is still there; a younger one has only inherited the number."""
-        return guard.runs(self.pid, self.created + 1.0)
+        return self.boot == claims.machine().partition(" ")[2] and claims.runs(self.pid, self.began_s)
 
     def answering(self) -> dict[str, bool]:
         """Return which programs answer now."""
-        return {name: answers(address) for name, address in self.health.items()}
+        return {name: answers(address, self.pid) for name, address in self.health.items()}
 
     def stop(self) -> None:
         """Ask its process to end, and wait until it has."""
@@ -211,7 +256,7 @@ def require_down(home: Home) -> None:
     if state is not None and state.alive:
         pages = "".join(f" {name} is at {address}." for name, address in state.addresses.items())
         raise ServerError(f"BiFE is already up in {home.root}; `bife down` stops it.{pages}")
-    while state is not None and any(state.answering().values()) and time.monotonic() < deadline:
+    while state is not None and any(map(answers, state.health.values())) and time.monotonic() < deadline:
         time.sleep(POLL_S)
 
 

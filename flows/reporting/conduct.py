@@ -30,6 +30,7 @@ from bife_core.observer import EvolutionState, Observer
 from bife_core.stages.conclusions import links
 from bife_core.stages.records import TrackedRun
 from bife_core.stages.runtime import Runtime
+from bife_core.store.claims import began_s, runs
 from bife_core.wording import storable
 from flows.reporting.artifacts import EvolutionPage, renew, show_conclusion, showing
 from tasks.registry.mlflow_registry import carry_over
@@ -47,6 +48,7 @@ _LATER: Final = ", not all of it in MLflow"
 
 _MACHINE: Final = "bife.machine"
 _PROCESS: Final = "bife.pid"
+_BEGAN: Final = "bife.began"
 
 _flows: dict[Callable[..., Any], Flow[..., Any]] = {}
 """The flow of each stage, which a part of another flow is a run of."""
@@ -188,13 +190,20 @@ def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> No
     Prefect's own note of a process is its worker's, has no machine, and does not exist for a run in a terminal.
     """
     with get_client(sync_client=True) as client:
-        client.update_flow_run_labels(flow_run.id, {_MACHINE: socket.gethostname(), _PROCESS: os.getpid()})
+        own = {_PROCESS: os.getpid(), _BEGAN: began_s(os.getpid()) or 0.0}
+        client.update_flow_run_labels(flow_run.id, {_MACHINE: socket.gethostname(), **own})
 
 
 def own_process(flow_run: FlowRun) -> int | None:
     """Return the process id of a run of this machine; None for any other run."""
     pid = flow_run.labels.get(_PROCESS)
     return pid if flow_run.labels.get(_MACHINE) == socket.gethostname() and isinstance(pid, int) else None
+
+
+def gone(flow_run: FlowRun) -> bool | None:
+    """Whether the process of a run of this machine is gone, whose number another one may have; None for any other."""
+    pid, began = own_process(flow_run), flow_run.labels.get(_BEGAN)
+    return None if pid is None else not runs(pid, began if isinstance(began, float) else None)
 
 
 def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:

@@ -12,12 +12,13 @@ import pytest
 
 from bife_core.errors import ConfigError
 from bife_core.home import Home
-from flows.operate import guard
-from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, prefect_server, worker
+from bife_core.store.claims import runs
+from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, ports, prefect_server, worker
 from flows.operate.servers import (
     Server,
     ServerError,
     Up,
+    answers,
     current,
     free_port,
     link_to_pages,
@@ -26,6 +27,7 @@ from flows.operate.servers import (
 )
 from tasks.tracking.store import page
 from tests.support.operating import until
+from tests.support.programs import python
 
 # Serves, and starts a child in a session of its own that ignores the polite signal, as the server itself may do.
 TOY = """
@@ -34,7 +36,7 @@ if "--deaf" in sys.argv:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 child = subprocess.Popen([sys.executable, "-c", deaf], start_new_session=True)
-print("child", os.getpid(), child.pid, os.environ.get("TOY"), os.environ.get("TAKEN"), flush=True)
+print("child", os.getpid(), child.pid, *map(os.environ.get, ["TOY", "TAKEN", "PYTHONDONTWRITEBYTECODE"]), flush=True)
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
 """
 OWNER = """
@@ -60,20 +62,21 @@ def failing(folder, code):
 
 
 def gone(pid):
-    return not guard.runs(pid)
+    return not runs(pid)
 
 
 @pytest.mark.parametrize("deaf", [(), ("--deaf",)])
 def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monkeypatch, deaf):
     monkeypatch.setenv("TAKEN", "value")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     server = toy(tmp_path, *deaf, TOY="given", TAKEN="")
     try:
         server.wait_ready(60)
         server.check()
     finally:
         server.stop()
-    _, own, child, given, taken = server.log.read_text().splitlines()[0].split()
-    assert (given, taken) == ("given", "None")
+    _, own, child, *known = server.log.read_text().splitlines()[0].split()
+    assert known == ["given", "None", "None"]
     assert gone(int(own))
     assert gone(int(child))
     with pytest.raises(ServerError, match=r"Toy (ended with code|was ended by)"):
@@ -140,13 +143,46 @@ def test_a_server_that_never_answers_is_given_up(tmp_path):
         server.stop()
 
 
-def test_a_taken_port_is_passed_over_unless_it_was_asked_for(tmp_path, monkeypatch):
-    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+def test_a_server_that_computes_is_waited_for(tmp_path):
+    port, told = free_port(0), []
+    command = [sys.executable, "-c", f"import time\nwhile time.process_time() < 5.0: pass\n{TOY}", str(port)]
+    server = Server("Toy", command, {}, f"http://127.0.0.1:{port}/", tmp_path / "toy.log")
+    try:
+        server.wait_ready(4.0, told.append)
+    finally:
+        server.stop()
+    assert [text.partition(";")[0] for text in told] == ["Waiting for Toy"]
+
+
+def test_another_program_at_its_address_is_not_taken_for_the_server(tmp_path):
+    stranger, own = toy(tmp_path), failing(tmp_path, "import time; time.sleep(8)")
+    try:
+        stranger.wait_ready(60)
+        own.health = stranger.health
+        assert [answers(stranger.health, one.pid) for one in (stranger, own)] == [True, False]
+        with pytest.raises(
+            ServerError, match=rf"Toy ended with code 0; another program has .*{own.health}\."
+        ):
+            own.wait_ready(60)
+    finally:
+        own.stop()
+        stranger.stop()
+
+
+@pytest.mark.slow
+def test_a_database_that_prefect_does_not_know_is_said_to_be_so(tmp_path):
+    (tmp_path / "prefect").mkdir()
+    (tmp_path / "prefect" / "prefect.db").write_bytes(b"no database" * 100)
+    ended = python("-c", "from flows.operate.running import reach_prefect as do; do()", home=tmp_path)
+    assert "file is not a database. If a newer Prefect wrote its database, install" in ended.stderr
+
+
+def test_a_taken_port_is_passed_over_unless_it_was_asked_for():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert free_port(port) != port
         with pytest.raises(ServerError, match=f"Port {port} of 127.0.0.1 cannot be used"):
-            prefect_server(Home(tmp_path), Access(), port)
+            ports(Access(), None, port)
     assert free_port(port) == port
 
 
@@ -175,7 +211,7 @@ def test_links_name_an_address_that_others_reach(tmp_path, monkeypatch):
     for name in ("PREFECT_API_URL", "PREFECT_UI_URL", "BIFE_MLFLOW_UI"):
         monkeypatch.delenv(name, raising=False)
     access = Access("0.0.0.0", "operator:twelve-or-so")
-    address, prefect = prefect_server(Home(tmp_path), access, None)
+    address, prefect = prefect_server(Home(tmp_path), access, 4200)
     port = address.rpartition(":")[2]
     assert prefect[3] == f"http://127.0.0.1:{port}/api/health"
     variables = worker(Home(tmp_path), access, {"Prefect": address, "MLflow": "http://192.168.1.5:5000"})[2]
@@ -183,21 +219,25 @@ def test_links_name_an_address_that_others_reach(tmp_path, monkeypatch):
     assert variables["PREFECT_UI_URL"] == f"{address}/v2"
     assert variables["BIFE_MLFLOW_UI"] == "http://192.168.1.5:5000"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://mlflow.example.org")
-    assert mlflow_server(Home(tmp_path), access, None) == ("https://mlflow.example.org", None)
+    assert mlflow_server(Home(tmp_path), access, 5000) == ("https://mlflow.example.org", None)
 
 
-def test_a_home_has_one_start_and_a_state_of_the_dead_is_none(tmp_path):
-    home, own = Home(tmp_path), psutil.Process()
+def test_a_home_has_one_start_and_a_state_of_the_dead_is_none(tmp_path, monkeypatch):
+    home = Home(tmp_path)
     assert current(home) is None
     state_file(home).write_text("{half a file")
     assert current(home) is None
-    state = Up(pid=own.pid, created=own.create_time(), addresses={"Prefect": "http://127.0.0.1:4200"})
+    state = Up.of(os.getpid(), addresses={"Prefect": "http://127.0.0.1:4200"})
     state_file(home).write_text(state.model_dump_json())
     assert current(home) == state
     with pytest.raises(ServerError, match=r"already up in .* Prefect is at http://127\.0"):
         require_down(home)
+    with monkeypatch.context() as patch:
+        before_s = psutil.boot_time()
+        patch.setattr("psutil._psplatform.boot_time", lambda: before_s + 5.0)  # as when the clock is set
+        assert current(home) == state
     # The same number, given to another process since.
-    state_file(home).write_text(state.model_copy(update={"created": state.created - 100}).model_dump_json())
+    state_file(home).write_text(state.model_copy(update={"began_s": state.began_s - 100}).model_dump_json())
     assert current(home) is None
     began = time.monotonic()
     require_down(home)
@@ -209,8 +249,7 @@ def test_links_of_a_run_in_a_terminal_lead_to_the_pages_that_are_up(tmp_path, mo
     monkeypatch.delenv("BIFE_MLFLOW_UI")
     link_to_pages(current(Home(tmp_path)))
     assert "BIFE_MLFLOW_UI" not in os.environ
-    own = psutil.Process()
-    state = Up(pid=own.pid, created=own.create_time(), addresses={"MLflow": "http://127.0.0.1:5123"})
+    state = Up.of(os.getpid(), addresses={"MLflow": "http://127.0.0.1:5123"})
     state_file(Home(tmp_path)).write_text(state.model_dump_json())
     link_to_pages(current(Home(tmp_path)))
     assert page("experiments/1").startswith("http://127.0.0.1:5123/#/experiments/1")
