@@ -50,9 +50,9 @@ class ModelApiSettings(BaseSettings):
 
     Local servers need no key. A request waits `timeout_s` for its answer, is sent `tries` times at most, and
     `concurrency` requests are under way at once at most. Prices are in USD per million tokens, of prompts, of what a
-    provider had cached of them, and of answers.
-    `model` may name several models, separated by commas, and prices are one for all or one for each. `query` is added
-    to the address of each request, as ``name=value&...``, and `headers` are added to it, as lines ``Name: value``.
+    provider had cached of them, and of answers. `model` may name several models, separated by commas, and prices are
+    one for all or one for each. `query` is added to the address of each request, as ``name=value&...``, and `headers`
+    are added to it, as lines ``Name: value``.
     """
 
     model_config = SettingsConfigDict(

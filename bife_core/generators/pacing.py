@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import Final
 
-_LONGEST_BACKOFF_S: Final = 8.0
 _POLL_S: Final = 0.25
 
 
@@ -20,17 +19,15 @@ class Pace:
 
     def __init__(self, most: int, over: Callable[[], bool]) -> None:
         self._changed, self._most, self._over = Condition(), most, over
-        self.limit, self._until_s, self.answered_unix_s = 1.0, 0.0, 0.0
-        self._under_way = self.refused = 0
-        self.opened = False
+        self._under_way = self._proven = self.refused = 0
+        self._until_s = self.answered_unix_s = 0.0
+        self.limit, self.opened = 1, False
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Wait until a request may go out."""
         with self._changed:
-            while not self._over() and (
-                self._under_way >= int(self.limit) or time.monotonic() < self._until_s
-            ):
+            while not self._over() and (self._under_way >= self.limit or time.monotonic() < self._until_s):
                 self._changed.wait(_POLL_S)
             self._under_way += 1
         try:
@@ -49,13 +46,14 @@ class Pace:
         """Take note that a request was answered; after eight, one more may go out at once."""
         with self._changed:
             self.answered_unix_s, self.refused = time.time(), 0
-            self.limit = min(self.limit + self.opened / 8, self._most)
+            self._proven = (self._proven + 1) % 8
+            self.limit = min(self.limit + (self.opened and not self._proven), self._most)
 
     def refuse(self, wait_s: float) -> None:
         """Take note that a request was refused, and for how long none is to go out."""
         with self._changed:
-            others = self._under_way - 1
-            self.limit = max(1.0, min(self.limit, others))
+            others, self._proven = self._under_way - 1, 0
+            self.limit = max(1, min(self.limit - 1, others))
             self.refused += not others
-            backoff_s = 0.0 if others else min(0.25 * 2.0**self.refused, _LONGEST_BACKOFF_S)
+            backoff_s = 0.0 if others else 0.25 * 2 ** min(self.refused, 5)
             self._until_s = max(self._until_s, time.monotonic() + (wait_s if wait_s > 0 else backoff_s))

@@ -30,7 +30,7 @@ LASTING: Final = {
 """What HTTP statuses say that no further request would change."""
 LATE: Final = (504, 524)
 """What gateways say where no answer came in time: the model behind them may be at work, and is billed."""
-BUSY: Final = (429, 503)
+BUSY: Final = (429, 503, 529)
 LOADS: Final = re.compile(r"(?i)(?!.*(?:fail|unable|error loading)).*\bloading\b")
 """What servers say that take no more requests now, and that are loading a model."""
 IN_CONTENT: Final = (
@@ -88,9 +88,10 @@ def status_of(status: int, body: bytes) -> int:
     with suppress(ValueError, RecursionError, AttributeError):
         reply = json.loads(body) if status == 200 else {}
         if reply.get("error") and not reply.get("choices"):
-            code = reply["error"].get("code") if isinstance(reply["error"], dict) else None
-            known = isinstance(code, int) and 400 <= code < 600
-            return code if known else 404 if b"Unexpected endpoint" in body else 500
+            code = str(reply["error"].get("code")) if isinstance(reply["error"], dict) else ""
+            if re.fullmatch("[45][0-9][0-9]", code):
+                return int(code)
+            return 404 if b"Unexpected endpoint" in body else 500
     return status
 
 
