@@ -30,6 +30,10 @@ _NEVER: Final = (
 is printed."""
 
 
+_INCOMPLETE: Final = "# Without what branches, which "
+"""How a settings file begins that is only a part of a configuration."""
+
+
 class Configuration(Method):
     """SCIP with `params`, those that are not at its defaults, in which `branching` chooses the variable.
 
@@ -113,7 +117,7 @@ class Configuration(Method):
         if self.by_scip and output.suffix == ".set":
             return {output: self.settings}
         whole = {output.with_suffix(".json"): super().text}
-        note = f"# Without what branches, which {output.stem}.json has.\n"
+        note = f"{_INCOMPLETE}{output.stem}.json has.\n"
         return whole if output in whole else whole | {output: note + self.settings}
 
     @property
@@ -133,6 +137,11 @@ class Configuration(Method):
 
         The rule of SCIP branches that has the highest priority; which of two of the same, SCIP does not say.
         """
+        if text.startswith(_INCOMPLETE):
+            raise RuleError(
+                f"{name} has the settings without the rule that branches; give its .json file as the rule, or this one "
+                "as the solver."
+            )
         try:
             params = settings_in(text, name)
             every = {

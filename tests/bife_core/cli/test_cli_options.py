@@ -6,6 +6,7 @@ import pytest
 
 from bife_core.cli import options
 from bife_core.cli.options import assignment
+from bife_core.errors import RuleError
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
@@ -165,6 +166,11 @@ def test_tuning_writes_what_it_found(bife, tmp_path, monkeypatch, rule, suffix):
     if suffix == ".set":
         assert SolverConfig.model_validate(tmp_path / "best.set").params.items() >= found.params.items()
         pyscipopt.Model().readParams(str(tmp_path / "best.set"))
+        if whole.suffix == ".json":
+            with pytest.raises(
+                RuleError, match=r"best has the settings without the rule.*give its .json file"
+            ):
+                load_method(tmp_path / "best.set")
     assert ("scip -s" in shown) == (whole.suffix == ".set")
 
 

@@ -231,7 +231,11 @@ BAD = [
         ("mps", (" UP b x 9", f" {first} b x 1\n {second} b x 0"), "SCIP drops the upper bound of 'x'; write the lower")
         for first, second in itertools.product(("UP", "UI"), ("LO", "LI", "MI"))
     ),
-    ("mps", ("NAME", "* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\nNAME"), "counted 3 constraints, but left out 1"),
+    (
+        "mps",
+        ("NAME", "* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\nNAME"),
+        "counted 3 constraints, but left out 1",
+    ),
     ("mps", ("ENDATA", "QSECTION o\n x x 2\nENDATA"), "line 19: found the section 'QSECTION o', which SCIP does not"),
     ("mps", (" UP b y 9", " UP b y 9 x 3"), "line 18: in BOUNDS, SCIP sees"),
     ("mps", (" UP b y 9", " UP b y 9,5"), "line 18: in BOUNDS, SCIP sees"),
