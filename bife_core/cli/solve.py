@@ -138,6 +138,8 @@ def _bounds(result: SolveResult) -> str:
 
 def _show(methods: list[Method], results: list[SolveResult]) -> None:
     """Print the solves, one a column, and the ratio of the first to the second where there is one."""
+    from bife_core.scip.cost import TICK_S
+
     of_rules = {"branchings": "{0.calls}", "fallbacks": "{0.fallbacks}", "in rule, s": "{0.callback_s:.4f}"}
     if any(getattr(method, "budget", None) is not None for method in methods):
         of_rules["within budget"] = "{0.within_budget}"
@@ -155,11 +157,11 @@ def _show(methods: list[Method], results: list[SolveResult]) -> None:
     }
     names = ["", *(full_name(one.method) for one in results)]
     if len(results) == 2:
-        first, second = results
         names.append("ratio")
         for label, name in (("nodes", "nodes"), ("LP iterations", "lp_iterations"), ("CPU s", "cpu_s")):
-            base = getattr(second, name)
-            rows[label].append(f"{getattr(first, name) / base:.3f}" if base else "-")
+            own, base = (getattr(one, name) for one in results)
+            short = name == "cpu_s" and max(own, base) <= TICK_S
+            rows[label].append("-" if short or not base else f"{own / base:.3f}")
     empty = [""] * len(names)
     show_table(names, [[label, *cells, *empty][: len(names)] for label, cells in rows.items()])
 

@@ -119,13 +119,8 @@ class Ratio(Value):
         """Why the ratio says nothing, as half a sentence; empty if it does."""
         if not self.instances:
             return f"no method branches on any of {counted(self.unbranched, 'instance')}"
-        if self.short < self.instances:
-            return ""
-        metric = METRICS[self.metric]
-        return (
-            f"solves are too short to compare ({metric.words} at most {metric.least:g} {metric.unit}".rstrip()
-            + ")"
-        )
+        least = f"{METRICS[self.metric].words} at most {METRICS[self.metric].least:g}"
+        return f"solves are too short to compare ({least})" if self.short == self.instances else ""
 
     @property
     def unit(self) -> str:
@@ -190,10 +185,7 @@ class Comparison(Ratio):
 
 
 def branched(frame: pd.DataFrame, methods: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the solves, of some methods, on instances on which one branches, for on others they differ by noise alone.
-
-    Methods that differ in more than branching, by the column `beside_branching`, are compared on all instances.
-    """
+    """Return solves, of some methods, on all instances; of methods alike but in branching only where one branches."""
     frame = frame[frame["method"].isin(methods or frame["method"])]
     if frame["beside_branching"].nunique() > 1:
         return frame
@@ -271,7 +263,6 @@ def compare_pair(
     logs = _log_ratios(frame, method, baseline, metric)
     interval = ratio_interval(logs.sort_index(), confidence)
     p_value = signed_rank_test(logs)
-    outcomes = dict(zip(("wins", "ties", "losses"), win_tie_loss(logs), strict=True))
     nodes, time = (math.exp(_log_ratios(frame, method, baseline, of).mean()) for of in ("nodes", "time"))
     return Comparison(
         **known,
@@ -288,7 +279,7 @@ def compare_pair(
         p_value=p_value,
         p_adjusted=p_value,
         note=interval.note,
-        **outcomes,
+        **dict(zip(("wins", "ties", "losses"), win_tie_loss(logs), strict=True)),
         **_tail(frame, logs, confidence, interval.low),
     )
 

@@ -87,7 +87,5 @@ def enter_comparisons(
     facts = [[one.identity for one in methods], solved, how, solver.digest, here()]
     groups, by = marks(instances), digest_of(facts)[:16]
     spared = (RPB,) if promoting else BUILTIN_METHODS
-    uses = [
-        0 if rule.identity in spared else store.serve(groups, "test", f"{key_of(rule)}{by}") for rule in rules
-    ]
+    uses = [0 if one.identity in spared else store.serve(groups, "test", key_of(one) + by) for one in rules]
     return uses[0]

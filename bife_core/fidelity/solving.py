@@ -15,7 +15,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.sandbox import Note, Workers
-from bife_core.scip.cost import LEAST
+from bife_core.scip.cost import LEAST, TICK_S
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob, run_solves
@@ -144,7 +144,7 @@ def load_factors(
 ) -> dict[int, float]:
     """Return by position how many times slower the machine was during a solve than in the reference, if it has one."""
     roots = {
-        place: (own.root_s, other.root_s) if own.root_s and other.root_s else (0.0, 0.0)
+        place: both if min(both := (own.root_s or 0.0, other.root_s or 0.0)) > TICK_S else (0.0, 0.0)
         for place, own in results.items()
         if (other := reference[place]) is not None
     }

@@ -249,7 +249,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
 
 def _headline(one: Evidence) -> str:
     against = "RPB" if one.baseline == RPB else fits(one.baseline, 80)
-    return f"{one.ratio:.3f} of {against}'s {METRICS[one.metric].words}"
+    return one.incomparable or f"{one.ratio:.3f} of {against}'s {METRICS[one.metric].words}"
 
 
 def _measured(one: Evidence) -> str:

@@ -82,14 +82,12 @@ def take_test_instances(
     promoting: bool,
 ) -> InstanceSet:
     """Return the test instances that methods are solved on, entered in the store as compared by those of our rules."""
-    settings = config.evaluation
+    own = config.evaluation
     if promoting:
         drawn = unseen_instances(config, runtime, key_of(methods[0]))
     else:
-        drawn = runtime.instances(config.instances, "test", settings.instances)
-    use = enter_comparisons(
-        runtime.store, rules, methods, drawn.instances, settings, config.solver, promoting
-    )
+        drawn = runtime.instances(config.instances, "test", own.instances)
+    use = enter_comparisons(runtime.store, rules, methods, drawn.instances, own, config.solver, promoting)
     return drawn.model_copy(update={"use": use if drawn.use else 0})
 
 

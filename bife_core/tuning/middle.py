@@ -75,7 +75,14 @@ class MiddleFidelity:
         own = self._screen(method)
         times = own.gap / self.best.gap if own.gap and self.best.gap else 0.0
         if self.place is not None and times > BEHIND:
-            return self._given_up(own, times, self.race.instances[self.place].name)
+            instance = self.race.instances[self.place].name
+            return Raced(
+                costs=(None,) * len(self.race.instances),
+                ratio=times * self.race.ratio_of(self.race.best),  # as if time went with the gap
+                seen=0,
+                cpu_s=own.cpu_s,
+                given_up=f"{times:.2f} times the gap of the best after {self.limit_s:.0f} s of {instance}",
+            )
         raced = self.race.run(method)
         if raced.won:
             self.best = own
@@ -103,13 +110,3 @@ class MiddleFidelity:
         # Without a solution within its limit SCIP does not end at the gap that is enough.
         enough = result.finished or gap <= solving.solver.gap
         return Screened(gap=0.0 if enough else gap, cpu_s=result.cpu_s)
-
-    def _given_up(self, own: Screened, times: float, instance: str) -> Raced:
-        """Return a race that was lost before it began, its ratio as if time went with the gap."""
-        return Raced(
-            costs=(None,) * len(self.race.instances),
-            ratio=times * self.race.ratio_of(self.race.best),
-            seen=0,
-            cpu_s=own.cpu_s,
-            given_up=f"{times:.2f} times the gap of the best after {self.limit_s:.0f} s of {instance}",
-        )

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from bife_core.cli.outcome import CommandEnd, ExitCode
-from bife_core.cli.solve import conclude
+from bife_core.cli.solve import _show, conclude
 from bife_core.errors import RuleError
 from bife_core.home import project_home
 from bife_core.methods.base import METHODS
@@ -305,3 +305,11 @@ def test_recorded_solves_are_kept_for_the_watch_over_the_rule(solve, monkeypatch
     again = solve("--versus", "relpscost", "--record").stdout
     assert "Nothing is recorded, for the instance has served before" in again
     assert "for no rule branched" in solve("--record", rule="pscost").stdout
+
+
+@pytest.mark.parametrize(("cpu_s", "ratio"), [((0.002, 0.009), "-"), ((0.002, 0.02), "0.100")])
+def test_seconds_within_a_tick_of_scips_clock_have_no_ratio(monkeypatch, cpu_s, ratio):
+    shown = []
+    monkeypatch.setattr("bife_core.cli.solve.show_table", lambda _, rows: shown.extend(rows))
+    _show([], [result(cpu_s=one) for one in cpu_s])
+    assert [row[-1] for row in shown if row[0] in ("nodes", "CPU s")] == ["1.000", ratio]

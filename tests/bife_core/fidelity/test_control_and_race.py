@@ -33,6 +33,7 @@ def test_a_slow_machine_is_told_by_the_roots():
     assert 1.45 < noisy < 1.55, "a short root says little; the others say more"
     assert 1.45 < other < 1.55
     assert load_factors({0: rooted(None)}, [rooted(2.0)]) == pytest.approx({0: 1.0})
+    assert load_factors({0: rooted(0.003)}, [rooted(0.001)]) == {0: 1.0}, "nor does one of milliseconds alone"
 
 
 def test_seconds_are_counted_as_on_the_machine_of_the_reference(knapsacks, pool, tmp_path):
