@@ -211,12 +211,11 @@ class OpenAIGenerator:
     def _goes_again(self, error: openai.OpenAIError, call: Call) -> bool:
         """Return whether a request waits for another turn: the server is busy, loads, or had others before it."""
         pace, late, wait_s = self._pace, f"late {call.key}", replies.wait_of(error)
-        timed_out = isinstance(error, openai.APITimeoutError)
-        status = replies.LATE[0] if timed_out else getattr(error, "status_code", None)
+        status = getattr(error, "status_code", 504 if isinstance(error, openai.APITimeoutError) else 0)
         busy = status in replies.BUSY and wait_s <= _LONGEST_WAIT_S
-        queued = (
-            status in replies.LATE and pace.answered_unix_s > call.started_unix_s and late not in self._said
-        )
+        # A server that answers others of ours all the time has this one wait, and is not at work on it.
+        alive = pace.answered_unix_s > time.time() - self.settings.timeout_s / 3
+        queued = status in replies.LATE and alive and late not in self._said
         if self.account.over() or not (busy or queued):
             return False
         pace.refuse(wait_s)

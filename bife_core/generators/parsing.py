@@ -86,13 +86,11 @@ def parse_answer(answer: str | None, *, cut_off: bool = False, component: Compon
     """
     name = component.function
     text = textwrap.dedent(without_reasoning(answer or "", name).replace("\r\n", "\n")).strip()
+    if not text and not cut_off and _ENDS_IN_CODE.search(answer or ""):
+        # A model that does not close its reasoning ends it with the answer.
+        text = re.sub(_OPENED, "\n", answer or "").strip()
     if not text:
         found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
-        # A model that does not close its reasoning ends it with the answer.
-        if answer and not cut_off and _ENDS_IN_CODE.search(answer):
-            inside = parse_answer(re.sub(_OPENED, "\n", answer), component=component)
-            if inside.source is not None:
-                return inside
         return Draft(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
     if len(text) > LONGEST_ANSWER:
         return Draft(
@@ -148,7 +146,7 @@ def _out_of_json(text: str, function: str) -> str:
             code = json.loads(f'"{found[1]}"').replace("\r\n", "\n")
         except ValueError:
             return found[0]
-        return f"\n```\n{code}\n" + ("```\n" if found[2] else "")
+        return f"\n```\n{code}\n" + ("```\n" if found[2] == '"' else "")
 
     part = r'(?:[^"\\\n]|\\.)*'
     return re.sub(rf'"({part}def {function} *\({part})("|\\?\Z)', fenced, text)

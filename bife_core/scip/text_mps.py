@@ -175,7 +175,7 @@ class _Sections:
             if lower <= 0.0:
                 self.refuse(f"the semicontinuous {shown(name)} has no positive lower bound; SCIP takes 1")
             if self.columns.get(name) or kind == b"LI" or given[name, "u"][1] == b"SI":
-                self.notes.add("SI bounds, or SC of integer columns, are semi-integer for SCIP alone.")
+                self.notes.add("SI bounds, or SC of integer columns, are not semi-integer for all.")
 
 
 def free_rows(text: bytes) -> list[bytes]:

@@ -22,7 +22,7 @@ def search(smoke, monkeypatch):
     """Return a function that runs an evolution of its own."""
 
     def go(api, seed, **settings):
-        api.configure(monkeypatch, api_key=KEY, timeout_s=1, price_in=1.0, price_out=2.0)
+        api.configure(monkeypatch, api_key=KEY, timeout_s=2, price_in=1.0, price_out=2.0)
         config = with_overrides(smoke.config, SMALL | {"search.seed": seed} | settings)
         return run(None, evolution, config, smoke.result.collection.summary)
 
