@@ -16,7 +16,7 @@ from bife_core.errors import ConfigError, RuleError
 from bife_core.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.scip.branching import BranchingStats, Guard
 from bife_core.scip.libscip import scip_errors
-from bife_core.scip.solver import Parameter, as_given, settings_in, usual_parameters
+from bife_core.scip.solver import Parameter, as_given, is_priority, settings_in, usual_parameters
 from bife_core.values import describe, digest_of
 
 FILE_NAME: Final = "configuration.set"
@@ -187,11 +187,6 @@ class Configuration(Method):
 def is_part(name: str) -> bool:
     """Whether a parameter of SCIP may be one of a configuration's."""
     return not (name.startswith(_NEVER) or is_priority(name))
-
-
-def is_priority(name: str) -> bool:
-    """Whether a parameter of SCIP says which of its rules branches."""
-    return name.startswith("branching/") and name.endswith("/priority")
 
 
 def _written(params: Mapping[str, Parameter]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import lp_iterations, saved_nodes, total
 from bife_core.scip.reading import model_format, read_model
 from bife_core.scip.solutions import best_of, check_names, solution_of, write_solution
+from bife_core.scip.solver import foremost, own_rule
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 
 
 @checked
 def attach(
-    model: pyscipopt.Model,
+    model: pyscipopt.scip.Model,
     rule: AnyReference,
     guard: bool | Guard = False,
     budget: Budget | float | None = None,
@@ -72,6 +74,11 @@ def attach(
     if budget is not None:
         method = with_budget(method, budget)
     warn_of_other_settings(rule, model.getParams)
+    if (own := own_rule(model)) is not None:
+        warnings.warn(
+            f"{method.name} branches in place of the model's own rule {own}; if a pricer relies on that, it is wrong.",
+            stacklevel=3,
+        )
     return method.attach(model, guard) or BranchingStats()
 
 
@@ -138,19 +145,23 @@ def solve(
 
 def solve_model(
     model: pyscipopt.Model,
-    method: Method,
+    method: Method | None,
     settings: SolveSettings,
     name: str,
     clock: RootClock | None = None,
 ) -> SolveResult:
-    """Solve a model, to which `settings` were applied, with the given method; `clock` listens to it already."""
-    stats = method.attach(model, settings.guard or False)
+    """Solve a model, to which `settings` were applied, with the given method; `clock` listens to it already.
+
+    Without a method the model branches as it is.
+    """
+    stats = None if method is None else method.attach(model, settings.guard or False)
+    label = foremost(model.getParams()) if method is None else method.name
 
     def seconds(*counters: str) -> float:
         return sum(total(model, each, ctypes.c_double, besides=PLUGIN_NAME) for each in counters)
 
     cpu, wall = time.thread_time(), time.perf_counter()
-    optimize(model, f"solving {name} under {method.name}")
+    optimize(model, f"solving {name} under {label}")
     cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
     status, nodes = model.getStatus(), model.getNTotalNodes()
@@ -160,8 +171,8 @@ def solve_model(
     dual = None if model.isInfinity(abs(model.getDualbound())) else float(model.getDualbound())
     return SolveResult(
         instance=name,
-        method=method.name,
-        rule_sha=None if stats is None else method.identity,
+        method=label,
+        rule_sha=None if stats is None or method is None else method.identity,
         seed=settings.seed,
         status=status,
         nodes=nodes,

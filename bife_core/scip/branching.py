@@ -31,7 +31,10 @@ class Guard(Value):
         0.1, gt=0, le=1, description="Share of the solving time features and rule may take together."
     )
     grace_s: float = Field(
-        0.2, ge=0, description="Seconds they may take in any case, so that short solves are left alone."
+        0.2,
+        ge=0,
+        le=1e9,
+        description="Seconds they may take in any case, so that short solves are left alone.",
     )
 
 
@@ -183,6 +186,6 @@ def attach_scorer(
         check(set_callback(scip, plugin, ctypes.c_void_p(called.address)), "set a branching callback")
     # SCIP holds bare addresses: the scorer's function and the state must live as long as the model does.
     weakref.finalize(model, layout.free_state, state, scorer, function)
-    put_in_charge(model, PLUGIN_NAME, None if limits is None and budget is None else "relpscost")
+    put_in_charge(model, PLUGIN_NAME, *([] if limits is None and budget is None else ["relpscost"]))
     CopyNotice(model, scorer.name)
     return stats

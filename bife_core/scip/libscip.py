@@ -9,11 +9,12 @@ import atexit
 import ctypes
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import llvmlite.binding
 import pyscipopt
@@ -33,10 +34,10 @@ def library() -> ctypes.CDLL:
 @cache
 def scip_version() -> str:
     """Return the version of SCIP, such as ``10.0.2``."""
-    return ".".join(str(_function(f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
+    return ".".join(str(function(f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
 
 
-def _function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFuncPointer:
+def function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFuncPointer:
     """Return a function of libscip; a `SolverError` says if it is not exported."""
     try:
         # Indexing, unlike attribute access, gives an object of our own, whose result type others do not see.
@@ -53,7 +54,7 @@ def _function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFu
 def call_from_compiled_code(names: Iterable[str]) -> None:
     """Make the compiler know functions of libscip under their names."""
     for name in names:
-        address = ctypes.cast(_function(name), ctypes.c_void_p).value
+        address = ctypes.cast(function(name), ctypes.c_void_p).value
         llvmlite.binding.add_symbol(name, address)
 
 
@@ -78,7 +79,7 @@ def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
     """
     strong = 0
     if model.getStage() >= pyscipopt.SCIP_STAGE.SOLVING:  # SCIP prints an error if asked before
-        count = _function("SCIPgetNStrongbranchLPIterations", ctypes.c_longlong)
+        count = function("SCIPgetNStrongbranchLPIterations", ctypes.c_longlong)
         strong = count(ctypes.c_void_p(scip_address(model)))
     return model.getNLPIterations() + strong, strong
 
@@ -91,20 +92,20 @@ def saved_nodes(model: pyscipopt.Model) -> int:
 
 def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
     """Return the sum of a counter of SCIP's, such as ``SCIPheurGetTime``, over all plugins but `besides`."""
-    plugin, counter = name.removeprefix("SCIP").partition("Get")[0], _function(name, kind)
+    plugin, counter = name.removeprefix("SCIP").partition("Get")[0], function(name, kind)
     every, called = (
         _listed(model, f"{plugin.capitalize()}s"),
-        _function(f"SCIP{plugin}GetName", ctypes.c_char_p),
+        function(f"SCIP{plugin}GetName", ctypes.c_char_p),
     )
     return float(sum(counter(one) for one in every if called(one) != besides.encode()))
 
 
 def priced(model: pyscipopt.Model) -> list[tuple[str, float]]:
     """Return the variables that pricers added to a model, by name and with their value in its best solution."""
-    scip, original = ctypes.c_void_p(scip_address(model)), _function("SCIPvarIsTransformedOrigvar")
-    best = ctypes.c_void_p(_function("SCIPgetBestSol", ctypes.c_void_p)(scip))
-    name, value = _function("SCIPvarGetName", ctypes.c_char_p), _function("SCIPgetSolVal", ctypes.c_double)
-    kinds = ("Vars", "FixedVars") if _function("SCIPgetNActivePricers")(scip) else ()
+    scip, original = ctypes.c_void_p(scip_address(model)), function("SCIPvarIsTransformedOrigvar")
+    best = ctypes.c_void_p(function("SCIPgetBestSol", ctypes.c_void_p)(scip))
+    name, value = function("SCIPvarGetName", ctypes.c_char_p), function("SCIPgetSolVal", ctypes.c_double)
+    kinds = ("Vars", "FixedVars") if function("SCIPgetNActivePricers")(scip) else ()
     every = (one for kind in kinds for one in _listed(model, kind))
     return [(name(one).decode(), value(scip, best, one)) for one in every if not original(one)]
 
@@ -112,13 +113,20 @@ def priced(model: pyscipopt.Model) -> list[tuple[str, float]]:
 def _listed(model: pyscipopt.Model, what: str) -> Iterator[ctypes.c_void_p]:
     """Yield what SCIP lists of a model, such as its ``Vars`` or ``Heurs``."""
     scip = ctypes.c_void_p(scip_address(model))
-    listed = _function(f"SCIPget{what}", ctypes.POINTER(ctypes.c_void_p))(scip)
-    yield from (ctypes.c_void_p(listed[k]) for k in range(_function(f"SCIPgetN{what}")(scip)))
+    listed = function(f"SCIPget{what}", ctypes.POINTER(ctypes.c_void_p))(scip)
+    yield from (ctypes.c_void_p(listed[k]) for k in range(function(f"SCIPgetN{what}")(scip)))
+
+
+def plugins(model: pyscipopt.Model) -> int:
+    """Return how many plugins a model has; more than a new one where it has some of its own."""
+    kinds = ("Benders", "Branchrules", "Conshdlrs", "Cutsels", "Eventhdlrs", "Heurs", "Nodesels", "Presols")
+    counts = (function(f"SCIPgetN{kind}") for kind in (*kinds, "Pricers", "Props", "Relaxs", "Sepas"))
+    return sum(count(ctypes.c_void_p(scip_address(model))) for count in counts)
 
 
 def lp_solver() -> str:
     """Return name and version of the LP solver SCIP was built with, such as ``SoPlex 8.0.2``."""
-    name: bytes = _function("SCIPlpiGetSolverName", ctypes.c_char_p)()
+    name: bytes = function("SCIPlpiGetSolverName", ctypes.c_char_p)()
     return name.decode()
 
 
@@ -137,8 +145,8 @@ def _keep_or_print(_data: object, _file: object, text: bytes | None) -> None:
 
 @cache
 def _print_errors() -> None:
-    _function("SCIPmessageSetErrorPrinting")(_keep_or_print, None)
-    atexit.register(_function("SCIPmessageSetErrorPrintingDefault"))
+    function("SCIPmessageSetErrorPrinting")(_keep_or_print, None)
+    atexit.register(function("SCIPmessageSetErrorPrintingDefault"))
 
 
 @contextmanager
@@ -146,19 +154,31 @@ def scip_errors(problem: str = "", kind: type[BifeError] = SolverError) -> Itera
     """Keep the errors SCIP reports in this thread, the cause first, instead of printing them; the list has them then.
 
     PySCIPOpt raises plain exceptions that name a return code. With a `problem` they become an error of a `kind`, which
-    says it and what SCIP reported.
+    says it and what SCIP reported, or what a callback in Python raised: PySCIPOpt only prints that.
     """
     _print_errors()
     messages: list[str] = []
+    raised: list[BaseException] = []
+    outer, others, thread = getattr(_collecting, "pieces", None), sys.unraisablehook, threading.get_ident()
     _collecting.pieces = pieces = list[bytes]()
+
+    def keep(unraisable: Any) -> None:
+        ours = threading.get_ident() == thread and str(unraisable.object).startswith("pyscipopt.")
+        raised.append(unraisable.exc_value) if ours else others(unraisable)
+
+    sys.unraisablehook = keep
     try:
         yield messages
     except Exception as error:
+        if raised and not isinstance(raised[0], Exception):  # Ctrl-C, where SCIP does not take it
+            raise raised.pop() from None
         if not problem:
             raise
         reported = _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))
         reason = (reported or [str(error).removeprefix("SCIP: ")])[0].strip(" .!'")
+        if raised:
+            raise kind(f"{problem}: a callback raised {raised[0]!r}.") from raised.pop(0)
         raise kind(f"{problem}: {reason}.") from error
     finally:
-        del _collecting.pieces
+        sys.unraisablehook, _collecting.pieces = others, outer
         messages += _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))

@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from bife_core.errors import ConfigError
 from bife_core.files import can_be_path
@@ -50,20 +50,40 @@ _LISTED: Final = 8
 """Parameters that a sentence names."""
 
 HIGHEST_PRIORITY: Final = 2**29 - 1
-"""The highest a branching rule can have."""
+"""The highest a branching rule can have; SCIP's heuristics give it to the rule of their sub-MIPs."""
 
 
-def put_in_charge(model: Model, rule: str, then: str | None = None) -> None:
-    """Have SCIP ask a branching rule before all others of a model, and `then` another one.
+def is_priority(name: str) -> bool:
+    """Whether a parameter of SCIP says which of its rules branches."""
+    return name.startswith("branching/") and name.endswith("/priority")
 
-    Another of the highest priority, by the user's settings, would be asked in its place: it is lowered.
+
+def foremost(params: Mapping[str, Parameter]) -> str:
+    """Return the branching rule that SCIP asks first under all of its parameters."""
+    return max(filter(is_priority, params), key=lambda name: params[name]).split("/")[1]
+
+
+def own_rule(model: Model) -> str | None:
+    """Return the branching rule that SCIP asks first if it is a plugin of the model's own."""
+    first = foremost(model.getParams())
+    return None if f"branching/{first}/priority" in usual_parameters() else first
+
+
+def put_in_charge(model: Model, *rules: str) -> None:
+    """Have SCIP ask branching rules of a model in this order, before all others, and change no priority without need.
+
+    Sub-MIPs copy the priorities of SCIP's rules, so none gets the highest here, which their heuristics give another.
     """
-    for name, value in model.getParams().items():
-        if name.startswith("branching/") and name.endswith("/priority") and value > HIGHEST_PRIORITY - 2:
-            model.setParam(name, HIGHEST_PRIORITY - 2)
-    model.setParam(f"branching/{rule}/priority", HIGHEST_PRIORITY)
-    if then is not None:
-        model.setParam(f"branching/{then}/priority", HIGHEST_PRIORITY - 1)
+    found = {name: value for name, value in model.getParams().items() if is_priority(name)}
+    wanted = [f"branching/{rule}/priority" for rule in rules]
+    most = HIGHEST_PRIORITY - 1 - len(rules)
+    others = {name: min(value, most) for name, value in found.items() if name not in wanted}
+    above = max(others.values())
+    for place, name in reversed([*enumerate(wanted)]):
+        others[name] = above = min(max(found[name], above + 1), HIGHEST_PRIORITY - place)
+    for name, value in others.items():
+        if value != found[name]:
+            model.setParam(name, value)
 
 
 class SolverConfig(Value):
@@ -74,6 +94,8 @@ class SolverConfig(Value):
     >>> SolverConfig.model_validate("default")
     SolverConfig(name='default', gap=0.0, params={})
     """
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     name: str = Field("default", description="'default', 'paper', or what a file is called.")
     gap: float = Field(

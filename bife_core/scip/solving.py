@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Self
 
 import pyscipopt
-from pydantic import Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from bife_core.errors import SolverError
 from bife_core.scip.branching import FALLBACKS, Guard, as_guard
@@ -33,7 +33,7 @@ _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256
 """More than a C `struct sigaction` takes anywhere."""
 
-RECORDED: Final = 2
+RECORDED: Final = 3
 """Raise this when a `SolveResult` says more, less or something else: stored solves of another version are not found."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
@@ -50,9 +50,12 @@ SCIP takes rows as met to within 1e-6, so under another seed RPB itself ends mor
 class SolveSettings(Value):
     """How an instance is solved: by default as SCIP comes, to the end."""
 
+    model_config = ConfigDict(allow_inf_nan=False)
+
     time_limit_s: float | None = Field(
         None,
         gt=0,
+        le=1e20,
         description="CPU seconds on SCIP's clock, which leaves out those of the system and is looked at between steps: "
         "a solve may take, and then costs, more. None is no limit.",
     )
@@ -262,7 +265,7 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
     try:
         with scip_errors(f"SCIP failed while {doing}"):
             model.optimize()
-    except SolverError:
+    except (SolverError, KeyboardInterrupt):
         model.to_ptr(True)  # SCIP frees no model that failed while it was set up, and would only complain
         raise
     finally:

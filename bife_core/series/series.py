@@ -13,13 +13,15 @@ from bife_core.arguments import checked
 from bife_core.benchmarks.base import digest_of_file
 from bife_core.errors import ConfigError, InterruptedSolveError, RuleError, SolverError
 from bife_core.home import project_home
-from bife_core.methods.base import RPB, Method, ScipMethod
+from bife_core.methods.base import Method, ScipMethod
 from bife_core.methods.loading import AnyReference, load_method
 from bife_core.methods.using import solve_model
 from bife_core.scip.branching import check_free
+from bife_core.scip.libscip import plugins
 from bife_core.scip.reading import read_model
 from bife_core.scip.solutions import solution_of
-from bife_core.scip.solving import INTERRUPTED, RootClock, SolveResult, SolveSettings, apply
+from bife_core.scip.solver import foremost, own_rule, usual_parameters
+from bife_core.scip.solving import INTERRUPTED, PROVEN, RootClock, SolveResult, SolveSettings, apply
 from bife_core.series.bandit import choose_arm
 from bife_core.series.reuse import STARTS, give_starts
 from bife_core.store import Store
@@ -92,7 +94,8 @@ class Series:
 
     The store has every solve before the next begins, so that a series goes on wherever it stopped. Processes that
     solve instances of the same series at once learn from each other. Under other settings, such as another time limit,
-    costs do not compare: only solutions are taken over. A model is for one solve.
+    costs do not compare: only solutions are taken over. A model is for one solve; where a branching rule of its own
+    comes first, that branches, under the default settings.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ class Series:
 
     @checked
     def solve(
-        self, instance: str | Path | pyscipopt.Model, note: Callable[[str], object] | None = None
+        self, instance: str | Path | pyscipopt.scip.Model, note: Callable[[str], object] | None = None
     ) -> SeriesSolve:
         """Solve the next instance; a file that was solved under the same settings before is not solved again.
 
@@ -160,16 +163,17 @@ class Series:
         Raises
         ------
         InstanceError, InterruptedSolveError
-            If a file cannot be read; or a signal ended the solve, of which nothing is kept.
+            If a file cannot be read; or a signal ended the solve, of which nothing is kept. A model with plugins of its
+            own, which may have called `interruptSolve`, has a result all the same.
         SolverError, RuleError
             If a model was solved before or has a rule; or the solve fails. A configuration other than the default one
-            is put aside then, and a file solved by another.
+            is put aside then, unless the model has plugins of its own, and a file solved by another.
         """
         tell = note or logging.getLogger(__name__).info
         self._read()
         if isinstance(instance, str | Path):
             return self._solve_file(Path(instance), tell)
-        model: pyscipopt.Model = instance
+        model: pyscipopt.scip.Model = instance
         check_free(model)
         return self._solve(model, model.getProbName(), tell)
 
@@ -196,21 +200,25 @@ class Series:
         key: str = "",
         clock: RootClock | None = None,
     ) -> SeriesSolve:
+        own = not key and plugins(model) > plugins(pyscipopt.Model())
         apply(self.settings, model)
         usable = [arm for arm in self.arms if arm not in self.put_aside]
         arm, reason = choose_arm(usable, [(one.arm, one.cost) for one in self.solves], self.settings.seed)
+        if (rule := own_rule(model)) is not None:
+            arm, reason = self._default, f"the model's own branching rule {rule} stays in charge"
         given, starts = self._starts(model)
         tell(f"{name}: {arm}, since {reason}; {starts}.")
         try:
-            result = solve_model(model, self.arms[arm], self.settings, name, clock)
+            method = None if arm == self._default else self.arms[arm]
+            result = solve_model(model, method, self.settings, name, clock)
         except (RuleError, SolverError) as error:
-            if arm != self._default:
+            if arm != self._default and not (own and isinstance(error, SolverError)):
                 failure = {"arm": arm, "under": self._under, "reason": str(error)}
                 self._store.append(self._key, "failed", failure)
                 self._read()
                 tell(f"{name}: {arm} is put aside. {error}")
             raise
-        if result.status in INTERRUPTED:
+        if result.status in INTERRUPTED and not own:
             raise InterruptedSolveError(f"The solve of {name} was interrupted.")
         solution = solution_of(model)
         if solution == {}:
@@ -262,7 +270,8 @@ class Series:
         # What a file holds may change, and files of other folders may be called the same.
         named = [(f"{method.name} ({method.identity[:8]})", method) for method in map(load_method, rules)]
         named += [(said(choices), space.configuration(choices)) for choices in PORTFOLIO]
-        arms: dict[str, Method] = {self._default: ScipMethod(name=RPB)}
+        first = foremost({**usual_parameters(), **self.settings.under.effective})
+        arms: dict[str, Method] = {self._default: ScipMethod.model_construct(name=first)}
         for name, method in named:
             if all(method.identity != other.identity for other in arms.values()):
                 arms[name] = method
@@ -280,7 +289,7 @@ class Series:
                 self.put_aside[event.body["arm"]] = event.body["reason"]
                 continue
             solved = SeriesSolve.model_validate(event.body)
-            nothing = solved.solution_at is None and not solved.result.proven
+            nothing = solved.solution_at is None and solved.result.status not in PROVEN | INTERRUPTED
             if nothing and solved.arm != self._default and any(one.solution_at for one in self.solves):
                 self.put_aside[solved.arm] = f"it found no solution of {solved.instance}"
             self.solves.append(solved)

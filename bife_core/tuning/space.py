@@ -17,8 +17,8 @@ from typing import Final, TypeAlias
 
 from bife_core.errors import ConfigError
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.configuration import Configuration, is_priority
-from bife_core.scip.solver import Parameter, settings_in, usual_parameters
+from bife_core.methods.configuration import Configuration
+from bife_core.scip.solver import Parameter, is_priority, settings_in, usual_parameters
 
 TABLE: Final = Path(__file__).with_name("space.csv")
 

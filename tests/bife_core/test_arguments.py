@@ -45,10 +45,11 @@ FUNCTIONS = {
             "settings": [3, "x", {"seed": 1}],
             "show_log": [3, "x"],
             "seed": ["x", -1, 1.5, []],
-            "time_limit_s": ["x", -1, []],
-            "guard": ["x", 3],
+            "time_limit_s": ["x", -1, [], math.inf, math.nan, 1e21],
+            "objective_limit": ["x", math.inf, -math.inf, math.nan],
+            "guard": ["x", 3, {"grace_s": math.inf}],
             "solver": [3, "x", [], "a\0b.set", "a" * 5000 + ".set"],
-            "params": [3, {"a": 1}],
+            "params": [3, {"a": 1}, {"limits/gap": math.nan}],
             "unknown": [1],
         },
     ),
@@ -180,3 +181,15 @@ def test_what_fits_is_passed_on_as_it_is():
         echo(3, share="x")
     with pytest.raises(TypeError, match="missing a required argument: 'number'"):
         echo(share=1)
+
+
+def test_a_model_is_one_whatever_pyscipopt_calls_a_model(monkeypatch):
+    class Ours(pyscipopt.Model):
+        pass
+
+    models, attach = [pyscipopt.Model(), Ours()], checked(bife_core.attach.__wrapped__)
+    monkeypatch.setattr(pyscipopt, "Model", Ours)
+    for model in models:
+        attach(model, "pscost")
+    with pytest.raises(ConfigError, match="model was expected to be Model and is 3"):
+        attach(3, "pscost")

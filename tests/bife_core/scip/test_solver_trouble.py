@@ -2,6 +2,7 @@
 
 import math
 import signal
+from contextlib import suppress
 
 import pyscipopt
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from bife_core import attach, solve
 from bife_core.errors import SolverError
 from bife_core.scip.extractor import FeatureExtractor
+from bife_core.scip.libscip import scip_errors
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, optimize
 from tests.support import awkward
 
@@ -121,10 +123,40 @@ def test_ctrl_c_is_heard_after_a_solve_that_failed(capfd):
     model.hideOutput()
     model.includeBranchrule(Raising(), "raising", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with pytest.raises(SolverError):
+    with pytest.raises(SolverError, match=r"while failing: a callback raised ValueError\('no'\)") as caught:
         optimize(model, "failing")
+    assert isinstance(caught.value.__cause__, ValueError)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+class Pressed(pyscipopt.Branchrule):
+    def branchexeclp(self, allowaddcons):
+        raise KeyboardInterrupt
+
+    branchexecps = branchexeclp
+
+
+def test_ctrl_c_in_a_callback_is_no_error_of_scip(capfd):
+    model = next(iter(awkward.FEASIBLE.values()))()
+    model.hideOutput()
+    model.includeBranchrule(Pressed(), "pressed", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
+    with pytest.raises(KeyboardInterrupt):
+        optimize(model, "waiting")
+
+
+def test_errors_are_kept_by_the_innermost_that_asks(capfd):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    with scip_errors() as outer:
+        for problem in ("first", "second"):
+            with pytest.raises(SolverError, match=f"{problem}: "), scip_errors(problem):
+                model.setParam("limits/time", -1.0)
+        with suppress(Exception):
+            model.setParam("limits/gap", -1.0)
+    assert capfd.readouterr().err == ""
+    assert any("limits/gap" in one for one in outer)
+    assert not any("limits/time" in one for one in outer)
 
 
 def test_results_of_unbounded_models_hold_no_infinite_number(tmp_path):

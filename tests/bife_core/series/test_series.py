@@ -1,11 +1,13 @@
+import math
 from typing import Literal
 
 import pyscipopt
 import pytest
 
-from bife_core import Series, Store, attach
-from bife_core.errors import BifeError, RuleError, SolverError
+from bife_core import Series, Store, attach, solve
+from bife_core.errors import BifeError, ConfigError, RuleError, SolverError
 from bife_core.methods.base import Method
+from bife_core.scip.reading import read_model
 from bife_core.scip.solutions import solution_of
 from bife_core.scip.solving import SolveSettings
 from bife_core.series.reuse import give_starts
@@ -292,3 +294,92 @@ def test_the_cost_is_share_of_the_limit_gap_and_mean_gap():
     assert cost_of(cut.model_copy(update={"primal_bound": 0.0, "dual_bound": 0.0}), 10.0) == pytest.approx(
         1.25
     )
+
+
+class Stopping(pyscipopt.Eventhdlr):
+    """Stops the solve, raises, or solves another model at the first branching, as a user's own plugin may."""
+
+    def __init__(self, does):
+        self.does = does
+
+    def eventinit(self):
+        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODEBRANCHED, self)
+
+    def eventexit(self):
+        self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODEBRANCHED, self)
+
+    def eventexec(self, event):
+        does, self.does = self.does, lambda model: None
+        does(self.model)
+
+
+class Own(pyscipopt.Branchrule):
+    asked = 0
+
+    def branchexeclp(self, allowaddcons):
+        self.asked += 1
+        return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+
+
+@pytest.fixture
+def branched():
+    """Return a model that branches, with a plugin that does something once."""
+
+    def made(does=lambda model: None):
+        model = read_model(LSEU)
+        model.includeEventhdlr(Stopping(does), "stopping", "")
+        return model
+
+    return made
+
+
+def test_what_a_models_own_plugin_raises_is_told_and_blamed_on_no_configuration(series, branched):
+    opened = series()
+    opened.solve(branched())
+
+    def fail(model):
+        raise KeyError("no such shift")
+
+    with pytest.raises(SolverError, match=r"a callback raised KeyError\('no such shift'\)") as caught:
+        opened.solve(branched(fail))
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert opened.put_aside == {}
+
+
+def test_a_solve_that_a_models_own_plugin_stops_has_a_result(series, branched):
+    opened = series()
+    solved = opened.solve(branched(lambda model: model.interruptSolve()))
+    assert solved.result.status == "userinterrupt"
+    assert opened.solves == [solved]
+
+
+def test_a_models_own_plugin_may_solve_as_well(series, branched, file):
+    found = []
+    solved = series().solve(branched(lambda model: found.append(solve(file("a", least=1)).status)))
+    assert (solved.result.status, found) == ("optimal", ["optimal"])
+
+
+def test_a_branching_rule_of_the_models_own_is_displaced_by_none(series, branched, recwarn):
+    said = []
+    opened = series(rules=["general"])
+    for _ in range(2):
+        model, rule = branched(), Own()
+        model.includeBranchrule(rule, "ryanfoster", "", priority=10**6, maxdepth=-1, maxbounddist=1.0)
+        solved = opened.solve(model, said.append)
+        assert (solved.arm, solved.result.method) == (DEFAULT, "ryanfoster")
+        assert rule.asked > 0
+    assert f"{DEFAULT}, since the model's own branching rule ryanfoster stays in charge" in said[1]
+    assert not recwarn.list
+
+
+def test_the_default_settings_branch_as_they_say(series):
+    params = {"branching/pscost/priority": 10**7}
+    opened = series(params=params, rules=["relpscost", "pscost"])
+    assert [method.name for method in opened.arms.values()][:2] == ["pscost", "relpscost"]
+    assert opened.solve(LSEU).result.nodes == solve(LSEU, "pscost").nodes
+
+
+@pytest.mark.parametrize("limit", [math.inf, math.nan, 1e21, 0])
+def test_a_time_limit_that_scip_does_not_take_is_refused_at_once(series, limit):
+    with pytest.raises(ConfigError, match="time_limit_s: Input should be"):
+        series(time_limit_s=limit)
