@@ -25,8 +25,8 @@ class ExitCode(IntEnum):
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 an error, reported in one sentence; 2 the command line was not understood; 3 the instance "
-    "is infeasible or unbounded; 4 a limit was reached before an optimum was proven; 5 two methods proved different "
-    "optima, which is a defect; 130 interrupted with Ctrl-C."
+    "is infeasible or unbounded; 4 a limit was reached before an optimum was proven, or its integers, rounded, miss a "
+    "row; 5 two methods proved different optima, which is a defect; 130 interrupted with Ctrl-C."
 )
 
 WITHOUT_OPTIMUM = {

@@ -98,6 +98,8 @@ def series(
             f"  {result.status} after {result.cpu_s:.2f} CPU s, objective {number(result.primal_bound, 10)}, "
             f"dual bound {number(result.dual_bound, 10)}, cost {solved.cost:.3f}"
         )
+        if result.caution is not None:
+            say(f"  {result.caution}")
     say()
     costs = {arm: [one.cost for one in opened.solves if one.arm == arm] for arm in opened.arms}
     rows = [[arm, str(len(own)), number(sum(own) / len(own))] for arm, own in costs.items() if own]

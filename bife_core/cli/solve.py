@@ -171,9 +171,11 @@ def conclude(name: str, results: list[SolveResult]) -> None:
 
     It is a `CommandEnd` if methods proved different things, or the first neither proved an optimum nor reached the gap.
     """
-    from bife_core.scip.solving import disagree
+    from bife_core.scip.solving import cautions, disagree
 
     first, last = results[0], results[-1]
+    for sentence in cautions(results):
+        say(f"note: {sentence}")
     if last.status == "userinterrupt":
         sentence = f"Interrupted after {last.nodes} nodes under {last.method}; {_bounds(last)}."
         raise CommandEnd(sentence, ExitCode.INTERRUPTED)
@@ -190,3 +192,5 @@ def conclude(name: str, results: list[SolveResult]) -> None:
             f"SCIP stopped at a limit ({first.status}) before it had proven an optimum; {_bounds(first)}.",
             ExitCode.LIMIT,
         )
+    if first.violation is not None:
+        raise CommandEnd("No optimum is proven: the best solution misses a row, see above.", ExitCode.LIMIT)

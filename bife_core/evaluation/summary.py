@@ -33,7 +33,7 @@ from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import contradictions, refuted
+from bife_core.scip.solving import cautions, contradictions, refuted
 from bife_core.solves import Solved, run_solves
 from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
@@ -53,8 +53,9 @@ class EvaluationSummary(Value):
     `setting` is what tables call the instances, such as ``CA test``; `rule` and `baseline` are labels of methods.
     `rows` are one per instance, seed and method: instance, digest, group, seed, method (its label), the fields of the
     solve, and `failure`: why the solve is missing or wrong, None if it is neither. `mismatches` has a sentence for each
-    instance whose proven optima differ, which is a defect. `methods`, by label, and `comparisons`, all against the
-    baseline, begin with the leading method.
+    instance whose proven optima differ, which is a defect, and `cautions` for each whose best solution
+    holds within SCIP's tolerances alone. `methods`, by label, and `comparisons`, all against the baseline, begin with
+    the leading method.
 
     `workers` solver processes ran at once, one pinned per core. `use` is which use of its test set it was, 0 for one
     that may promote no rule. It stopped early if more instances were `planned` than solved. `reused` solves had been
@@ -66,6 +67,7 @@ class EvaluationSummary(Value):
     baseline: str
     rows: tuple[dict[str, Any], ...]
     mismatches: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
     methods: dict[str, AnyMethod] = Field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = Field(min_length=1)
     protocol: EvaluationConfig = EvaluationConfig()
@@ -273,6 +275,7 @@ def summarise(
         baseline=baseline,
         rows=rows,
         mismatches=contradictions(one.result for one in measured if one.result is not None),
+        cautions=cautions(one.result for one in measured if one.result is not None),
         methods=methods,
         comparisons=comparisons,
         protocol=config,

@@ -17,6 +17,7 @@ from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.scip.cost import relative_gap
+from bife_core.scip.exactness import violation_of
 from bife_core.scip.libscip import lp_iterations, saved_nodes, total
 from bife_core.scip.reading import model_format, read_model
 from bife_core.scip.solutions import best_of, check_names, solution_of, write_solution
@@ -167,7 +168,8 @@ def solve_model(
     status, nodes = model.getStatus(), model.getNTotalNodes()
     iterations, strong = lp_iterations(model)
     others_s = seconds("SCIPbranchruleGetTime")
-    primal = None if best_of(model) is None else float(model.getPrimalbound())
+    best = best_of(model)
+    primal = None if best is None else float(model.getPrimalbound())
     dual = None if model.isInfinity(abs(model.getDualbound())) else float(model.getDualbound())
     return SolveResult(
         instance=name,
@@ -184,6 +186,7 @@ def solve_model(
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
         dual_bound=dual,
+        violation=None if best is None else violation_of(model, best),
         primal_dual_integral=model.getPrimalDualIntegral(),
         fair_nodes=nodes + saved_nodes(model),
         branching_s=others_s + (0.0 if stats is None else stats.callback_s),

@@ -101,6 +101,7 @@ class Report(Value):
         for evaluation in self.evaluations:
             found += evaluation.failures
             found += [f"Proven optima differ, which is a defect: {one}" for one in evaluation.mismatches]
+            found += evaluation.cautions
             found += [f"{evaluation.setting}: {one}" for one in _conditions(evaluation)]
             found += [f"{c.method} on {c.setting}: {c.note}." for c in evaluation.comparisons if c.note]
         return tuple(dict.fromkeys(found))

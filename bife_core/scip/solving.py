@@ -107,6 +107,8 @@ class SolveResult(Value):
     lp_iterations, strong_branching_iterations : int
         Simplex iterations at nodes and in diving, probing and strong branching, and those of strong branching alone.
         SCIP reports none of conflict analysis, of the sub-MIPs of heuristics and of idempotent strong branching.
+    violation : str or None
+        Which linear row the best solution misses with its integers rounded, and by how much, such as ``r3 by 3``.
     primal_dual_integral : float
         SCIP's integral of the gap in percent over the seconds of its clock.
     fair_nodes : int or None
@@ -136,6 +138,7 @@ class SolveResult(Value):
     gap: float
     primal_bound: float | None
     dual_bound: float | None
+    violation: str | None = None
     primal_dual_integral: float
     fair_nodes: int | None = None
     branching_s: float | None = None
@@ -157,14 +160,21 @@ class SolveResult(Value):
     machine: str = ""
 
     @property
+    def caution(self) -> str | None:
+        """What to know of the best solution, as a sentence."""
+        advice = "SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
+        why = f"the best solution misses {self.violation} with its integers rounded. {advice}"
+        return None if self.violation is None else f"{self.instance}: {why}."
+
+    @property
     def finished(self) -> bool:
         """Whether the solve reached a proof, or the gap that was enough, rather than a limit of what it may take."""
         return self.status in DONE
 
     @property
     def proven(self) -> bool:
-        """Whether the solve ended with a proof."""
-        return self.status in PROVEN
+        """Whether the solve ended with a proof, of an optimum that its integers have without SCIP's tolerances."""
+        return self.status in PROVEN and self.violation is None
 
     @property
     def fallbacks(self) -> int:
@@ -187,6 +197,12 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
         return a.primal_bound is not b.primal_bound
     scale = max(1.0, abs(a.primal_bound), abs(b.primal_bound))
     return abs(a.primal_bound - b.primal_bound) > TOLERANCE * scale
+
+
+def cautions(results: Iterable[SolveResult]) -> tuple[str, ...]:
+    """Return a sentence per instance whose best solution, of whatever solve, holds within SCIP's tolerances alone."""
+    found = {one.digest or one.instance: one.caution for one in results if one.caution is not None}
+    return tuple(found.values())
 
 
 def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:

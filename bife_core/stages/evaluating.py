@@ -101,7 +101,7 @@ def evaluate(
     run = record_evaluation(config, runtime, methods, held_out, summary, story, choice, search)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
-    notes = runtime.noted((*story.notes, *summary.failures, *differing, *further))
+    notes = runtime.noted((*story.notes, *summary.failures, *differing, *summary.cautions, *further))
     result = EvaluationResult(
         summary=summary,
         held_out=held_out,

@@ -14,7 +14,7 @@ from bife_core.generators import Spending
 from bife_core.generators.account import used_shares
 from bife_core.methods.loading import method_of
 from bife_core.observer import EvolutionState, Observer
-from bife_core.scip.solving import SolveResult, contradictions
+from bife_core.scip.solving import SolveResult, cautions, contradictions
 from bife_core.search import (
     BaseSearch,
     GenerationSummary,
@@ -267,6 +267,7 @@ class Engine:
                     f"whose file stays as it is ({_file_of(former.best, folder)}); compare them on held-out "
                     "instances before one replaces the other."
                 )
+        measured = [solve for score in scores for solve in score.results]
         return Evolution(
             folder=folder,
             best=best,
@@ -278,6 +279,6 @@ class Engine:
             cost=cost,
             ended_by=answering.ended_by,
             seconds=wall_s,
-            mismatches=contradictions([solve for score in scores for solve in score.results]),
-            notes=tuple(dict.fromkeys(notes)),
+            mismatches=contradictions(measured),
+            notes=tuple(dict.fromkeys([*notes, *cautions(measured)])),
         )

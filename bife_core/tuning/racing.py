@@ -19,7 +19,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.fidelity.solving import Solves, Solving, cost_of, solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
-from bife_core.scip.solving import SolveResult, disagree
+from bife_core.scip.solving import SolveResult, cautions, disagree
 from bife_core.solves import Solved
 from bife_core.stats import geometric_mean, p_costlier
 from bife_core.values import Value, seed_below
@@ -102,6 +102,7 @@ class Race:
             for one in solved
             if one.failure
         ]
+        self.notes += cautions(filter(None, self.usual))
         if not any(self.usual):
             raise SolverError(f"None of {len(solved)} design instances can be solved. {' '.join(self.notes)}")
 
@@ -173,6 +174,8 @@ class Race:
         if fault := next(filter(None, (one.rules_fault for one in solved)), None):
             return fault
         done = [place for place in places if place in mine.results]
+        doubts = cautions(mine.results[place] for place in done)
+        self.notes += [sentence for sentence in doubts if sentence not in self.notes]
         return next(filter(None, (self._refuted(place, mine) for place in done)), None)
 
     def limit_s(self, place: int) -> float:

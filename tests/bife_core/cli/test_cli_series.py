@@ -96,6 +96,13 @@ def test_files_that_cannot_be_read_are_told_and_the_others_solved(bife, days):
     assert done.stderr == "Error: Not solved: day0.lp, day1.lp; the reasons stand above.\n"
 
 
+def test_a_solution_that_misses_a_row_is_named(bife, tmp_path):
+    rows = "Subject To\n far: 1e-7 x + 1e-7 y >= 2e-7\nBounds\n x <= 9\n y <= 9\n"
+    (tmp_path / "tiny.lp").write_text(f"Minimize\n obj: x + y\n{rows}Generals\n x y\nEnd\n")
+    done = bife("series", "tiny", tmp_path / "tiny.lp", "--time-limit", 10)
+    assert "  tiny.lp: the best solution misses far by 2e-07 with its integers rounded." in done.stdout
+
+
 def test_a_forgotten_name_is_noticed(bife, days):
     done = bife("series", sorted(days.iterdir())[0], days, "--time-limit", 10)
     assert (done.exit_code, done.stdout) == (1, "")

@@ -217,8 +217,9 @@ def test_incomplete_command_lines_are_usage_errors(solve, arguments):
     assert solve(*arguments).exit_code == ExitCode.USAGE
 
 
-def solved(method, status, objective):
-    return result(method=method, status=status, primal_bound=objective, dual_bound=objective)
+def solved(method, status, objective, violation=None):
+    bounds = {"primal_bound": objective, "dual_bound": objective}
+    return result(method=method, status=status, violation=violation, **bounds)
 
 
 @pytest.mark.parametrize(
@@ -232,9 +233,12 @@ def solved(method, status, objective):
         (("timelimit", 10.0), ("optimal", 10.0), ExitCode.LIMIT),
         (("timelimit", None), ("optimal", 10.0), ExitCode.LIMIT),
         (("gaplimit", 10.0), ("optimal", 9.0), None),
+        (("optimal", 10.0, "r by 3"), ("optimal", 11.0), ExitCode.LIMIT),
+        (("optimal", 10.0), ("optimal", 9.0, "r by 3"), None),
+        (("timelimit", 10.0, "r by 3"), ("optimal", 11.0), ExitCode.LIMIT),
     ],
 )
-def test_the_exit_code_follows_from_what_was_proven(first, second, code):
+def test_the_exit_code_follows_from_what_was_proven(first, second, code, capsys):
     results = [solved("rule", *first), solved("relpscost", *second)]
     if code is None:
         assert conclude("m", results) is None
@@ -242,6 +246,7 @@ def test_the_exit_code_follows_from_what_was_proven(first, second, code):
     with pytest.raises(CommandEnd) as end:
         conclude("m", results)
     assert end.value.code == code
+    assert ("note: a: the best solution misses r by 3" in capsys.readouterr().out) == ("r by 3" in first)
 
 
 def test_ctrl_c_ends_a_solve_with_its_standing(golden_dir):

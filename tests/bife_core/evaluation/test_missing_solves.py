@@ -1,5 +1,7 @@
 """Every solve counts: one that is missing or wrong is charged, counted, reported, and stands in the way of "better"."""
 
+from dataclasses import replace
+
 import pytest
 
 from bife_core.config import EvaluationConfig
@@ -75,6 +77,15 @@ def test_a_wrong_proof_counts_as_missing():
     assert found.lead.finding == "undecided"
     assert "m3, seed 0, pseudocost_product: m3: relpscost ended optimal with 7.0" in found.failures[0]
     assert len(found.mismatches) == 1
+
+
+def test_an_optimum_that_misses_a_row_is_said_and_proves_nothing():
+    measured = [solved(RULE.name, k, 1.0, bound=8.0 if k == 3 else 7.0) for k in range(8)]
+    measured += [solved(BASELINE.name, k, 10.0) for k in range(8)]
+    measured[3] = replace(measured[3], result=measured[3].result.model_copy(update={"violation": "r by 1"}))
+    found = summarise(measured, METHODS, BASELINE.name, EvaluationConfig(time_limit_s=LIMIT_S), "CA test")
+    assert (found.lead.missing, found.mismatches, found.failures) == (0, (), ())
+    assert [one.partition(" with")[0] for one in found.cautions] == ["m3: the best solution misses r by 1"]
 
 
 def test_by_another_metric_the_time_is_known_too():

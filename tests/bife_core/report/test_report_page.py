@@ -177,6 +177,7 @@ def test_what_limits_a_result_is_said(summary):
             "rows": tuple(rows),
             "workers": summary.machine.physical_cores + 1,
             "mismatches": ("i1: 3 or 4.",),
+            "cautions": ("i2: it misses r.",),
         }
     )
     cautions = " ".join(Report(evaluations=(crowded,)).cautions)
@@ -188,5 +189,6 @@ def test_what_limits_a_result_is_said(summary):
         f"{rows[3]['instance']}, seed 0, {rows[3]['method']}: it died",
         "1 of 4 solves are missing or wrong",
         "which is a defect: i1: 3 or 4.",
+        "i2: it misses r.",
     ):
         assert text in cautions
