@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bife_core.errors import SolverError
-from bife_core.generators.account import Spending, left_of
+from bife_core.generators.account import Account, Spending, left_of
 from bife_core.generators.config import BudgetConfig
 from bife_core.presets import preset, with_overrides
 from bife_core.stages.records import read_record
@@ -62,6 +62,8 @@ def test_its_configurations_are_raced_first_and_say_where_they_come_from(asked, 
     assert [child.tags["origin"] for child in record.children[:2]] == ["", "model"]
     (call,) = json.loads((first.path.parent / "calls.json").read_text())
     assert "calls.json" in record.files
+    assert Account(runtime.store, record.calls).calls()[0].answer == ANSWER, "by which it is traced"
+    assert record.began_unix_s < record.at_unix_s
     assert call["answer"] == ANSWER
 
 
