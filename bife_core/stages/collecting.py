@@ -21,17 +21,13 @@ from bife_core.values import digest_of, flat
 from bife_core.wording import counted
 
 PRECHECKED: Final = 3
-"""Instances that the pre-check solves."""
 _MEASURED: Final = {"decisions", "candidates", "tie_share", "pruned_share", "tightenable_share"}
 _PARTS: Final = ("presolving", "separation", "heuristics", "propagation", "branching")
 """What SCIP has clocks of."""
 
 
 def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
-    """Return where SCIP's time goes on the first design instances, and how long a run takes.
-
-    Tuning and the search make the same solves.
-    """
+    """Return where SCIP's time goes, by solves that a run makes anyway, and how long a run takes."""
     opened = runtime.benchmark(config.instances)
     instances = opened.instances("design", min(PRECHECKED, config.high.instances))
     results = measure_reference(instances, runtime.solving(config)).results
@@ -45,10 +41,7 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
 
 
 def time_sentence(results: Sequence[SolveResult | None]) -> str:
-    """Return the share of each part of SCIP in the CPU time of RPB's solves; None is one without a result.
-
-    It promises nothing: the shares do not say what a rule or settings save.
-    """
+    """Return the share of each part of SCIP in the CPU time of RPB's solves; it promises no saving."""
     solved = f"{sum(one is not None for one in results)} of {counted(len(results), 'instance')}"
     known = [one for one in results if one is not None and one.presolving_s is not None and one.cpu_s > 0]
     if not known:
@@ -64,10 +57,7 @@ def time_sentence(results: Sequence[SolveResult | None]) -> str:
 
 
 def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
-    """Record expert samples of a benchmark; instances done in an earlier run are not solved again.
-
-    Raises a `DecisionsError` if no instance gave one.
-    """
+    """Record expert samples, unless an earlier run did; a `DecisionsError` says that no instance gave one."""
     wanted = config.collection.decisions
     runtime.observer.stage("collection", f"{wanted} decisions on {config.instances.label}")
     summary = runtime.step("collect", f"collect {wanted} decisions", lambda: _recorded(config, runtime))

@@ -46,23 +46,9 @@ def evaluate(
 ) -> EvaluationResult:
     """Compare a rule and other methods with the baseline; an evaluation that was interrupted goes on.
 
-    Parameters
-    ----------
-    config : PipelineConfig
-        Its `instances`, `solver`, `evaluation` and `runner` are read.
-    rule : str
-        The leading method: a file, the name of a reference rule, ``models:/<name>@<alias>``, ``runs:/<run id>``,
-        a JSON file of a scorer, a method of another package, or a built-in of SCIP.
-    as_challenger : bool
-        Whether the rule is registered as challenger; it is then measured beside the champion.
-    others : sequence of str
-        Further methods.
-    choice : Choice, optional
-        How the rule was chosen, for the report.
-    promoting : bool
-        Whether the caller may promote the rule by it, as a pipeline does; so it is with `as_challenger`.
-    ablation : Ablation, optional
-        What brought the leading method, for the report.
+    Methods are references, as `load_method` and the registry know them. With `as_challenger` the rule is measured
+    beside the champion and registered; `promoting` says that the caller may promote it, as a pipeline does. The report
+    says how the rule was chosen, by `choice`, and what brought it, by `ablation`.
     """
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config, runtime) if as_challenger else ()))
@@ -185,9 +171,8 @@ def record_evaluation(
 ) -> TrackedRun:
     """Write an evaluation with its report to disk, once, record it, and return its run.
 
-    The `story` is what the report holds beside the solves: the command, and the search that led to the rule, whose key
-    is `search`. `choice` says how the rule was chosen on validation instances. A report that fails takes nothing else
-    away: a note says so, and the next run of the same command tries again.
+    The `story` is what the report holds beside the solves, and `search` the key of the search behind the rule. A report
+    that fails takes nothing else away: a note says so, and the next run of the same command tries again.
     """
     lead, compared, label = methods[0], summary.lead, config.instances.label
     folder = folder_of(runtime, methods, instances, summary)

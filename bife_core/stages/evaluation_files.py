@@ -82,11 +82,7 @@ def sample_name(reference: str, runtime: Runtime) -> str | None:
 
 
 def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Origin, SearchRecord | None]:
-    """Return the search a rule came from, for the registry and for a report, as far as it is known.
-
-    It is that of its file's folder, its MLflow run, or its registered version. Which of its samples the rule is, its
-    hash says. A `BifeError` says that the registry or MLflow cannot be asked about a reference it holds.
-    """
+    """Return the search that the file, run or version of a rule is from, if known; or raise `BifeError`."""
     origin = Origin()
     if reference.startswith("models:/"):
         tags = runtime.registry.registered(reference).tags
@@ -124,8 +120,7 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
 def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Path]:
     """Return the report on evaluations, and the folder of the last; without references on the newest one.
 
-    References are ids of MLflow runs, folders, or ``evaluation.json`` files; a `BifeError` says that one is no
-    evaluation that can be read. Without references there has to be an evaluation.
+    A `BifeError` says that a reference, an MLflow run, a folder or an ``evaluation.json``, cannot be read.
     """
     folders = [_folder(one, runtime) for one in references] or runtime.home.evaluations()[-1:]
     evaluations = tuple(map(read_summary, folders))

@@ -43,13 +43,7 @@ WITHOUT_RULE: Final = ("pscost",)
 
 
 def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
-    """Discover settings and a rule for a benchmark and register them; it goes on where it stopped.
-
-    Parameters
-    ----------
-    config : PipelineConfig
-        All stages' settings; `bife_core.presets.preset` makes some.
-    """
+    """Discover settings and a rule for a benchmark and register them; it goes on where it stopped."""
     config = resolved(config, runtime)
     require_generator(config, runtime)
     runtime.observer.stage("precheck", "what SCIP takes on a few instances")
@@ -136,10 +130,7 @@ def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
 
 
 def _finalists(config: PipelineConfig, evolved: EvolutionResult) -> list[Finalist]:
-    """Return the best rules of a search, the best first, and that one with budgets.
-
-    A search that measured no F_HF has nothing to choose among: its best rule is the only one.
-    """
+    """Return the best rules of a search, best first, and that one with budgets; without F_HF it alone."""
     if (best := evolved.best) is None:
         return []
     few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
@@ -168,10 +159,7 @@ def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: 
 
 
 def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:
-    """Return what tuning ended with, rules under the settings they were searched for under, and what tuning began with.
-
-    SCIP default settings are left out: all are compared with them.
-    """
+    """Return what tuning ended with, rules under their search's settings, and what tuning began with."""
     first, last = tuned.tuning.configuration, again.tuning.configuration
     branches = next((sample for rule, sample in rules if rule.identity == last.branching.identity), None)
     methods: list[Finalist] = [(last.model_copy(update={"name": "tuned again"}), branches)]
@@ -184,10 +172,7 @@ def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResu
 
 
 def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> tuple[Method, Choice | None]:
-    """Return the best of some methods on instances of their own, and how it was chosen.
-
-    Where there are no such instances, or one method alone, it is the first and there is no `Choice`.
-    """
+    """Return the best method on instances of their own, and how it was chosen; without these the first."""
     methods = unique(methods)
     if len(methods) > 1:
         instances = runtime.instances(config.instances, "validation", config.validation.instances)

@@ -25,12 +25,7 @@ class RecordError(BifeError):
 
 
 class Record(Value):
-    """All that a list shows of a collection, a tuning or an evaluation; equal inputs have an equal key, and one run.
-
-    `tables` are rows by the artifact's file name, `files` names of artifacts in its folder, `curves` metrics by step;
-    `children` have runs below its own. `calls` names the account of calls to a model API that served it. Work on it
-    began at `began_unix_s` and was finished at `at_unix_s`; `provenance` are tags of the process.
-    """
+    """All that a list shows of a collection, a tuning or an evaluation; equal inputs have an equal key, and one run."""
 
     experiment: str
     key: str
@@ -38,25 +33,24 @@ class Record(Value):
     params: dict[str, Any]
     metrics: dict[str, float | None]
     tags: dict[str, str]
-    tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
-    files: tuple[str, ...] = ()
-    curves: dict[str, tuple[float, ...]] = Field(default_factory=dict)
-    children: tuple[Record, ...] = ()
-    calls: str = ""
-    began_unix_s: float = 0.0
-    at_unix_s: float = 0.0
-    provenance: dict[str, str] = Field(default_factory=dict)
+    tables: dict[str, tuple[dict[str, Any], ...]] = Field(
+        default_factory=dict
+    )  # rows by the file of the artifact
+    files: tuple[str, ...] = ()  # artifacts in its folder
+    curves: dict[str, tuple[float, ...]] = Field(default_factory=dict)  # metrics by step
+    children: tuple[Record, ...] = ()  # with runs below its own
+    calls: str = ""  # account of the calls to a model API that served it
+    began_unix_s: float = 0.0  # work on it
+    at_unix_s: float = 0.0  # when it was finished
+    provenance: dict[str, str] = Field(default_factory=dict)  # tags of the process
 
 
 class TrackedRun(Value):
-    """A run of MLflow, without an id where there is none yet; addresses are relative where it has no server.
-
-    `ranking` is that of a search's samples, best first.
-    """
+    """A run of MLflow, without an id where there is none yet; addresses are relative where it has no server."""
 
     run_id: str = ""
     url: str = ""
-    ranking: str = ""
+    ranking: str = ""  # of a search's samples, best first
 
 
 def store_record(store: Store, study: str, record: Record, provenance: Mapping[str, str]) -> None:

@@ -21,11 +21,7 @@ CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
 def register_rule(
     config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult, origin: Origin
 ) -> tuple[RegisteredRule | None, tuple[str, ...]]:
-    """Register a rule as challenger and return it with notes; None while the registry cannot be reached.
-
-    `config.approval` says who decides whether it becomes champion. A rule that a person refused stays refused until it
-    is measured on other instances.
-    """
+    """Register a rule as challenger and return it with notes; None while the registry cannot be reached."""
     runtime.observer.stage("registration", "the best rule")
     try:
         known = evidence(config, runtime, evaluated, origin)

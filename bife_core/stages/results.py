@@ -95,22 +95,17 @@ class EvaluationResult(Value):
 
 
 class PipelineResult(Value):
-    """One run from instances to a registered rule; None stands for what was not reached, or not needed.
-
-    `final` is the rule of the search in what was registered, `tuned` the settings it was searched for under.
-    `no_champion` says why it is not champion, unless a person is to decide.
-    `advice` says what to do next where nothing significant was found.
-    """
+    """One run from instances to a registered rule; None stands for what was not reached, or not needed."""
 
     collection: CollectionResult | None
     evolution: EvolutionResult
-    final: Sample | None = None
+    final: Sample | None = None  # the rule of the search in what was registered
     choice: Choice | None = None
-    tuned: TuningResult | None = None
+    tuned: TuningResult | None = None  # the settings the rule was searched for under
     evaluation: EvaluationResult | None = None
     registered: RegisteredRule | None = None
-    no_champion: str = ""
-    advice: str = ""
+    no_champion: str = ""  # why it is not champion, unless a person is to decide
+    advice: str = ""  # what to do next where nothing significant was found
     notes: tuple[str, ...] = ()
 
     @property

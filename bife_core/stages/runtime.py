@@ -37,15 +37,12 @@ R = TypeVar("R")
 
 
 class InstanceSet(Value):
-    """The instances of one split, in order, and what a reader of results must know about them.
-
-    `use` is which use of test instances is the next one that may promote a rule, 1 for the first; 0 if none may.
-    """
+    """The instances of one split, in order, and what a reader of results must know about them."""
 
     label: str
     instances: tuple[Instance, ...]
     notes: tuple[str, ...] = ()
-    use: int = 0
+    use: int = 0  # of test instances, the next that may promote a rule, 1 for the first; 0 if none may
 
     @property
     def content(self) -> str:
@@ -54,28 +51,19 @@ class InstanceSet(Value):
 
 
 class PresentRun(Value):
-    """The run that goes on: what names it on all its tries, when it was to begin, and whether it began before.
+    """The run that goes on: what names it on all its tries, when it was to begin, and whether it began before."""
 
-    `number` is empty where it is not tried again; `stands_alone` says whether the present stage is no part of another.
-    """
-
-    number: str = ""
+    number: str = ""  # empty where it is not tried again
     scheduled: datetime = Field(default_factory=lambda: datetime.now(UTC))
     tried_again: bool = False
-    stands_alone: bool = False
+    stands_alone: bool = False  # the present stage is no part of another
 
 
 class Runtime:
     """Where stages keep what they find, and who is shown it; here all is done in this process, once.
 
-    Subclasses have others try steps again, make runs of stages, and track what is recorded.
-
-    Parameters
-    ----------
-    home : Home, optional
-        Its store has all records; by default the user's, see `project_home`.
-    observer : Observer, optional
-        Is shown what happens; by default Python's logging, as ``bife``.
+    Subclasses have others try steps again, make runs of stages, and track what is recorded. By default the home is that
+    of `project_home`, and the observer Python's logging, as ``bife``.
     """
 
     def __init__(self, home: Home | None = None, observer: Observer | None = None) -> None:
@@ -112,10 +100,7 @@ class Runtime:
         )
 
     def benchmark(self, config: InstancesConfig) -> Entered:
-        """Return the benchmark a configuration names; a folder is screened once per process.
-
-        What instances of a folder served in the store of the home stays their split.
-        """
+        """Return the benchmark a configuration names, as `entered` in the home."""
         return entered(config, self.home, self.observer.progress)
 
     def instances(self, config: InstancesConfig, split: Split, count: int) -> InstanceSet:
@@ -130,10 +115,7 @@ class Runtime:
 
     @contextmanager
     def alone(self, name: str, work: str) -> Iterator[None]:
-        """Hold the claim on a piece of work, described by `work`; wait while another process does the same.
-
-        The caller then finds the other's results.
-        """
+        """Hold the claim on a piece of work; wait first while another process does the same."""
 
         def wait(holder: str) -> None:
             self.observer.note(f"Waiting: {work} is under way in {holder}; its results are then used.")

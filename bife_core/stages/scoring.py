@@ -39,49 +39,27 @@ _OWN: Final = {"search.method": GIVEN, "search.initial": 1, "search.samples": 1,
 
 
 class RuleScore(Value):
-    """What a search learns of a rule.
+    """What a search learns of a rule, in the study so far.
 
-    Attributes
-    ----------
-    name, sample : str
-        What the caller calls the rule, and its id in the study.
-    again : bool
-        Whether it was scored before; nothing was solved anew then.
-    failure, eliminated : str or None
-        Why it is no valid rule or failed in the solver, and why it lost its race against the worst of the best rules
-        before it: it has an F_HF only if no instance was left.
-    duplicate_of : str or None
-        The rule that chooses alike in all recorded decisions, whose F_HF is this one's too. Of other rules name and id
-        are given, such as "ours.py (g00-c00)".
-    f_lf, f_hf : float or None
-        Its fidelities; higher is better.
-    regret : float or None
-        Share of the best strong-branching score that its choices miss on average.
-    fitted : bool
-        Whether fitting changed its numbers, since that raised F_LF.
-    ratio, ci_low, ci_high : float or None
-        Cost over RPB's, the geometric mean over the design instances that were solved, with its bootstrap interval:
-        each counts alike, whereas in `f_hf`, which is minus the mean cost, the costliest count most.
-    undecided : tuple of str
-        The other rules with an F_HF, best first, that one with an F_HF cannot be told from by its costs, instance by
-        instance: a Wilcoxon signed-rank test and a bootstrap interval, so that a rule of farther F_HF may be among them
-        and a nearer one not. Each is judged alone at 95 %, so that of many some are told apart by chance.
-    best, best_f_hf : str and float or None
-        The best rule of the study so far.
-    instances : tuple of dict
-        Of each design instance that was solved, the costliest over RPB's first: name, cost, RPB's and the best other
-        rule's, nodes, RPB's nodes, status.
-    table : str
-        The same to read, with the time a node takes; of more than eight instances the first and last four.
-    choices : tuple of str
-        Where the rule chooses otherwise than strong branching, and which features it needs.
-    source, file : str or None
-        What was scored, and its file.
-    rules : int
-        Rules scored in the study so far.
-    solver_s, solver_limit_s : float, and float or None
-        CPU seconds in the solver so far, recording decisions and RPB's solves included, and `budget.solver_s`, which
-        limits them.
+    It is called `name`, and its id is `sample`. What was scored `again` was not solved anew. `failure` is why it is
+    no valid rule or failed in the solver, `eliminated` why it lost its race against the worst of the best rules
+    before it: it has an F_HF only if no instance was left. `duplicate_of` is the rule that chooses alike in all
+    recorded decisions, whose F_HF is this one's too. Other rules are given as name and id, such as "ours.py
+    (g00-c00)".
+
+    Of `f_lf` and `f_hf` higher is better. `regret` is the share of the best strong-branching score that its choices
+    miss on average; it is `fitted` if fitting changed its numbers, since that raised F_LF. `ratio` is its cost over
+    RPB's, the geometric mean over the design instances that were solved, with its bootstrap interval: each counts
+    alike, whereas in `f_hf`, which is minus the mean cost, the costliest count most.
+
+    `undecided` are the other rules with an F_HF, best first, that it cannot be told from by costs, instance by
+    instance: a Wilcoxon signed-rank test and a bootstrap interval, so that a rule of farther F_HF may be among them and
+    a nearer one not. Each is judged alone at 95 %, so that of many some are told apart by chance.
+
+    `instances` has a row for each design instance that was solved, the costliest over RPB's first, and `table` the same
+    to read, with the time a node takes; of more than eight the first and last four. `choices` says where it chooses
+    otherwise than strong branching, and which features it needs. `solver_s` are CPU seconds in the solver so far,
+    recording decisions and RPB's solves included, which `budget.solver_s` limits.
     """
 
     name: str
@@ -140,21 +118,9 @@ def score(
     """Score rules, and yield what is learned of each; one that was scored before is found again.
 
     All rules of the same settings are in one study, with one budget, whatever process they come from. Each is checked,
-    scored on recorded decisions, and raced on the design instances against the best ones before it.
-
-    Parameters
-    ----------
-    config : PipelineConfig
-        All but its `search`, `generator` and `evaluation` is read.
-    rules : iterable of (name, text)
-        Python text of a function that scores a candidate, or the JSON of another method such as a configuration.
-    fit : bool
-        Whether numbers of rules are fitted to the decisions first.
-
-    Raises
-    ------
-    GeneratorError
-        If the budget is used up.
+    scored on recorded decisions, and raced on the design instances against the best ones before it. The rules are pairs
+    of a name and a text, Python or the JSON of another method; with `fit` numbers are fitted to the decisions first. A
+    `GeneratorError` says that the budget is used up.
     """
     config, given = resolved(with_overrides(config, _OWN), runtime), _Given()
     study, _, notes = opened(config, runtime, generator=given)
@@ -183,10 +149,7 @@ def score(
 
 
 def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
-    """Return what `score` found of each rule under these settings, best first, but not single instances and choices.
-
-    Nothing is computed: without all recorded decisions there is nothing to return.
-    """
+    """Return what `score` found of each rule, best first, but no single instances; it computes nothing."""
     runtime = _Reading(runtime.home, runtime.observer)
     try:
         study, _, _ = opened(resolved(with_overrides(config, _OWN), runtime), runtime, generator=_Given())
@@ -197,10 +160,7 @@ def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
 
 
 def brief(config: PipelineConfig, runtime: Runtime) -> str:
-    """Return how a coding agent works with `score`, and what a language model is told before its first rule.
-
-    What it is told of its answer alone, theme and form, is left out.
-    """
+    """Return how a coding agent works with `score`, and what a language model is told before its first rule."""
     config = resolved(with_overrides(config, _OWN), runtime)
     study, _, _ = opened(config, runtime, generator=_Given())
     request = SampleRequest(id="brief", generation=0, operator="i1", seed=0)

@@ -45,14 +45,8 @@ def search(
 ) -> EvolutionResult:
     """Search for a rule; with the same settings it goes on where it stopped.
 
-    Parameters
-    ----------
-    config : PipelineConfig
-        All but its `evaluation` is read.
-    decisions : CollectionSummary, optional
-        What F_LF is measured on; collected first if it is not given and the search goes by F_LF.
-    beside : dict, optional
-        F_HF of others, to be shown beside that of rules, by name.
+    The `decisions` of F_LF are collected first if they are needed and not given. F_HF of others is shown `beside` that
+    of rules, by name.
     """
     config = resolved(config, runtime)
     require_generator(config, runtime)

@@ -61,23 +61,9 @@ def tune(
 ) -> TuningResult:
     """Tune SCIP's settings on the design instances; tuning that was interrupted goes on.
 
-    Parameters
-    ----------
-    config : PipelineConfig
-        Its `instances`, `solver`, `tune`, `high` and `runner` are read.
-    seconds : float
-        CPU seconds that solves may have taken when the last trial begins. SCIP default settings take half at most, or
-        one solve; they have time of their own `beside`.
-    methods : sequence of str
-        References to what may branch beside RPB.
-    name : str
-        What the configuration is called.
-    found : Method, optional
-        A rule that a search found, which may branch too.
-    starts : sequence of dict
-        Choices to begin with.
-    beside : bool
-        Whether solves under SCIP default settings come on top, as in a pipeline, whose estimate has them.
+    The last trial begins before solves have taken `seconds` of CPU time. SCIP default settings take half of it at most,
+    or one solve, unless their solves come on top (`beside`), as in a pipeline, whose estimate has them. Beside RPB may
+    branch what `methods` refer to, and the rule `found` by a search. `starts` are choices to begin with.
     """
     runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
     if not beside:

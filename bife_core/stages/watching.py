@@ -46,13 +46,7 @@ class Watched(Value):
 
 
 def watch(config: PipelineConfig, runtime: Runtime) -> Watched:
-    """Compare the champion with RPB on instances that served nothing yet, and propose its demotion if it is slower.
-
-    Parameters
-    ----------
-    config : PipelineConfig
-        Its `instances`, `solver`, `evaluation` and `runner` are read; `evaluation.instances` are solved at most.
-    """
+    """Compare the champion with RPB, on new instances too, and propose its demotion if it is slower."""
     champion = runtime.registry.champion_of(config.instances, config.solver)
     if champion is None:
         name = registered_name(config.instances, config.solver)
