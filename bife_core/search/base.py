@@ -37,10 +37,8 @@ OPERATORS: Final[tuple[Operator, ...]] = ("e1", "e2", "m1", "m2")
 """Operators of a generation, in order (paper, section 4.3)."""
 
 CROSSOVER_PARENTS: Final = 2
-"""Parents that `e1` and `e2` read."""
 
 Answered = Sequence[tuple[Request, Answer]]
-"""Requests with their answers, in order."""
 
 
 class BaseSearch(ABC):
@@ -167,10 +165,7 @@ class BaseSearch(ABC):
         )
 
     def sample_requests(self, operators: Sequence[Operator]) -> tuple[Request, ...]:
-        """Begin a generation with a sample by each of the operators, as many as the budget allows.
-
-        Without operators it is an initialisation.
-        """
+        """Begin a generation by the operators, or an initialisation without any, as the budget allows."""
         remaining = self.remaining()
         if remaining <= 0:
             return ()

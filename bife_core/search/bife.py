@@ -146,10 +146,7 @@ class RandomSearch(BifeSearch):
 
 
 class HighOnlySearch(BifeSearch):
-    """The paper's ablation: the same operators and sizes, without F_LF; every valid rule is evaluated in the solver.
-
-    The N rules of highest F_HF survive a generation, and parents are drawn from them by rank.
-    """
+    """The paper's ablation without F_LF: each valid rule is solved with, the N of highest F_HF survive."""
 
     low_fidelity: ClassVar[bool] = False
     crosses_niches: ClassVar[bool] = False  # only decisions say what a rule does
@@ -162,10 +159,7 @@ class HighOnlySearch(BifeSearch):
 
 
 class GivenSearch(BifeSearch):
-    """Scores rules that somebody else writes, such as a coding agent, one a generation.
-
-    Each valid one that chooses in a new way is solved with, and raced against the elites.
-    """
+    """Scores rules that somebody else writes, one a generation; valid new ones race against the elites."""
 
     operators: tuple[Operator, ...] = ("i1",)
 

@@ -40,10 +40,7 @@ def ranked(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return the rules with the first of each niche before all others, then the second of each, and so on.
-
-    Rules without a niche are a niche of their own.
-    """
+    """Return the first rule of each niche, then the second of each, and so on; no niche is one too."""
     had: defaultdict[int | None, Iterator[int]] = defaultdict(count)
     return tuple(sorted(ranked, key=lambda rule: next(had[rule.niche])))
 

@@ -92,7 +92,6 @@ class ReflectionRequest(_Written):
 
 
 WrittenRequest = SampleRequest | ReflectionRequest
-"""What a generator is asked for."""
 
 
 class TrialRequest(Value):

@@ -43,18 +43,14 @@ SILENT_REQUESTS: Final = 4
 
 
 class Answering:
-    """Answers the requests of a search, and adds up what that cost, whenever it was done.
-
-    `ended_by` says which limit of the budget is reached, and `unwritten` are the requests that have no rule for it.
-    `limit` is how many rules may be sampled in all, None for no such limit.
-    """
+    """Answers the requests of a search, and adds up what that cost, whenever it was done."""
 
     def __init__(self, search: BaseSearch, journal: Journal, cost: SearchCost) -> None:
         self.cost = cost
         self.solves: dict[str, HighScore] = {}
-        self.ended_by: str | None = None
-        self.unwritten: set[str] = set()
-        self.limit: int | None = None
+        self.ended_by: str | None = None  # the limit of the budget that is reached
+        self.unwritten: set[str] = set()  # requests that have no rule for it
+        self.limit: int | None = None  # of rules sampled in all
         self.evaluator: Evaluator  # of the present run
         self._search, self._journal = search, journal
         self._asked = self._silence = 0
@@ -62,15 +58,9 @@ class Answering:
         self._lock, self._adding = Lock(), Lock()
 
     def answers(
-        self,
-        requests: Sequence[Request],
-        threads: ThreadPool,
-        progress: Callable[[int, int], object],
+        self, requests: Sequence[Request], threads: ThreadPool, progress: Callable[[int, int], object]
     ) -> tuple[Answer, ...]:
-        """Return the answers in the order of the requests; `progress` is called with how many there are, of how many.
-
-        Raises `GeneratorError` if no further rule can be written until a person changes something.
-        """
+        """Return the answers in order, or raise `GeneratorError` if a person must change something first."""
         answered = self.evaluator.account.answered
         self._past = Past(
             samples=self._search.samples,

@@ -103,10 +103,7 @@ def _file_of(best: Sample, folder: Path) -> Path:
 
 
 class Engine:
-    """Runs a new search from where its events end; it can pause and go on.
-
-    `collection_s` are CPU seconds that recording the decisions took; 0 for a search that reads none.
-    """
+    """Runs a new search from where its events end; recording decisions took `collection_s` CPU seconds."""
 
     def __init__(
         self, search: BaseSearch, config: SearchConfig, journal: Journal, collection_s: float = 0.0

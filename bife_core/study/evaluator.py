@@ -18,14 +18,7 @@ from bife_core.errors import ConfigError, GeneratorError, SolverError
 from bife_core.fidelity.high import HighScore, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.solving import Reference, Solving
-from bife_core.generators import (
-    Account,
-    Draft,
-    DraftingStoppedError,
-    Generator,
-    NoDraftError,
-    PromptContext,
-)
+from bife_core.generators import Account, Draft, DraftingStoppedError, Generator, NoDraftError, PromptContext
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import method_of
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
@@ -42,24 +35,19 @@ logarithm is kept in seven shapes."""
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluator:
-    """Does the pieces of work of one search; threads may share it.
-
-    `design` is what F_HF is measured on, `training` what trials solve, `decisions` is None where the search goes
-    without F_LF, and `beside` are F_HF that are shown beside that of rules, by name. Solves raise `OutOfTimeError` if
-    some are left when the time of the budget is up. Once `stopped`, no further piece is begun.
-    """
+    """Does the work of one search, in threads too; solves raise `OutOfTimeError` once the time is up."""
 
     config: PipelineConfig
     context: ContextBuilder
     generator: Generator
     account: Account
     solving: Solving
-    decisions: Path | None
+    decisions: Path | None  # None where the search goes without F_LF
     folder: Path
-    design: Sequence[Instance]
-    training: Sequence[Instance] = ()
-    beside: Mapping[str, float] = field(default_factory=dict)
-    stopped: Event = field(default_factory=Event)
+    design: Sequence[Instance]  # what F_HF is measured on
+    training: Sequence[Instance] = ()  # what trials solve
+    beside: Mapping[str, float] = field(default_factory=dict)  # F_HF shown beside that of rules, by name
+    stopped: Event = field(default_factory=Event)  # once it is set, no further piece is begun
 
     def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""

@@ -87,10 +87,7 @@ def write_outcome(
     if best is not None:
         kept = keep_rule(directory, method_of(best.source or "", best.id))
         write_whole(directory / BEST_RULE, kept.read_bytes())
-        figures = {
-            "progress": plots.progress(summaries),
-            "fidelities": plots.fidelity_scatter(samples),
-        }
+        figures = {"progress": plots.progress(summaries), "fidelities": plots.fidelity_scatter(samples)}
         for name, figure in figures.items():
             plots.save(figure, directory, name, formats=("png",))
     write_whole(directory / COST, cost.model_dump_json(indent=1))

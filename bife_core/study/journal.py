@@ -22,13 +22,7 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import Draft, Spending
-from bife_core.search import (
-    GenerationSummary,
-    Sample,
-    SearchCost,
-    TrialRequest,
-    WrittenRequest,
-)
+from bife_core.search import GenerationSummary, Sample, SearchCost, TrialRequest, WrittenRequest
 from bife_core.store import ClaimTimeoutError, Store, StudyRow
 from bife_core.values import Value, describe
 

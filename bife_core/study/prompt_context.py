@@ -54,17 +54,13 @@ _NODES: Final = 10
 
 @dataclass(frozen=True)
 class Past:
-    """What a search had found out when it made its requests.
-
-    `scores` are those of samples on the recorded decisions, `reference` RPB's solves, once there are some, and `solved`
-    those of rules. `tau` is the F_LF that earns solves.
-    """
+    """What a search had found out when it made its requests."""
 
     samples: tuple[Sample, ...] = ()
-    scores: Mapping[str, LowScore] = field(default_factory=dict)
-    reference: Reference | None = None
-    solved: Mapping[str, HighScore] = field(default_factory=dict)
-    tau: float | None = None
+    scores: Mapping[str, LowScore] = field(default_factory=dict)  # of samples, on the recorded decisions
+    reference: Reference | None = None  # RPB's solves, once there are some
+    solved: Mapping[str, HighScore] = field(default_factory=dict)  # of rules
+    tau: float | None = None  # the F_LF that earns solves
 
 
 class ContextBuilder:
@@ -128,10 +124,7 @@ class ContextBuilder:
         }
 
     def choices_of(self, parents: Sequence[Sample], pool: Workers, indexed: bool = False) -> dict[str, Any]:
-        """Return where rules choose otherwise than strong branching, and how often two of them choose alike.
-
-        Features that are named are `indexed` as in prompts, and none is named that repeats another.
-        """
+        """Return where rules choose otherwise than strong branching, and how often two choose alike."""
         scored = [parent for parent in parents if parent.f_lf is not None and parent.source is not None]
         if self._decisions is None or not scored:
             return {}
@@ -317,10 +310,7 @@ def execution(
 
 
 def _node_ms(result: SolveResult, least: int = 2) -> float:
-    """Return the milliseconds a node took, the root left out: its work is the same under every rule.
-
-    A solve of less than `least` nodes says nothing of it.
-    """
+    """Return milliseconds per node but the root, whose work no rule changes; NaN below `least` nodes."""
     if result.nodes < least:
         return math.nan
     return 1e3 * max(result.cpu_s - (result.root_s or 0.0), 1e-6) / (result.nodes - 1)

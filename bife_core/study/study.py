@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 _BENCHMARK: Final = "instances of one kind"
 
 MakeSearch = Callable[[SearchConfig], BaseSearch]
-"""A class or function that makes a search from its configuration."""
 
 
 @dataclass(repr=False)

@@ -169,14 +169,11 @@ class ConditionalLogit:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A formula with its numbers fitted, and the mean negative log-likelihood of the expert's choices per decision.
-
-    `information` is the Bayesian information criterion per decision, halved: the loss, and log(n) / 2n for each number.
-    """
+    """A formula with its numbers fitted."""
 
     root: Node
-    loss: float
-    information: float
+    loss: float  # mean negative log-likelihood of the expert's choices per decision
+    information: float  # half the Bayesian information criterion per decision: loss, and log(n) / 2n a number
 
 
 class Fitter:
@@ -204,10 +201,7 @@ class Fitter:
         return self._fitted([parts[i] for i in telling], weights / spreads[telling])
 
     def offered(self, niche: int, terms: int = 1) -> tuple[Leaf, ...]:
-        """Return the features of a niche: those of other roles than the niches before it begin with.
-
-        Where nothing that distinguishes candidates would be left, niches are counted from 0 again.
-        """
+        """Return the features of other roles than niches before begin with; niches start again at the end."""
         niches: list[tuple[Leaf, ...]] = []
         offered = self.columns.offered
         while path := self._path(offered, terms if len(niches) == niche else 1):
