@@ -22,9 +22,5 @@ from bife_core.generators.config import GENERATORS as GENERATORS, GeneratorConfi
 
 
 def open_generator(config: GeneratorConfig, account: Account) -> Generator:
-    """Return the generator that `config` names; calls to a model API are recorded in `account`.
-
-    A `GeneratorError` says that a setting or the recorded answers are missing, a `ConfigError` that money is limited
-    and the model's prices are not known.
-    """
+    """Return the generator that `config` names; a `GeneratorError` or `ConfigError` says what is missing."""
     return GENERATORS.find(config.kind)(config, account)

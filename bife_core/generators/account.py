@@ -77,20 +77,16 @@ Price = Callable[[Call], Decimal | None]
 
 
 class Spending(Value):
-    """What the calls of a search cost so far, those of interrupted earlier runs included.
+    """What the calls of a search cost so far, those of interrupted earlier runs included."""
 
-    Of the `calls` that went out a model `answered` some; what was billed for the `unknown` is not known, and of the
-    `estimated` the server did not report the tokens. `cost_usd` is exact, None where no prices were set.
-    """
-
-    calls: int = 0
-    answered: int = 0
-    unknown: int = 0
-    estimated: int = 0
+    calls: int = 0  # that went out
+    answered: int = 0  # by a model
+    unknown: int = 0  # of which is not known what was billed
+    estimated: int = 0  # of which the server did not report the tokens
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
-    cost_usd: Decimal | None = None
+    cost_usd: Decimal | None = None  # exact; None where no prices were set
 
     @property
     def tokens(self) -> int:
@@ -192,11 +188,7 @@ class Account:
             raise BudgetReachedError(out_of_time(self.budget))
 
     def begin(self, call: Call, price: Price | None = None) -> Call:
-        """Store `call` as one that goes out now and return it with its number.
-
-        A `BudgetReachedError` says that a limit is reached, and nothing is stored; a `GeneratorError` that the call
-        cannot be stored.
-        """
+        """Store `call` before it goes out and return it; or raise `BudgetReachedError` or `GeneratorError`."""
         self.check_time()
         sent = call.model_copy(update={"status": "sent", "started_unix_s": time.time()})
         with self._lock:
@@ -235,10 +227,7 @@ def request_id(study: str, call: Call) -> str:
 
 
 def recorded_calls(directory: Path) -> list[Call]:
-    """Return the calls in the store of a folder, or in its JSON files, one each, ordered by key and number.
-
-    A `GeneratorError` says that a file is not a recorded call.
-    """
+    """Return the calls in a folder's store or JSON files, by key and number; or raise `GeneratorError`."""
     if (directory / DATABASE).is_file():
         return [_call(number, body) for _, number, body in Store(directory).calls()]
     calls = []

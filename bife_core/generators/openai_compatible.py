@@ -168,10 +168,7 @@ class OpenAIGenerator:
         return call
 
     def _call(self, call: Call) -> Call:
-        """Make one call: stored before it goes out, and with its answer before that is read.
-
-        A call whose request is to be sent once more, since the server is busy, is returned without an end.
-        """
+        """Make one call, stored before it goes out and once it ended; without an end it goes out again."""
         call = call if call.started_unix_s else self.account.begin(call, self.settings.cost_usd)
         began_s = time.perf_counter()
         try:
@@ -229,10 +226,7 @@ class OpenAIGenerator:
         return queued or pace.refused < self.settings.tries
 
     def _asked(self, call: Call) -> dict[str, Any]:
-        """Return what comes of a request, which goes out again without each parameter that the server refuses.
-
-        What is refused is left out of all later requests to the model, and said once in a search.
-        """
+        """Return what comes of a request, which goes out again without each parameter that is refused."""
         known = [name for model, name in list(self._refused) if model == call.model]
         refused = dict.fromkeys(known, "")
         headers = {"X-Client-Request-Id": request_id(self.account.study, call)}

@@ -170,10 +170,7 @@ def _shortened(text: object) -> str:
 
 
 def bill_of(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
-    """Return tokens and price of a finished call; failed ones may be billed too.
-
-    What a reply should report and does not, is guessed and marked: no prompt and no answer has 0 tokens.
-    """
+    """Return tokens and price of a finished call, good or not; tokens not reported are guessed and marked."""
     reply = call.response if isinstance(call.response, dict) else {}
     usage = reply.get("usage")
     counts = usage if isinstance(usage, dict) else {}

@@ -86,10 +86,7 @@ def tidy(number: float) -> float:
 
 
 def joined(kind: Join, *parts: Term) -> Node:
-    """Return a product of powers or a weighted sum: nested ones are opened, equal parts joined, zeros dropped.
-
-    A `CancelledError` says that nothing is left.
-    """
+    """Return a flat product of powers or weighted sum, without zeros; `CancelledError` if nothing is left."""
     together: dict[Node, float] = {}
     for node, number in parts:
         opened = isinstance(node, Operation) and node.kind == kind

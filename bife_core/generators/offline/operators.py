@@ -140,10 +140,7 @@ def distance(one: Node, other: Node) -> float:
 
 
 def recombine(
-    rng: np.random.Generator,
-    parents: Sequence[Node],
-    offered: Sequence[Leaf] = PLAIN,
-    most: int = MOST_TERMS,
+    rng: np.random.Generator, parents: Sequence[Node], offered: Sequence[Leaf] = PLAIN, most: int = MOST_TERMS
 ) -> Node:
     """Operator e2: a role that several parents fill is kept, in the form of one; another more often than not."""
     groups = [_by_role(parent) for parent in parents]
