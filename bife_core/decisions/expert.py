@@ -59,16 +59,12 @@ def strong_branching(
 
 @dataclass(frozen=True)
 class Recording:
-    """The decisions of one instance, and SCIP's word for how the solve ended.
-
-    At `unscored` nodes strong branching failed; pseudocosts branched there and nothing was recorded. `nodes` are those
-    of the decisions, if they were asked for.
-    """
+    """The decisions of one instance, and how its solve ended."""
 
     decisions: Decisions
-    status: str
-    unscored: int
-    nodes: tuple[Node, ...] = ()
+    status: str  # SCIP's word for it
+    unscored: int  # nodes where strong branching failed: pseudocosts branched and nothing was recorded
+    nodes: tuple[Node, ...] = ()  # of the decisions, if they were asked for
 
 
 class _Expert(LpBranchrule):

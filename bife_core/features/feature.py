@@ -36,17 +36,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One column of the feature matrix.
+    """One column of the feature matrix."""
 
-    Its `index` is never given to another feature. The `meaning` says in one clause what it says about branching on the
-    candidate; `low` is the least value it can take.
-    """
-
-    index: int
+    index: int  # never given to another feature
     name: str
     group: Group
-    meaning: str
-    low: float = 0.0
+    meaning: str  # in one clause, what it says about branching on the candidate
+    low: float = 0.0  # the least value it can take
 
     @property
     def static(self) -> bool:

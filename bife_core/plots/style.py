@@ -97,11 +97,7 @@ def _drawn(figure: Figure, **options: Any) -> bytes:
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as SVG to stand within a page: text as text, no background, colours as CSS variables.
-
-    `name` distinguishes the figure's ids from those of other figures on the page; `description` is for readers who
-    cannot see it.
-    """
+    """Return a figure as SVG for a page: text as text, colours as CSS variables, ids of its own by `name`."""
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         svg = _drawn(figure, format="svg", transparent=True, metadata={"Date": None}).decode()
     svg = svg[svg.index("<svg") :]

@@ -68,10 +68,7 @@ class ChampionChange(Value):
 
 
 class Registry(ABC):
-    """Versions of rules under names, with tags and aliases; all methods raise `RegistryError` if it does not answer.
-
-    A subclass keeps them, by the abstract methods; what they mean is decided here.
-    """
+    """Versions of rules under names; all methods raise `RegistryError` if what keeps them does not answer."""
 
     @abstractmethod
     def held(self, name: str) -> AbstractContextManager[None]:

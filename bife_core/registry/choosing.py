@@ -23,10 +23,7 @@ _LONGEST: Final = 200
 
 
 def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
-    """Return the name rules of a benchmark are registered under.
-
-    Sizes other than the test size have names of their own, and so have settings of SCIP other than its defaults.
-    """
+    """Return the name rules of a benchmark are registered under; other sizes and settings have their own."""
     label = instances.label
     if instances.folder is None and instances.size != "test":
         label = f"{label}-{instances.size}"
@@ -68,10 +65,7 @@ def choose(rules: Sequence[RegisteredRule], model: Model, solver: SolverConfig) 
 def _fitting(
     rules: Iterable[RegisteredRule], alias: str, found: dict[str, float], solver: SolverConfig
 ) -> tuple[list[tuple[bool, float, str, str]], list[str], list[str]]:
-    """Return the holders of an alias that were measured on such instances under the same settings, to be sorted.
-
-    Beside them it returns which differ in the settings, and which in the instances.
-    """
+    """Return holders of an alias that fit; and which differ in the settings, and which in the instances."""
     fitting, elsewhere, others = list[tuple[bool, float, str, str]](), list[str](), list[str]()
     for rule in rules:
         if alias not in rule.aliases:

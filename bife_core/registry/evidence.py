@@ -150,10 +150,7 @@ def gate(one: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecis
 
 
 def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:
-    """Return who decided against a version and why, as a sentence; empty if no person did.
-
-    With a `test_digest`, only a decision on the rule as measured on these instances counts.
-    """
+    """Return who decided against a version, on `test_digest` if given, and why; empty if no person did."""
     for word, done in REFUSALS.items():
         at = tags.get(f"{word}_at", "")
         if at and test_digest in (None, tags.get(f"{word}_test_digest")):
@@ -233,10 +230,7 @@ class RegisteredRule(Value):
 
 
 def model_card(name: str, method: Method, evidence: Evidence) -> str:
-    """Return the description of a version: how good it is, what it is, how it is used, and where it holds.
-
-    Of a text that is too long the card shows the beginning.
-    """
+    """Return the description of a version: how good it is, what it is, how it is used, and where it holds."""
     language = _LANGUAGES.get(method.kind, "json")
     head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n```{language}\n"
     where = "\n".join(f"- {fits(fact, _SENTENCE)}" for fact in _where(evidence) if fact)

@@ -19,18 +19,14 @@ from bife_core.wording import counted, level_text
 
 
 class SearchRecord(Value):
-    """A search as a reader wants to see it; what is not known stays empty.
-
-    `best` is the id of the rule it ended with, and `chosen` why that rule, where more than F_HF decided. `origin` is
-    where its rules came from, see `PipelineConfig.origin_of_rules`.
-    """
+    """A search as a reader wants to see it; what is not known stays empty."""
 
     name: str
-    best: str
+    best: str  # id of the rule it ended with
     samples: tuple[Sample, ...] = ()
     cost: SearchCost | None = None
-    chosen: str = ""
-    origin: str = ""
+    chosen: str = ""  # why that rule, where more than F_HF decided
+    origin: str = ""  # where its rules came from, see `PipelineConfig.origin_of_rules`
 
     @property
     def spent(self) -> str:

@@ -75,7 +75,6 @@ CONSTANTS: Final[dict[str, float]] = {
     **{f"np.{name}": float(getattr(np, name)) for name in ("pi", "e", "inf", "nan", "euler_gamma")},
     **{f"math.{name}": float(getattr(math, name)) for name in ("pi", "e", "tau", "inf", "nan")},
 }
-"""Values of constants by canonical name."""
 
 NONLINEAR: Final = words("abs pow") | {
     f"{module}.{name}"

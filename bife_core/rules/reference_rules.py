@@ -56,9 +56,7 @@ def read_rules(text: str) -> dict[str, ReferenceRule]:
 REFERENCE_RULES: Final[Mapping[str, ReferenceRule]] = read_rules(
     files("bife_core.rules").joinpath("reference.py").read_text(encoding="utf-8")
 )
-"""All reference rules by name."""
 
 BENCHMARK_RULES: Final[Mapping[str, str]] = {
     rule.benchmark: rule.name for rule in REFERENCE_RULES.values() if rule.benchmark is not None
 }
-"""Benchmark to the name of its reference rule."""

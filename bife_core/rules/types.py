@@ -81,13 +81,10 @@ def unknown(node: ast.AST, where: ast.AST | None = None) -> RejectionError:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A rule as a scalar program; nothing of it has run.
+    """A rule as a scalar program; nothing of it has run."""
 
-    Each function of `text` stands below those it calls; the last one scores, and takes ``f3, f18, ...``: `features`.
-    """
-
-    text: str
-    features: frozenset[int]
+    text: str  # each function stands below those it calls; the last one scores
+    features: frozenset[int]  # which it takes, as ``f3, f18, ...``
     component: Component
 
     @property

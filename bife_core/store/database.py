@@ -93,13 +93,10 @@ class StoreError(BifeError):
 
 
 class Database:
-    """A database of BiFE's tables: SQLite in a `file`, or any other that SQLAlchemy opens, for which that is None.
-
-    `name` is file or address, without a password. Tables of an older version of BiFE are brought to today's.
-    """
+    """A database of BiFE's tables, brought to today's: SQLite, or any other that SQLAlchemy opens."""
 
     def __init__(self, where: Path | str) -> None:
-        self.file = sqlite_file(str(where))
+        self.file = sqlite_file(str(where))  # of SQLite alone
         if isinstance(where, Path) or "://" not in where:
             path = Path(where).expanduser()
             self.file = path if path.suffix == ".db" else path / DATABASE
