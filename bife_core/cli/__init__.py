@@ -1,7 +1,5 @@
 """The command line, ``bife``. Commands import what they need when they run, so that help is instant."""
 
-from __future__ import annotations
-
 
 def main() -> None:
     """Run the command line of this process and exit."""

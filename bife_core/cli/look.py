@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from typer import Argument, Option
 
 from bife_core.cli.consoles import say, show_facts, show_table, standard_output
 from bife_core.cli.options import with_configuration
@@ -26,7 +27,7 @@ REQUEST_ID: Final = re.compile(r"bife-[\w.~%-]+\.\d+(?!\.?\w)", re.ASCII)
 def report(
     references: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[REF]...",
             show_default="the newest evaluation",
             help="Evaluations: ids of their MLflow runs, or their folders. Several make one page.",
@@ -34,13 +35,11 @@ def report(
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR", help="Where to write page, tables and figures.", show_default="beside the solves"
         ),
     ] = None,
-    figures: Annotated[
-        bool, typer.Option("--figures", help="Write all figures too, as PNG, SVG and PDF.")
-    ] = False,
+    figures: Annotated[bool, Option("--figures", help="Write all figures too, as PNG, SVG and PDF.")] = False,
 ) -> None:
     """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
     if not references and not project_home().evaluations():
@@ -68,9 +67,7 @@ def report(
 def config(
     *,
     config: PipelineConfig,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, to keep as a file for --config.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, to keep as a file for --config.")] = False,
 ) -> None:
     """Print every setting with its value and meaning, as the given options resolve it."""
     from bife_core.settings import described, settings_of
@@ -85,7 +82,7 @@ def config(
 def calls(
     export: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             metavar="[FILE]",
             help="A provider's export that holds the header X-Client-Request-Id.",
             show_default="none",
@@ -100,9 +97,8 @@ def calls(
         if own := Account(store, study.key).calls():
             spent = Spending.of(own)
             usd = "" if spent.cost_usd is None else f"{spent.cost_usd:.4f}"
-            rows.append(
-                (study.key, str(spent.calls), str(spent.answered), str(spent.unknown), str(spent.tokens), usd)
-            )
+            counts = (spent.calls, spent.answered, spent.unknown, spent.tokens)
+            rows.append((study.key, *map(str, counts), usd))
             made |= {request_id(study.key, call): call.status for call in own}
     if rows:
         show_table(("search", "calls", "answered", "bill unknown", "tokens", "USD"), rows)

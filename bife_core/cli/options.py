@@ -61,9 +61,7 @@ def _of_configuration(output: Path) -> Path:
     return output
 
 
-_HELP: Final = (
-    "Where the best go: .json, or .set for SCIP, with a .json beside it where a rule of BiFE branches."
-)
+_HELP = "Where the best go: .json, or .set for SCIP, with a .json beside it where a rule of BiFE branches."
 Output: TypeAlias = Annotated[Path, Option(metavar="FILE", callback=_of_configuration, help=_HELP)]
 """The file of a configuration that a command writes, see `keep`."""
 
@@ -104,10 +102,8 @@ def with_configuration(command: Stage, **defaults: Any) -> Stage:
     # The configuration's module is not imported for help; its type is of no use to typer.
     own = inspect.signature(command, eval_str=True, locals={"PipelineConfig": object}).parameters
     every = [parameter for name, parameter in own.items() if name != "config"]
-    every += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in OPTIONS.items()
-    ]
+    shared = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
+    every += [shared(name, annotation=annotation) for name, annotation in OPTIONS.items()]
 
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> Any:
@@ -132,10 +128,8 @@ def keep(found: Configuration, output: Path) -> str:
     files = found.files(output)
     for path, text in files.items():
         write_whole(path, text)
-    whole, further = (
-        next(iter(files)),
-        f"; {output} is its settings without the rule" if len(files) > 1 else "",
-    )
+    whole = next(iter(files))
+    further = f"; {output} is its settings without the rule" if len(files) > 1 else ""
     shell = f", or scip -s {output}" if whole.suffix == ".set" else further
     return f"At once: bife solve MODEL --rule {whole}{shell}."
 

@@ -102,11 +102,8 @@ def _show(one: RuleScore) -> None:
     show_heading(f"{one.name} ({one.sample}{', scored before' * one.again})")
     facts = [("out", out)] if out else []
     facts += [("chooses like", one.duplicate_of)] if one.duplicate_of else []
-    facts += [
-        (name, number(value))
-        for name, value in {"F_LF": one.f_lf, "regret": one.regret, "F_HF": one.f_hf}.items()
-        if value is not None
-    ]
+    known = {"F_LF": one.f_lf, "regret": one.regret, "F_HF": one.f_hf}
+    facts += [(name, number(value)) for name, value in known.items() if value is not None]
     if one.ratio is not None:
         interval = interval_text(one.ci_low, one.ci_high, confidence=CONFIDENCE)
         facts.append(("cost over RPB's", f"{number(one.ratio)}, {interval}"))

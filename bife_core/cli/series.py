@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from bife_core.cli.consoles import number, say, show_table
 from bife_core.cli.options import assignment
@@ -17,36 +17,31 @@ from bife_core.errors import InstanceError, InterruptedSolveError, SolverError
 
 
 def series(
-    name: Annotated[str, typer.Argument(help="What the series is called; another call goes on with it.")],
+    name: Annotated[str, Argument(help="What the series is called; another call goes on with it.")],
     instances: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE...|DIR", help="Instances in order; those of a directory by their names."
-        ),
+        Argument(metavar="FILE...|DIR", help="Instances in order; those of a directory by their names."),
     ],
-    time_limit: Annotated[
-        float, typer.Option(metavar="S", help="CPU seconds per solve, on SCIP's clock; needed.")
-    ],
+    time_limit: Annotated[float, Option(metavar="S", help="CPU seconds per solve, on SCIP's clock; needed.")],
     rule: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="REF",
             help="A further configuration to try, such as tuned settings (.set or .json); may be repeated.",
         ),
     ] = None,
     reuse: Annotated[
-        bool, typer.Option("--reuse/--no-reuse", help="Start from the solutions of earlier instances.")
+        bool, Option("--reuse/--no-reuse", help="Start from the solutions of earlier instances.")
     ] = True,
     solutions: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR", show_default="nowhere", help="Where to write the best solutions, as INSTANCE.sol."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP and of all draws.")] = 0,
+    seed: Annotated[int, Option(min=0, metavar="N", help="Seed of SCIP and of all draws.")] = 0,
     solver: Annotated[
-        str,
-        typer.Option(metavar="default|paper|FILE.set", help="SCIP's settings, of which others are tried."),
+        str, Option(metavar="default|paper|FILE.set", help="SCIP's settings, of which others are tried.")
     ] = "default",
     set_param: SetParam = None,
 ) -> None:

@@ -191,10 +191,7 @@ def finish(
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
     if config.instances.folder is not None:
         show_optima(compared, evolved)
-    differing = [
-        *(compared.summary.mismatches if compared is not None else ()),
-        *(evolved.mismatches if evolved is not None else ()),
-    ]
+    differing = [*(compared.summary.mismatches if compared else ()), *(evolved.mismatches if evolved else ())]
     for sentence in differing:
         complain(f"Proven optima differ: {sentence}")
     if differing:
@@ -220,9 +217,7 @@ def show_rule(best: Sample, config: PipelineConfig, search: EvolutionResult) -> 
     if best.f_hf is not None:
         cost = METRICS[config.high.cost].words
         others = "".join(f"; of {name} {number(value)}" for name, value in search.references.items())
-        facts.append(
-            ("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances{others}")
-        )
+        facts += [("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances{others}")]
     show_facts(facts)
 
 

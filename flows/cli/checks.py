@@ -37,4 +37,3 @@ def _without_password(address: str) -> str:
 
 
 CHECKS: Final[dict[str, Check]] = {"MLflow": _mlflow, "Prefect": _prefect}
-"""The checks by name, in the order they are made and shown."""

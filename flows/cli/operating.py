@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
-import typer
 from rich.text import Text
+from typer import Argument, Option
 
 from bife_core.cli.consoles import say, show_facts, show_heading, show_table, standard_output
 from bife_core.cli.outcome import CommandEnd
@@ -27,18 +27,16 @@ if TYPE_CHECKING:
     from flows.operate.servers import Up
     from tasks.overview import Cell, Section
 
-_Port = Annotated[int | None, typer.Option(min=1, max=65535, show_default="the usual or the next free one")]
+_Port = Annotated[int | None, Option(min=1, max=65535, show_default="the usual or the next free one")]
 
 
 def up(
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Return once everything runs; `bife down` stops it.")
+        bool, Option("--detach", "-d", help="Return once everything runs; `bife down` stops it.")
     ] = False,
     host: Annotated[
         str,
-        typer.Option(
-            metavar="ADDRESS", help="Address to listen on. Other than loopback needs BIFE_SERVER_AUTH."
-        ),
+        Option(metavar="ADDRESS", help="Address to listen on. Other than loopback needs BIFE_SERVER_AUTH."),
     ] = "127.0.0.1",
     mlflow_port: _Port = None,
     prefect_port: _Port = None,
@@ -221,8 +219,7 @@ def _linked(cell: Cell) -> str | Text:
 
 def track(
     rebuild: Annotated[
-        bool,
-        typer.Option("--rebuild", help="Write all runs again, each once: its database is new or was lost."),
+        bool, Option("--rebuild", help="Write all runs again, each once: its database is new or was lost.")
     ] = False,
 ) -> None:
     """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
@@ -252,9 +249,9 @@ def track(
 
 def prune(
     keep_days: Annotated[
-        int, typer.Option(metavar="N", min=1, help="What has changed in the last N days stays.")
+        int, Option(metavar="N", min=1, help="What has changed in the last N days stays.")
     ] = 90,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without, only say what would go.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Remove it; without, only say what would go.")] = False,
 ) -> None:
     """Remove what old runs left: files, runs in MLflow, expert samples, and Prefect's history.
 
@@ -273,13 +270,8 @@ def prune(
 
         reach_prefect()
         old = Retention(before.timestamp())
-        files = {
-            "evolutions, collections, evaluations": old.studies,
-            "folders of expert samples": old.samples,
-        }
-        rows = [
-            (kind, str(len(some)), f"{sum(one.size_mb for one in some):.1f}") for kind, some in files.items()
-        ]
+        what = {"evolutions, collections, evaluations": old.studies, "folders of expert samples": old.samples}
+        rows = [(kind, str(len(own)), f"{sum(one.size_mb for one in own):.1f}") for kind, own in what.items()]
         ended = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
         runs: list[UUID] = []
         with get_client(sync_client=True) as client:
@@ -298,9 +290,9 @@ def prune(
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive, such as bife.tar.gz.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="The archive, such as bife.tar.gz.")],
     restore: Annotated[
-        bool, typer.Option("--restore", help="Make the home, which must hold no file, from the archive.")
+        bool, Option("--restore", help="Make the home, which must hold no file, from the archive.")
     ] = False,
 ) -> None:
     """Write all of the home into one file, also while runs are under way."""
@@ -314,4 +306,3 @@ def backup(
 
 
 COMMANDS = (up, down, status, track, prune, backup)
-"""The commands, in the order that help shows them."""
