@@ -91,7 +91,6 @@ COMPONENTS: Final[Plugins[Component]] = Plugins(
     lambda found: isinstance(found, Component),
     "a `Component`",
 )
-"""Components by name."""
 
 
 def component_of(source: str | ast.Module) -> Component:

@@ -1,7 +1,5 @@
 """The one exception family of BiFE: every message is a sentence written for the person who reads it."""
 
-from __future__ import annotations
-
 
 class BifeError(Exception):
     """Base of all errors BiFE raises on purpose; its text says what was expected, found and what to do."""

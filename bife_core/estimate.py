@@ -41,9 +41,7 @@ class Estimate(Value):
         for stage, of_stage in self.stages:
             seconds[stage] = seconds.get(stage, 0.0) + of_stage
         whole = counted(max(round(self.left_s / 60), 1), "minute")
-        parts = ", ".join(
-            f"{stage} {'< 1' if one < 30 else round(one / 60)}" for stage, one in seconds.items()
-        )
+        parts = ", ".join(f"{name} {'< 1' if one < 30 else round(one / 60)}" for name, one in seconds.items())
         return f"{'at least' if self.at_least else 'about'} {whole} on {counted(self.cores, 'core')}: {parts}"
 
     def at(self, stage: str, elapsed_s: float = 0.0) -> Estimate:
@@ -58,10 +56,7 @@ class Estimate(Value):
 def estimate(
     config: PipelineConfig, rpb_s: float, cores: int, parts: Mapping[str, int], at_least: bool = False
 ) -> Estimate:
-    """Return how long a run takes if RPB takes `rpb_s` CPU seconds a solve under `config.solver`, in the mean.
-
-    `parts` says how many instances a split has, if it is limited. Calls to a model are left out.
-    """
+    """Return how long a run takes, calls to a model aside, at `rpb_s` CPU seconds a solve; `parts` limit splits."""
 
     def some(split: str, wanted: int) -> int:
         return min(wanted, parts.get(split, wanted))

@@ -35,10 +35,7 @@ def _cache() -> Path:
 
 
 def usable(folder: Path) -> Path:
-    """Return a folder of the cache, made if need be, or in its place one below the temporary directory.
-
-    That is of this user alone; a `ConfigError` says that it cannot be written to either.
-    """
+    """Return a writable folder of the cache, or this user's own in the temporary one, else raise `ConfigError`."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

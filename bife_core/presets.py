@@ -45,7 +45,6 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
         "evaluation": {"most_instances": 20},
     },
 }
-"""What each preset changes, by section."""
 
 
 def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:

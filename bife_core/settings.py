@@ -179,9 +179,7 @@ def _default(of_preset: Mapping[str, Any]) -> str:
 def _group(title: str, fields: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     ordered = {}
     for position, (name, field) in enumerate(fields.items()):
-        switch = (
-            {"enum": [True, False]} if field.get("type") == "boolean" else {}
-        )  # no box: it has two states
+        switch = {"enum": [True, False]} if field.get("type") == "boolean" else {}  # no box: two states
         kept = {about: value for about, value in field.items() if about != "default"}
         ordered[name] = kept | switch | {"title": name, "position": position}
     return {"title": title, "type": "object", "properties": ordered, "additionalProperties": False}
@@ -197,9 +195,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     except (ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} is no {kind} file: {' '.join(str(error).split())}.") from error
     if not isinstance(data, dict):
-        raise ConfigError(
-            f"{path} must hold settings by name, as one {kind} mapping; found {type(data).__name__}."
-        )
+        found = type(data).__name__
+        raise ConfigError(f"{path} must hold settings by name, as one {kind} mapping; found {found}.")
     return data
 
 

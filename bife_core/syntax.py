@@ -11,7 +11,6 @@ from typing import Final
 NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises on text that is no Python or nested too deeply."""
 
-_TRIES: Final = 5
 _one_at_a_time = threading.Lock()
 
 
@@ -27,7 +26,7 @@ def syntax_tree(source: str) -> ast.Module:
     In CPython 3.11 and 3.12 two threads that parse at once can make one of them fail with a SystemError
     (python/cpython#106905). Our threads take turns; against those of libraries the text is parsed again.
     """
-    for _ in range(_TRIES):
+    for _ in range(5):
         with suppress(SystemError), _one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)

@@ -89,17 +89,14 @@ class _Market:
         while (self.rng.rand() < _ADD_ITEM) if size is None else (count < size):
             if count == self.items:
                 break
-            weights = np.where(inside, 0.0, interests * self._affinity(count))
+            # learn2branch uses an integer array as an index here, so it weighs by the compatibility with items 0 and 1
+            # instead of the bundle. Published results rest on this.
+            outside = self.items - count
+            affinity = (outside * self.compatibility[0] + count * self.compatibility[1]) / self.items
+            weights = np.where(inside, 0.0, interests * affinity)
             inside[self.rng.choice(self.items, p=weights / weights.sum())] = True
             count += 1
         return tuple(np.flatnonzero(inside).tolist())
-
-    def _affinity(self, count: int) -> _Vector:
-        # learn2branch uses an integer array as an index here, so it weighs by the compatibility with items 0 and 1
-        # instead of the bundle. Published results rest on this.
-        outside = self.items - count
-        weights = (outside * self.compatibility[0] + count * self.compatibility[1]) / self.items
-        return np.asarray(weights, dtype=np.float64)
 
 
 def _price(private: _Vector, bundle: _Bundle) -> float:

@@ -28,7 +28,6 @@ FAMILIES: Final[Plugins[Family]] = Plugins(
     "a `Family`",
     also=("folder",),
 )
-"""Every family `InstancesConfig.benchmark` may name."""
 
 
 class InstancesConfig(Value):

@@ -182,10 +182,7 @@ def instance_files(folder: Path) -> list[Path]:
 def _split(
     groups: Sequence[tuple[Instance, ...]], kept: Mapping[str, Split]
 ) -> tuple[dict[Split, tuple[Instance, ...]], list[str]]:
-    """Split at least one group; return the splits and sentences about those that share instances.
-
-    A group that served a split before keeps it; the others go, in their order, to the splits that lack most.
-    """
+    """Split groups, which keep former splits; return the splits, and sentences on those that share instances."""
     plan, shares, note = _shares(len(groups))
     part_of = {split: part for part, splits in enumerate(plan) for split in splits}
     given: dict[int, int] = {}

@@ -31,10 +31,8 @@ def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
     objective = "There is no objective: any feasible solution is optimal."
     if any(prices):
         shares = _span(100 * len(own) / model.getNVars() for own, model in zip(prices, read, strict=True))
-        range_ = _span(price for own in prices for price in own)
-        objective = (
-            f"The objective is {sense}; {shares} % of the variables have a coefficient in it: {range_}."
-        )
+        ends = _span(price for own in prices for price in own)
+        objective = f"The objective is {sense}; {shares} % of the variables have a coefficient in it: {ends}."
     return (
         f"Variables: {_described(shapes, 'variables', _OF_VARIABLES)}.",
         f"Constraints: {_described(shapes, 'constraints', _OF_ROWS)}, "

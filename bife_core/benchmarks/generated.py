@@ -38,10 +38,7 @@ _REVISION = 2
 
 
 def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, str]:
-    """Return the file ``<stem>.<digest>.mps.gz``, built anew if it is missing or not sound, and its digest.
-
-    An `InstanceError` says that it cannot be written.
-    """
+    """Return the file ``<stem>.<digest>.mps.gz``, built if none is sound, and its digest; raises `InstanceError`."""
     for path in sorted(directory.glob(f"{stem}.*{_SUFFIX}")):
         digest = path.name.removesuffix(_SUFFIX).removeprefix(f"{stem}.")
         with suppress(OSError, EOFError, zlib.error):
@@ -54,9 +51,8 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
         # No time stamp goes into the file: equal instances are equal files.
         write_whole(path, gzip.compress(content, compresslevel=6, mtime=0))
     except OSError as error:
-        raise InstanceError(
-            f"Cannot keep the generated instance {path}: {error.strerror or error}."
-        ) from error
+        why = error.strerror or error
+        raise InstanceError(f"Cannot keep the generated instance {path}: {why}.") from error
     return path, digest
 
 

@@ -54,10 +54,7 @@ def attachment_graph(rng: RandomState, nodes: int, affinity: int) -> tuple[list[
 
 
 def clique_partition(edges: list[Edge], degrees: NDArray[np.int64]) -> list[tuple[int, ...]]:
-    """Partition the nodes into cliques, as sorted nodes, greedily by highest degree; single nodes are included.
-
-    Nodes of equal degree come in order of their number, so the partition is the same on every platform.
-    """
+    """Partition nodes into sorted cliques, some of one, greedily by degree, then number: alike on every platform."""
     neighbours: list[set[int]] = [set() for _ in degrees]
     for a, b in edges:
         neighbours[a].add(b)

@@ -82,11 +82,7 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def competition_index(place: Place) -> int:
-    """Return the competition's number of an instance.
-
-    Collection and design share its training set in an order the seed fixes; validation and test are the competition's,
-    in its order, whatever the seed.
-    """
+    """Return the competition's number: the seed orders its training set alone, which collection and design share."""
     if place.split == "validation":
         return _TRAIN + place.index
     if place.split == "test":

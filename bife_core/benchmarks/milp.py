@@ -60,9 +60,7 @@ class Milp:
     ) -> NDArray[np.int64]:
         """Add columns, and return their positions; what is one number holds for all."""
         first, n = len(self.variables), len(names)
-        values = (
-            np.broadcast_to(np.asarray(given, np.float64), n).tolist() for given in (lower, upper, cost)
-        )
+        values = (np.broadcast_to(np.asarray(one, np.float64), n).tolist() for one in (lower, upper, cost))
         self.variables += map(Column, names, *values, [integer] * n)
         return np.arange(first, first + n)
 

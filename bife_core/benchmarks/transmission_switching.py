@@ -28,7 +28,6 @@ GRIDS: Final = {
     "wecc240": ("buses", "generators", "branches", "risk", "load"),
     "rts_gmlc": ("buses", "generators", "branches", "risk"),
 }
-"""The tables of each grid."""
 
 _BASE_MW: Final = 100.0
 _Vector = NDArray[np.float64]

@@ -84,10 +84,7 @@ in_force: Final[dict[str, str]] = {}
 
 
 def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> None:
-    """Pin this process to a core if any, tie its life to its parent's, take all measures, and have crashes traced.
-
-    `lifeline` is the read end of a pipe whose write end only the process `parent` holds.
-    """
+    """Pin this process to a core, if given, end it with `parent`, which writes to `lifeline`, and take all measures."""
     faulthandler.enable()
     if core is not None and hasattr(os, "sched_setaffinity"):
         with suppress(OSError):  # the core went offline or the container shrank since the parent looked
@@ -130,10 +127,7 @@ def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
 
 
 def is_clean() -> bool:
-    """Whether the last call left no thread but the worker's two, and not too much memory, so that another may follow.
-
-    Every compiled rule stays in its process, and large instances leave the heap in pieces.
-    """
+    """Whether no thread but the worker's two is left, nor too much memory of compiled rules and large instances."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library on Linux has it
         if trim is not None:

@@ -111,10 +111,7 @@ def die_with_parent(signal_number: int) -> None:
 
 
 def leave_network() -> None:
-    """Move to a user and a network namespace of its own, without an interface, while the process has one thread.
-
-    The user keeps the rights to its files, and loses all others.
-    """
+    """Move, while there is one thread, to namespaces of its own: no network, no rights but those to own files."""
     user, group = os.geteuid(), os.getegid()
     if _libc.unshare(_NEW_USER | _NEW_NET) != 0:
         raise _error("unshare")

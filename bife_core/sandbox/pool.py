@@ -152,15 +152,11 @@ class _Worker(threading.Thread):
         self.process: WorkerProcess | None = None
 
     def run(self) -> None:
-        shared = self.shared
+        shared, core = self.shared, self.core
         while (tasks := shared.queue.get()) is not None:
             # The calls of a batch are compared with one another, so the core is held over all of them.
             with ExitStack() as turn:
-                slot = (
-                    nullcontext()
-                    if self.core is None
-                    else shared.slots.hold(self.core, lambda: shared.closed)
-                )
+                slot = nullcontext() if core is None else shared.slots.hold(core, lambda: shared.closed)
                 hold: Callable[[], int | None] = cache(partial(turn.enter_context, slot))
                 for task in tasks:
                     resolve: Callable[[], object] = task.future.cancel

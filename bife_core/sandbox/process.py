@@ -33,9 +33,7 @@ MOST_ANSWER_BYTES: Final = 64 * 2**20
 
 _FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)  # no fault of the process
 _SCRATCH: Final = f"bife-worker-{socket.gethostname()}-"
-_PATIENCE: Final = (
-    10.0  # times its limit that a call may last on the wall, if others were on its core meanwhile
-)
+_PATIENCE: Final = 10.0  # times its limit a call may last on the wall, if others were on its core meanwhile
 _AT_WORK: Final = 0.03  # share of a core from which on a worker works; below, it waits for something
 _KEPT: Final = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM"
@@ -47,13 +45,8 @@ _SINGLE_THREADED: Final = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
 
 
 def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    """Return the environment of a worker: of its parent's what Python, SCIP and numba need, and nothing like a secret.
-
-    A generated rule must not find an API key, whatever it manages to read.
-    """
-    kept = {
-        name: value for name, value in parent.items() if _KEPT.fullmatch(name) and not _SECRET.search(name)
-    }
+    """Return of a parent's environment what Python, SCIP and numba need: a rule must find no key, whatever it reads."""
+    kept = {key: value for key, value in parent.items() if _KEPT.fullmatch(key) and not _SECRET.search(key)}
     # The child must import the very package its parent runs, installed or not.
     root = str(Path(__file__).resolve().parents[2])
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, (root, kept.get("PYTHONPATH"))))
@@ -231,7 +224,6 @@ class WorkerProcess:
                 raise self._lost(errand) from None
 
     def _read_message(self, errand: _Errand, field: str) -> dict[str, Any]:
-        """Return the next message, which must have a field."""
         parts, size = [self._buffer], len(self._buffer)
         while b"\n" not in parts[-1]:
             if size > MOST_ANSWER_BYTES:

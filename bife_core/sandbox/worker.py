@@ -1,7 +1,4 @@
-"""The child process of a pool, ``python -m bife_core.sandbox.worker``: reads a request a line, answers a line.
-
-Both travel over pipes of their own, so nothing a call or SCIP prints can disturb them.
-"""
+"""The child process of a pool: reads a request a line, answers a line, over pipes that nothing printed can disturb."""
 
 from __future__ import annotations
 

@@ -109,10 +109,7 @@ def _take_rows(scip, state, objective_norm, patience):
 
 @jit
 def observe(scip, state, candidates, n, observes):
-    """Describe the node to a scorer, after `extract`; `candidates` are `n` SCIP_VAR*, `observes` a constant above.
-
-    Returns the address of the words that `NodeMethod` describes, or 0 if the system has no memory left.
-    """
+    """Return the address of `NodeMethod`'s words after `extract`, 0 without memory; `candidates` are SCIP_VAR*."""
     scratch = state.ctypes.data + 8 * layout.SCRATCH
     fill(state, layout.SCRATCH, layout.SCRATCH + 2, 0)
     api.lp_cols(scip, scratch, scratch + 8)

@@ -34,10 +34,7 @@ _FIRST_CANDIDATES: Final = 100
 
 @jit
 def best_candidate(scores, finite=False):
-    """Return the position of the first largest score that is a number above -inf, or -1 if there is none.
-
-    With `finite`, it is -1 too where no score is finite.
-    """
+    """Return where the first largest score above -inf is; -1 if there is none or, with `finite`, no score is finite."""
     best = -1
     highest = -np.inf
     usable = not finite
@@ -86,10 +83,7 @@ def within_budget(scip, state):
 
 @c_callback(int32(int64, int64, int32, int64))
 def branch_on_lp(scip, branchrule, allow_constraints, result):
-    """Branch on the candidate the rule scores highest: SCIP's BRANCHEXECLP.
-
-    Whatever goes wrong on our side is no reason to end the user's solve: SCIP's next branching rule takes over.
-    """
+    """Branch on the candidate of the best score (BRANCHEXECLP); where that fails, SCIP's next rule takes over."""
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
     int32_at(result)[0] = _DIDNOTRUN
     if within_budget(scip, state):

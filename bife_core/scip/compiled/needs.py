@@ -45,10 +45,7 @@ N_STATIC: Final = len(STATIC_COLUMNS)
 
 
 def mask_of(features: frozenset[int] | None) -> int:
-    """Return the bits that say what `extract` has to compute for the given features (all for None).
-
-    A `SolverError` says that one is none.
-    """
+    """Return the bits of what `extract` computes for features, all for None; a `SolverError` says that one is none."""
     if features is not None and not features <= frozenset(range(BRANCHING.n_features)):
         raise SolverError(
             f"Features were expected to be numbers from 0 to {BRANCHING.n_features - 1} and are {set(features)}."
@@ -58,10 +55,7 @@ def mask_of(features: frozenset[int] | None) -> int:
 
 
 def writer(group: Group) -> Any:
-    """Return ``write(row, values)``: what a formula returned goes to the columns of its group's features.
-
-    `row` is the address of a candidate's features, or of a column's record for static ones.
-    """
+    """Return ``write(row, values)``: values of a formula go to the candidate, or record of static ones, at `row`."""
     members = members_of(group)
     places = [STATIC_COLUMNS.index(feature.index) if feature.static else feature.index for feature in members]
 
