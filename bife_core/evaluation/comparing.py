@@ -51,8 +51,6 @@ SLOW: Final = 1.25
 """On an instance with a larger ratio of costs a method counts as slower."""
 MOST_SLOW: Final = 1 / 3
 """Share of instances on which a champion may be slower, by its upper 95 % limit."""
-
-
 LARGE_GAIN: Final = 0.25
 """Ratio of costs that settings and rule together often reach."""
 
@@ -208,12 +206,8 @@ def compare(
     A method that shares no solve with the baseline, of the same instance and seed, gives no comparison.
     """
     pairs = (compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods)
-    return adjusted(
-        [
-            one.model_copy(update={"primary": primary and one.method == methods[0]})
-            for one in filter(None, pairs)
-        ]
-    )
+    found = [one.model_copy(update={"primary": primary and one.method == methods[0]}) for one in pairs if one]
+    return adjusted(found)
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
@@ -227,7 +221,6 @@ def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
 
 
 _SOLVED: Final = ["group", "digest", "seed"]
-"""Columns that say what was solved."""
 
 
 def log_costs(
@@ -284,11 +277,9 @@ def compare_pair(
     )
 
 
-def _tail(
-    frame: pd.DataFrame, logs: pd.Series[float], confidence: float, low: float | None
-) -> dict[str, Any]:
+def _tail(frame: pd.DataFrame, logs: pd.Series[float], level: float, low: float | None) -> dict[str, Any]:
     """Return the fields of a `Ratio` on instances not seen; ratios are by group, in the order of the solves."""
-    bound = UpperBound.of(logs, confidence)
+    bound = UpperBound.of(logs, level)
     ratios = {"further": math.log(low) if low else float(logs.mean()), "likely": float(logs.mean())}
     needed = {name: bound.further(log) for name, log in ratios.items()}
     slower, worst = int((logs > math.log(SLOW)).sum()), str(logs.idxmax())
@@ -341,11 +332,8 @@ def evidence_text(comparison: Comparison) -> str:
     if comparison.short:
         parts.append(f"{comparison.short} of them too short to differ")
     missing = {comparison.method: comparison.missing, comparison.baseline: comparison.baseline_missing}
-    parts += [
-        f"{count} of {comparison.solves} solves of {known_as(method)} missing"
-        for method, count in missing.items()
-        if count
-    ]
+    solves = f"of {comparison.solves} solves of"
+    parts += [f"{count} {solves} {known_as(method)} missing" for method, count in missing.items() if count]
     return ", ".join(parts)
 
 
@@ -369,10 +357,8 @@ def statement(comparison: Comparison) -> str:
             f"{where} {method} cannot count as better than {baseline}: {comparison.obstacle}. "
             f"{charged} took {change} ({evidence})."
         )
-    return (
-        f"{where} no difference between {method} and {baseline} is significant: {method} took {change} "
-        f"({evidence})."
-    )
+    undecided = f"no difference between {method} and {baseline} is significant"
+    return f"{where} {undecided}: {method} took {change} ({evidence})."
 
 
 def headline(comparison: Comparison) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -10,10 +10,6 @@ from bife_core.methods.base import BUILTIN_METHODS, METHODS
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import Seed
 from bife_core.values import Positive, Value
-
-
-def _offer_methods(schema: dict[str, Any]) -> None:
-    schema["enum"] = [*BUILTIN_METHODS, *METHODS.foreign]
 
 
 def _all_different(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -57,7 +53,7 @@ class EvaluationConfig(Value):
     baseline: str = Field(
         "relpscost",
         description="Method the others are compared with; relpscost is RPB.",
-        json_schema_extra=_offer_methods,
+        json_schema_extra=lambda schema: schema.update(enum=[*BUILTIN_METHODS, *METHODS.foreign]),
     )
     metric: Cost = Field("time", description="What methods are compared by.")
 

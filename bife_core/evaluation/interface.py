@@ -139,10 +139,8 @@ def _of_path(given: object) -> list[Instance]:
     elif model_format(path) is not None:
         files = {path.name: path}
     else:
-        families = f"a benchmark family: {', '.join(FAMILIES)}"
-        raise InstanceError(
-            f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or {families}."
-        )
+        family = f"a benchmark family: {', '.join(FAMILIES)}"
+        raise InstanceError(f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or {family}.")
     try:
         return [Instance(name, file, digest_of_file(file)) for name, file in files.items()]
     except (OSError, EOFError) as error:

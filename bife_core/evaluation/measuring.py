@@ -44,10 +44,7 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
 def interleaved(
     methods: dict[str, Method], instances: Sequence[Instance], config: EvaluationConfig, solver: SolverConfig
 ) -> list[list[SolveJob]]:
-    """Return all solves in groups; those of a group run one after the other on one core.
-
-    Seeds are the outer loop, so that a run that stops early has seen as many instances as possible.
-    """
+    """Return all solves in groups, each done in turn on one core; seed by seed, in case the run stops early."""
     # Solves compare fairly that were interleaved: with equal methods, instances, seeds and warm-up.
     identities = [method.identity for method in methods.values()]
     facts = [identities, [instance.digest for instance in instances], config.seeds, config.warm_up_s]

@@ -121,9 +121,8 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
     `<name>_spread` (geometric standard deviation, a factor), NaN where it is unknown.
     """
     valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
-    means = (
-        valued.groupby(["group", "method"], sort=False)["cost"].agg(geometric_mean).unstack("method").dropna()
-    )
+    costs = valued.groupby(["group", "method"], sort=False)["cost"]
+    means = costs.agg(geometric_mean).unstack("method").dropna()
     wins = means.le(means.min(axis="columns") * (1 + 1e-12), axis="index").sum()
     by_method = frame.groupby("method", sort=False)
     table = by_method.agg(solves=("solved", "size"), solved=("solved", "sum"), missing=("missing", "sum"))

@@ -124,15 +124,13 @@ class EvaluationSummary(Value):
     @property
     def branched_by_scip(self) -> list[str]:
         """Sentences on methods that left most branchings to SCIP, and on RPB's part under those with a budget."""
-        found = []
+        found = list[str]()
         for label in self.methods:
             own = [row for row in self.rows if row["method"] == label]
             calls, by_rpb = totals(own, "calls", "within_budget")
             if by_rpb:
                 share = f"{100 * by_rpb / (by_rpb + calls):.0f} %"
-                found.append(
-                    f"Under {label}, RPB branched at {share} of the branched nodes, within its budget."
-                )
+                found += [f"Under {label}, RPB branched at {share} of the branched nodes, within its budget."]
             found += filter(None, [misbehaviour(own, label)])
         return found
 

@@ -91,9 +91,7 @@ def _by_depth(depth: np.ndarray, right: np.ndarray) -> str:
         (f"at depths 1 to {middle}" if middle > 1 else "at depth 1", (depth > 0) & (depth <= middle)),
         (f"below depth {middle}", depth > middle),
     )
-    return ", ".join(
-        f"{right[where].sum()} of {where.sum()} decisions {name}" for name, where in parts if where.any()
-    )
+    return ", ".join(f"{right[at].sum()} of {at.sum()} decisions {name}" for name, at in parts if at.any())
 
 
 def _apart(theirs: Floats, own: Floats, wrong: np.ndarray, names: Sequence[str]) -> list[int]:

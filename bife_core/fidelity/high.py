@@ -120,12 +120,9 @@ class _Measurement(Solves):
 
     def costs(self) -> dict[int, float]:
         """Return the costs by position; a solve that ran into the limit costs the limit, whatever the load."""
-        factors = self.load_factors()
         corrected = self.cut_short | {place for place, one in self.results.items() if one.finished}
-        return {
-            place: self.cost(place) / (factors.get(place, 1.0) if place in corrected else 1.0)
-            for place in self.results
-        }
+        factors = {place: factor for place, factor in self.load_factors().items() if place in corrected}
+        return {place: self.cost(place) / factors.get(place, 1.0) for place in self.results}
 
     def eliminated(self) -> str | None:
         """Return why the rule cannot be expected to win its race any more, or None."""

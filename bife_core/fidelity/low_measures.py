@@ -49,7 +49,6 @@ MEASURES: Final[Mapping[str, Measure]] = {
         lambda recorded: (shares(recorded), np.exp2(1.0 * recorded.depth.min() - recorded.depth)),
     ),
 }
-"""The measures by name."""
 
 if TYPE_CHECKING:
     LowMeasure: TypeAlias = str

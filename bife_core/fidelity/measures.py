@@ -60,10 +60,7 @@ def score_columns(scorer, columns, offsets, used, scores):
 def scores_of(
     rule: CompiledRule | BaseScorer, decisions: Decisions, nodes: Iterable[Node] | None = None
 ) -> Floats:
-    """Return the score that a rule or another scorer gives every candidate, or raise `RuleError` if it fails on one.
-
-    A `NodeMethod` is shown the `nodes` of the decisions.
-    """
+    """Return the scores of all candidates, a `NodeMethod`'s by the `nodes`; a `RuleError` says that it fails on one."""
     score: Callable[[Any], Any] = rule.score
     try:
         if nodes is not None:

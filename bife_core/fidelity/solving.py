@@ -58,10 +58,7 @@ def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
 def solve_each(
     method: Method, instances: Sequence[Instance], solving: Solving, limits_s: Sequence[float] | None = None
 ) -> list[Solved]:
-    """Solve each instance once with a method under the limits of F_HF, or within `limits_s` CPU seconds each.
-
-    Raises what `run_solves` does, and `RuleError` if the method is a rule that is not allowed.
-    """
+    """Solve each instance under F_HF's limits, or in `limits_s` CPU seconds; raises as `run_solves`, or `RuleError`."""
     config, groups = solving.config, []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
         settings = SolveSettings(solver=solving.solver, time_limit_s=limit_s, seed=config.seed)
@@ -114,10 +111,7 @@ def totals(solves: Iterable[Mapping[str, Any]], *counters: str) -> list[int]:
 
 
 class Reference(Value):
-    """RPB's solves of the design instances in order, made once for a search: what others are measured by.
-
-    Where RPB fails the result is None, and `failures` say in a sentence that the instance is set aside.
-    """
+    """RPB's solves of the design instances in order, None where it fails (`failures`): what others are measured by."""
 
     results: tuple[SolveResult | None, ...]
     failures: tuple[str, ...] = ()
@@ -139,14 +133,12 @@ def measure_reference(instances: Sequence[Instance], solving: Solving) -> Refere
     return Reference(results=tuple(one.result for one in solved), failures=failures)
 
 
-def load_factors(
-    results: Mapping[int, SolveResult], reference: Sequence[SolveResult | None]
-) -> dict[int, float]:
-    """Return by position how many times slower the machine was during a solve than in the reference, if it has one."""
+def load_factors(results: Mapping[int, SolveResult], rpb: Sequence[SolveResult | None]) -> dict[int, float]:
+    """Return by position how many times slower the machine was during a solve than during RPB's, if it has one."""
     roots = {
         place: both if min(both := (own.root_s or 0.0, other.root_s or 0.0)) > TICK_S else (0.0, 0.0)
         for place, own in results.items()
-        if (other := reference[place]) is not None
+        if (other := rpb[place]) is not None
     }
     total = math.fsum(other for _, other in roots.values())
     pooled = math.fsum(own for own, _ in roots.values()) / total if total else 1.0

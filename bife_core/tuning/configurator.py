@@ -20,10 +20,7 @@ _ASSIGNED: Final = re.compile(
 
 
 def read_configurations(answer: str, space: Space) -> list[tuple[Choices, str]]:
-    """Return configurations in a model's answer with their reasons: lines ``name = value`` below a line of words.
-
-    A line of which there is no such row or value is left out of its configuration, whose reason says so.
-    """
+    """Return the configurations in a model's answer, each with the words before it and what of it is left out."""
     rows, found = {row.name: row.choices for row in space.rows}, list[tuple[Choices, str]]()
     for reason, settings in _blocks(without_reasoning(answer)):
         choices, left_out = Choices(), list[str]()

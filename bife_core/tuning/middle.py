@@ -39,10 +39,7 @@ class Screened(Value):
 
 @dataclass
 class MiddleFidelity:
-    """The way into a `race`: a solve of the instance at `place` for `limit_s`; without it where there is no `place`.
-
-    `best` is what the best configuration so far reached there.
-    """
+    """The way into a `race`: a solve for `limit_s` of the instance at `place`, if any; `best` is the best's there."""
 
     race: Race
     place: int | None = None

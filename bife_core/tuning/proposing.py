@@ -66,7 +66,6 @@ class Tpe:
         """Enter a trial; one that failed is worse than all others."""
         worst = max((one.value for one in self._study.trials if one.value is not None), default=0.0)
         params = {row.name: choices.get(row.name, row.choices[0]) for row in self._space.rows}
-        trial = self._create_trial(
-            params=params, distributions=self._distributions, value=worst + 1.0 if value is None else value
-        )
+        value = worst + 1.0 if value is None else value
+        trial = self._create_trial(params=params, distributions=self._distributions, value=value)
         self._study.add_trial(trial)

@@ -135,11 +135,7 @@ class Race:
         return self._outcome(mine, to_the_end=to_the_end)
 
     def _outcome(
-        self,
-        mine: Solves,
-        given_up: str | None = None,
-        failed: str | None = None,
-        to_the_end: bool = True,
+        self, mine: Solves, given_up: str | None = None, failed: str | None = None, to_the_end: bool = True
     ) -> Raced:
         left_out = mine.cut_short | self.aside
         known = {place: mine.cost(place) for place in mine.results if place not in left_out}
@@ -168,9 +164,7 @@ class Race:
     def _solve(self, mine: Solves, places: Sequence[int], limits_s: Sequence[float]) -> str | None:
         """Add the solves of some instances, and return what is wrong with them, or None."""
         solved = mine.add(places, limits_s)
-        self.aside |= {
-            place for place, one in zip(places, solved, strict=True) if one.rpb_failure is not None
-        }
+        self.aside |= {place for place, one in zip(places, solved, strict=True) if one.rpb_failure}
         if fault := next(filter(None, (one.rules_fault for one in solved)), None):
             return fault
         done = [place for place in places if place in mine.results]
@@ -192,9 +186,8 @@ class Race:
 
     def ratio_of(self, costs: Sequence[float | None]) -> float:
         """Return the geometric mean of costs over those of the default settings, where both are known."""
-        return geometric_mean(
-            [own / usual for own, usual in zip(costs, self.costs, strict=True) if own and usual]
-        )
+        pairs = zip(costs, self.costs, strict=True)
+        return geometric_mean([own / usual for own, usual in pairs if own and usual])
 
     def _behind(self, logs: dict[int, float]) -> str | None:
         """Return why the configuration cannot be expected to win any more, as half a sentence, or None."""
@@ -235,7 +228,6 @@ class Race:
 
 
 def _doubling(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield one place, then two, four and so on."""
     start, size = 0, 1
     while start < len(places):
         yield places[start : start + size]

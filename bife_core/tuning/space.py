@@ -107,9 +107,8 @@ def said(choices: Mapping[str, str]) -> str:
     """Return choices as a person reads them, such as ``separating off, lp/pricing = d``."""
     if not choices:
         return "SCIP default settings"
-    return ", ".join(
-        f"{name} = {value}" if "/" in name else f"{name} {value}" for name, value in choices.items()
-    )
+    each = (f"{name} = {value}" if "/" in name else f"{name} {value}" for name, value in choices.items())
+    return ", ".join(each)
 
 
 def _condition(text: str) -> Iterable[tuple[str, bool, tuple[str, ...]]]:
