@@ -39,9 +39,7 @@ class Approval(RunInput):
 
 @stage("promotion", "{name}")
 def promotion(
-    name: RuleName,
-    approval: Literal["person", "gate"] = "person",
-    wait_hours: Hours = 168.0,
+    name: RuleName, approval: Literal["person", "gate"] = "person", wait_hours: Hours = 168.0
 ) -> ChampionChange:
     """Compare a registered model's challenger with RPB and the champion, and promote it if it earns that.
 
@@ -62,9 +60,8 @@ def promotion(
     runtime = FlowRuntime()
     registry = runtime.registry
     runtime.observer.stage("promotion", f"the challenger of {name}")
-    case = runtime.step(
-        "assess the challenger", f"assess the challenger of {name}", lambda: registry.open_case(name)
-    )
+    opened = partial(registry.open_case, name)
+    case = runtime.step("assess the challenger", f"assess the challenger of {name}", opened)
     runtime.conclude(name, "promotion", summary(case))
     version, by, reason = case.challenger.version, GATE, case.decision.reason
     decision = "approve" if case.decision.promote else None
@@ -73,18 +70,12 @@ def promotion(
         decision, by, reason = _ask(summary(case), f"approval-{version}", wait_hours)
     what = "stays challenger"
     if decision == "approve":
-        runtime.step(
-            "set the champion",
-            f"make version {version} of {name} champion",
-            lambda: registry.promote(name, version, by, reason),
-        )
+        promoted = partial(registry.promote, name, version, by, reason)
+        runtime.step("set the champion", f"make version {version} of {name} champion", promoted)
         what = f"is champion, approved by {by}"
     elif decision == "reject":
-        runtime.step(
-            "refuse the challenger",
-            f"refuse version {version} of {name}",
-            lambda: registry.refuse(name, version, by, reason),
-        )
+        refused = partial(registry.refuse, name, version, by, reason)
+        runtime.step("refuse the challenger", f"refuse version {version} of {name}", refused)
         what = f"was refused by {by}"
     change = ChampionChange(name=name, version=version, champion=decision == "approve", by=by, reason=reason)
     return with_message(change, f"Version {version} {what}: {reason}")
@@ -121,19 +112,13 @@ def rollback(
         runtime.observer.stage("rollback", f"version {version} of {name}")
         decision, who, reason = _ask(about, f"rollback-{version}", wait_hours)
         if decision == "reject":
-            runtime.step(
-                "keep the champion",
-                f"keep version {version} of {name}",
-                partial(runtime.registry.keep, name, version, who, reason),
-            )
+            kept_on = partial(runtime.registry.keep, name, version, who, reason)
+            runtime.step("keep the champion", f"keep version {version} of {name}", kept_on)
         if decision != "approve":
             kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
             return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")
-    change = runtime.step(
-        "roll back the champion",
-        f"roll {name} back",
-        lambda: runtime.registry.roll_back(name, who, reason, version),
-    )
+    rolled_back = partial(runtime.registry.roll_back, name, who, reason, version)
+    change = runtime.step("roll back the champion", f"roll {name} back", rolled_back)
     return with_message(change, f"{change.sentence}, by {who}: {reason}")
 
 
@@ -150,10 +135,8 @@ def summary(case: Case) -> str:
     )
 
 
-def _page(version: RegisteredRule) -> str:
-    return link(
-        "Source, evidence and history", store.page(f"models/{version.name}/versions/{version.version}")
-    )
+def _page(rule: RegisteredRule) -> str:
+    return link("Source, evidence and history", store.page(f"models/{rule.name}/versions/{rule.version}"))
 
 
 def _require_pages(otherwise: str) -> None:

@@ -30,10 +30,8 @@ _HIDE: Final[Any] = SkipJsonSchema
 _METHOD: JsonDict = {
     "description": "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS."
 }
-_TYPES: Final[dict[str, Any]] = {
-    "config": Settings,
-    "rule": Annotated[str, Field(min_length=1, json_schema_extra=_METHOD)],
-}
+_RULE = Annotated[str, Field(min_length=1, json_schema_extra=_METHOD)]
+_TYPES: Final[dict[str, Any]] = {"config": Settings, "rule": _RULE}
 """What the form has for parameters, by name, in place of what the stage has."""
 
 

@@ -12,11 +12,7 @@ from bife_core.places import adopt, mlflow_uri, read_settings_files, sqlite_file
 
 
 def prepare_environment() -> Home:
-    """Read the settings files and give Prefect and MLflow their defaults; calling it again changes nothing.
-
-    A Prefect or MLflow that is the user's own (``PREFECT_API_URL``, ``PREFECT_PROFILE``, ``MLFLOW_TRACKING_URI``) keeps
-    its settings.
-    """
+    """Read the settings files and give Prefect and MLflow their defaults, unless they are the user's own."""
     read_settings_files()
     own = project_home()
     adopt(_defaults(own))

@@ -39,10 +39,7 @@ class Section(NamedTuple):
 
 
 def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section]:
-    """Return what there is to see in the home now; `waiting` asks a Prefect server what waits for a person.
-
-    Its rows are a run and for how long it waits.
-    """
+    """Return what there is to see in the home now; `waiting` asks a Prefect server which runs wait, and how long."""
     home, now = project_home(), datetime.now(UTC)
     asked = () if waiting is None else waiting()
     unasked = "No Prefect server was asked." if waiting is None else "Nothing."
@@ -72,9 +69,7 @@ def _families(now: datetime) -> Section:
         (label, *_champion(rule, now), *searches.get(label, ("none", "-", "-")))
         for label, rule in zip(labels, rules, strict=True)
     ]
-    rows += [
-        (label, "none", "-", "-", "-", *search) for label, search in searches.items() if label not in labels
-    ]
+    rows += [(label, "none", "-", "-", "-", *last) for label, last in searches.items() if label not in labels]
     rows.sort(key=lambda row: (row[0], str(row[1])))
     columns = ("family", "champion", "ratio to RPB", "SCIP", "age", "last search", "found", "budget used")
     return Section("Families", trouble or ("" if rows else "No search yet."), columns, rows)
@@ -88,11 +83,8 @@ def _champion(rule: RegisteredRule, now: datetime) -> Row:
         interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
         ratio = f"{evidence.ratio:.3f} ({interval})"
     age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
-    opened = Link(
-        f"{rule.name} {rule.version}{UNGATED * rule.ungated}",
-        page(f"models/{rule.name}/versions/{rule.version}"),
-    )
-    return opened, ratio, rule.solver, age
+    address = page(f"models/{rule.name}/versions/{rule.version}")
+    return Link(f"{rule.name} {rule.version}{UNGATED * rule.ungated}", address), ratio, rule.solver, age
 
 
 def _last_searches(now: datetime) -> dict[str, Row]:
@@ -116,9 +108,7 @@ def _search(study: str, age: timedelta) -> Row:
         with suppress(BifeError):
             url = run_url(run, EVOLUTION)
     completed = latest.get("completed", {})
-    used = ", ".join(
-        f"{name} {100 * share:.0f} %" for name, share in completed.get("budget_used", {}).items()
-    )
+    used = ", ".join(f"{name} {100 * of:.0f} %" for name, of in completed.get("budget_used", {}).items())
     if kind == "stopped":
         outcome = f"stopped: {latest[kind]['reason']}"
     elif kind == "ended":

@@ -1,9 +1,7 @@
 """What a home can do without: files and MLflow's runs of old studies and old expert samples, never evidence.
 
-What cannot be shown to be unused stays.
-
-The store stays whole: answers of models, solves, and what instances served. From it a study that was removed comes
-back when its command is given again, and nothing is solved or billed again.
+What cannot be shown to be unused stays, and the store whole: answers of models, solves, and what instances served.
+From it a study that was removed comes back by its command, and nothing is solved or billed again.
 """
 
 from __future__ import annotations

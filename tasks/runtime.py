@@ -81,7 +81,6 @@ TRIED_AGAIN: Final[dict[str, Any]] = {
     # evaluator, write a stack trace into the log of the run.
     "cache_policy": NO_CACHE,
 }
-"""Options of tasks for which another try may help."""
 
 
 def present_run() -> FlowRun | None:
@@ -124,10 +123,8 @@ class TrackedRuntime(Runtime):
         """Store a record and write it to MLflow."""
         folder = self.home.runs / study
         kind, timed = study.partition("-")[0], record.model_copy(update={"began_unix_s": self.began_unix_s})
-        run_id = self.step(
-            f"track {kind}", f"write the {kind} to MLflow", lambda: track_record(folder, timed)
-        )
-        return TrackedRun(run_id=run_id, url=run_url(run_id, record.experiment))
+        run = self.step(f"track {kind}", f"write the {kind} to MLflow", lambda: track_record(folder, timed))
+        return TrackedRun(run_id=run, url=run_url(run, record.experiment))
 
     def follow(self, study: str) -> TrackedRun:
         """Write the events of a search that MLflow lacks."""

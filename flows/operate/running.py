@@ -1,7 +1,4 @@
-"""Flows run in this process with an API of Prefect's, and runs whose process is gone.
-
-Prefect alone shows such runs as running. Marked as crashed, they can be retried.
-"""
+"""Flows run in this process with an API of Prefect's; runs whose process is gone are marked, so as to be retried."""
 
 from __future__ import annotations
 
@@ -108,10 +105,7 @@ def report_interruption(reason: str) -> None:
 
 
 def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> None:
-    """Mark the open runs of this machine whose process is gone, and their open tasks.
-
-    Where this machine's worker starts, what its predecessor submitted and never began is gone too.
-    """
+    """Mark open runs here whose process is gone, or that this machine's worker, if it starts, never began."""
     for run in _open_runs(client):
         never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
         lost = None if run.state_type == StateType.PENDING else gone(run)

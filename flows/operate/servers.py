@@ -1,7 +1,4 @@
-"""Local servers: started on a free port, waited for, started again, and stopped with all that they started.
-
-`Up` is all of them that one `bife up` keeps running in a home.
-"""
+"""Local servers: started on a free port, waited for, started again, and stopped with all that they started."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int
 
 
 class Server:
-    """A server program, which answers at `health`, and its guard, which ends it when this process ends.
-
-    `environment` is added to that of this process; an empty value removes a variable.
-    """
+    """A server program, which answers at `health`, under a guard; `environment` adds variables, empty ones go."""
 
     def __init__(
         self, name: str, command: Sequence[str], environment: Mapping[str, str], health: str, log: Path
@@ -105,10 +99,8 @@ class Server:
             now = time.monotonic()
             self._restarts_s = [at for at in self._restarts_s if now - at < _RESTARTS_WITHIN_S]
             if len(self._restarts_s) == _RESTARTS:
-                minutes = _RESTARTS_WITHIN_S / 60
-                raise ServerError(
-                    f"{error} It has ended {_RESTARTS + 1} times within {minutes:g} minutes."
-                ) from error
+                often = f"{_RESTARTS + 1} times within {_RESTARTS_WITHIN_S / 60:g} minutes"
+                raise ServerError(f"{error} It has ended {often}.") from error
             self._restarts_s.append(now)
             self.stop()
             with suppress(ProcessLookupError):  # what a guard that was killed has left
@@ -203,9 +195,8 @@ class Up(Value):
     @classmethod
     def of(cls, pid: int, **known: dict[str, str]) -> Up:
         """Return that of a process that runs."""
-        return cls(
-            pid=pid, began_s=claims.began_s(pid) or 0.0, boot=claims.machine().partition(" ")[2], **known
-        )
+        boot = claims.machine().partition(" ")[2]
+        return cls(pid=pid, began_s=claims.began_s(pid) or 0.0, boot=boot, **known)
 
     @property
     def alive(self) -> bool:

@@ -89,6 +89,7 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
         )
         new.apply(work_pool_name=WORK_POOL)
         present = client.read_deployment_by_name(f"{flow.name}/{name}")
+    form = flow.parameters.model_dump(exclude_unset=True)
     update: dict[str, Any] = {
         "version": versions()["bife"],
         "description": declared["description"],
@@ -97,13 +98,11 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
         "pull_steps": [],
         "work_pool_name": WORK_POOL,
         "enforce_parameter_schema": True,
-        "parameter_openapi_schema": flow.parameters.model_dump(exclude_unset=True),
+        "parameter_openapi_schema": form,
     }
     refused = None
     try:
-        validate(
-            present.parameters, update["parameter_openapi_schema"], raise_on_error=True, ignore_required=True
-        )
+        validate(present.parameters, form, raise_on_error=True, ignore_required=True)
     except ValidationError as error:
         refused = f"The parameters of {name} no longer fit and were replaced: {error}"
     if refused is not None or not present.parameters:

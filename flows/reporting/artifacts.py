@@ -58,10 +58,7 @@ def showing() -> Iterator[None]:
 
 
 class EvolutionPage:
-    """The artifacts of one evolution; those of a benchmark share their keys, so that Prefect keeps their history.
-
-    `links` are the addresses, in Markdown, of the same rules in MLflow.
-    """
+    """The artifacts of one evolution, with keys by benchmark for Prefect's history; `links` to MLflow are Markdown."""
 
     def __init__(self, label: str, links: str) -> None:
         self._label, self._links = label, links
@@ -109,14 +106,12 @@ def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Row]
         flow_filter=FlowFilter.model_validate({"name": {"any_": ["promotion", "rollback"]}}),
         flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.PAUSED]}}}),
     )
-    return [
-        (
-            Link(run.name, url_for("flow-run", obj_id=run.id, default_base_url=pages) or ""),
-            age_text(datetime.now(UTC) - run.state.timestamp),
-        )
-        for run in runs
-        if run.state is not None
-    ]
+    rows = list[Row]()
+    for run in runs:
+        if run.state is not None:
+            page = url_for("flow-run", obj_id=run.id, default_base_url=pages) or ""
+            rows.append((Link(run.name, page), age_text(datetime.now(UTC) - run.state.timestamp)))
+    return rows
 
 
 def renew() -> None:
@@ -131,6 +126,5 @@ def renew() -> None:
         if found:
             client.update_artifact(found[0].id, ArtifactUpdate(data=text, description=about))
         else:
-            client.create_artifact(
-                ArtifactCreate(type="markdown", key=OVERVIEW, data=text, description=about)
-            )
+            made = ArtifactCreate(type="markdown", key=OVERVIEW, data=text, description=about)
+            client.create_artifact(made)

@@ -101,10 +101,7 @@ class RunLog(Observer):
 
 
 def _conducted(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
-
-    A flow that another one calls leaves that to it; so does a function that is called outside of any run.
-    """
+    """Have a flow that stands alone check that results can be kept, and synchronise; end errors with a sentence."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -136,10 +133,7 @@ def _worded(result: R) -> R:
 
 
 def require_room(wait_s: float = 0.0) -> None:
-    """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to.
-
-    An MLflow that is away is asked again for `wait_s`: nobody is there to start a follow-up run anew.
-    """
+    """Raise `BifeError` if the home, or MLflow's store for `wait_s`, cannot be written to, before all else."""
     project_home().require_room()
     for waited_s in count(0.0, RETRY_S):
         try:
@@ -185,10 +179,7 @@ def name_delivered() -> None:
 
 
 def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Label a flow run that begins with its machine and process; a hook for `on_running`.
-
-    Prefect's own note of a process is its worker's, has no machine, and does not exist for a run in a terminal.
-    """
+    """Label a flow run that begins with machine and process: Prefect notes only a worker's, and no machine."""
     with get_client(sync_client=True) as client:
         own = {_PROCESS: os.getpid(), _BEGAN: began_s(os.getpid()) or 0.0}
         client.update_flow_run_labels(flow_run.id, {_MACHINE: socket.gethostname(), **own})
@@ -207,11 +198,7 @@ def gone(flow_run: FlowRun) -> bool | None:
 
 
 def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:
-    """Record in MLflow why a run, and so its searches, ended; a hook for all bad ends.
-
-    Prefect calls it in the run's own process if that is still there, else in one that the worker starts; for a run
-    whose process is gone the worker calls it, which does not know the flow.
-    """
+    """Record in MLflow why a run and its searches ended: a hook of bad ends; the worker calls it without a flow."""
     if flow_run.parent_task_run_id is not None:
         return  # the run it is part of ends too
     by_person = state.is_cancelling() or state.is_cancelled()
@@ -225,10 +212,7 @@ def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]
 def stage(
     name: str, about: str = "{config.instances.label}", of: Callable[..., Any] | None = None
 ) -> Callable[[Callable[P, R]], Flow[P, R]]:
-    """Return a decorator that makes a flow of a function; each of its runs is called by `name` and what it is about.
-
-    `of` is the stage of which it is the flow.
-    """
+    """Return a decorator that makes a flow, of the stage `of`; runs are called by `name` and what they are about."""
 
     def made(function: Callable[P, R]) -> Flow[P, R]:
         found = flow(

@@ -42,10 +42,7 @@ _IN_FILE: Final = {"file", *Evidence.model_fields}.difference(
 
 
 class MlflowRegistry(Registry):
-    """Registered rules as models of MLflow, on whose pages people see them and set aliases.
-
-    All methods raise `TrackingError` if MLflow does not answer.
-    """
+    """Registered rules as models of MLflow, where people see them and set aliases; no answer is a `TrackingError`."""
 
     def held(self, name: str) -> AbstractContextManager[None]:
         """Hold the claim of the home's store on the registry."""
@@ -59,9 +56,8 @@ class MlflowRegistry(Registry):
                 found = client.search_model_versions(f"{wanted} and tags.sha = '{sha}'")
                 rules = [_rule(one, one.aliases) for one in found]
             else:
-                aliases = {
-                    one.name: one.aliases for one in mlflow.search_registered_models(filter_string=wanted)
-                }
+                models = mlflow.search_registered_models(filter_string=wanted)
+                aliases = {one.name: one.aliases for one in models}
                 rules = []
                 for one in mlflow.search_model_versions(filter_string=wanted):
                     own = [alias for alias, of in aliases[one.name].items() if str(of) == str(one.version)]
@@ -217,9 +213,8 @@ def _links(tags: Mapping[str, str]) -> str:
         "search": store.run_url(tags["evolution_run"], EVOLUTION),
     }
     costs = f"\n\n![Costs beside the baseline's](get-artifact?path=costs.png&run_uuid={run})"  # of MLflow's server
-    return costs + fits(
-        "\n\nIn MLflow: " + ", ".join(f"[{name}]({url})" for name, url in pages.items() if url), 600
-    )
+    links = ", ".join(f"[{name}]({url})" for name, url in pages.items() if url)
+    return costs + fits(f"\n\nIn MLflow: {links}", 600)
 
 
 def _rule(version: ModelVersion, aliases: Iterable[str], *, whole: bool = True) -> RegisteredRule:

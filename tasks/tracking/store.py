@@ -134,9 +134,8 @@ def run_facts(run_id: str) -> dict[str, str]:
     try:
         data = client().get_run(run_id).data
     except MlflowException as error:
-        raise TrackingError(
-            f"MLflow at {tracking_uri()} gives no run {run_id} ({first_line(error)})."
-        ) from error
+        reason = first_line(error)
+        raise TrackingError(f"MLflow at {tracking_uri()} gives no run {run_id} ({reason}).") from error
     return {**data.params, **data.tags}
 
 
@@ -177,23 +176,17 @@ def log(
 def log_datasets(run_id: str, benchmark: str, params: Mapping[str, Any]) -> None:
     """Name the data of a run, whose hashes are among its params, as its datasets: by these, MLflow filters runs."""
     source = json.dumps({"uri": str(params.get("instances.folder") or project_home().root)})
-    inputs = [
-        DatasetInput(
-            Dataset(f"{benchmark} {what}", params[name], "local", source),
-            [InputTag(MLFLOW_DATASET_CONTEXT, use)],
-        )
-        for name, (what, use) in _DATASETS.items()
-        if params.get(name)
-    ]
+    inputs = []
+    for name, (what, use) in _DATASETS.items():
+        if digest := params.get(name):
+            data = Dataset(f"{benchmark} {what}", digest, "local", source)
+            inputs.append(DatasetInput(data, [InputTag(MLFLOW_DATASET_CONTEXT, use)]))
     if inputs:
         client().log_inputs(run_id, inputs)
 
 
 def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> None:
-    """Write a table anew, in the order given; MLflow's own `log_table` would append to the former one.
-
-    MLflow has no public way to replace a table: it finds one by a tag of the run, which its page and `load_table` read.
-    """
+    """Write a table anew: MLflow's own `log_table` appends to it, and finds it by a tag, as its page does."""
     texts = [{k: storable(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
     frame = pd.DataFrame(texts)
     client().log_text(run_id, str(frame.to_json(orient="split", index=False)), artifact)

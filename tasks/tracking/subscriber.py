@@ -39,10 +39,7 @@ class Outage:
     retry_at_s = 0.0
 
     def deliver(self, study: str, last: int, write: Callable[[], str], *, now: bool) -> str:
-        """Write a study up to its event `last`, note its run, and return why MLflow did not take it.
-
-        It is not asked if it was away just now, unless `now`.
-        """
+        """Write events up to `last` and note the run, or return why not; if it was away, ask MLflow only if `now`."""
         if not now and time.monotonic() < self.retry_at_s:
             return self.reason
         try:
@@ -62,10 +59,7 @@ _writing = threading.Lock()
 
 
 def track_evolution(study: str, *, now: bool = False) -> str:
-    """Write the events of an evolution that MLflow lacks; return why that was not possible; `now` asks it in any case.
-
-    Only the process that holds the evolution's claim may do so. An MLflow that fails stops no search.
-    """
+    """Write what MLflow lacks of an evolution that this process holds, or return why not; `now` asks in any case."""
     with _writing:
         events, seen = list(read_journal(home_store(), study)), _seen(study)
         if not events or (seen[0] == events[-1][1] and seen[1]):
@@ -83,10 +77,7 @@ def _seen(study: str) -> tuple[int, str]:
 
 
 def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
-    """Write to our MLflow what it lacks of all studies of the store, or with `rebuild` all events, one study by one.
-
-    Yields each study with the reason why MLflow does not have all of it, which is empty where it does.
-    """
+    """Write to MLflow what it lacks, or with `rebuild` all; yield each study, and why some is missing still."""
     _close_left(GONE)
     for row in home_store().studies():
         if rebuild:
@@ -134,11 +125,7 @@ def _sync(row: StudyRow, *, now: bool) -> str:
 
 
 def track_record(folder: Path, record: Record) -> str:
-    """Store a record whose files lie in a folder, which is named like its study, and write it to MLflow.
-
-    A record that is stored already stays as it is, with its time and provenance. Returns the id of its run, which is
-    empty if MLflow does not take it now; `synchronise` writes it later.
-    """
+    """Store a record, if it is new, of the study a folder is named like; return its run, empty if MLflow is away."""
     study = folder.name
     with home_store().claim(claim_on(study)):
         store_record(home_store(), study, record, provenance.provenance())

@@ -25,10 +25,7 @@ PROMPTS: Final = "bife.prompts"
 _SOURCE_RUN: Final = "mlflow.sourceRun"
 """By which MLflow searches for the traces of a run."""
 _TAG: Final = "mlflow.traceTag."
-"""Prefix of span attributes that become tags of the trace.
-
-MLflow writes a trace in two requests, and tags given otherwise come with the second, which an outage may take.
-"""
+"""Prefix of span attributes that become tags of the trace; others come by a second request, which may be lost."""
 _TRIES: Final = 2
 _AT_ONCE: Final = 100
 """Traces that one request deletes."""
@@ -115,17 +112,11 @@ def _store(name: str, call: Call, run_id: str, owner: str) -> None:
         attributes["mlflow.llm.cost"] = {"total_cost": float(call.cost_usd)}
     origin = f" from {', '.join(call.parents)}" if call.parents else ""
     what = f"{name}: {purpose['operator']} in generation {call.generation}{origin}"
+    messages = [{key: storable(text) for key, text in one.model_dump().items()} for one in call.messages]
     span = mlflow.start_span_no_context(
         what,
         span_type=SpanType.CHAT_MODEL,
-        inputs={
-            **purpose,
-            "parents": list(call.parents),
-            "messages": [
-                {key: storable(text) for key, text in message.model_dump().items()}
-                for message in call.messages
-            ],
-        },
+        inputs={**purpose, "parents": list(call.parents), "messages": messages},
         attributes=attributes,
         tags=tags,
         metadata={_SOURCE_RUN: run_id},

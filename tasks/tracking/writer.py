@@ -102,9 +102,8 @@ def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen
 
 def _delete_orphans(key: str, run_id: str) -> None:
     """Delete samples and traces of an evolution whose former run was deleted, since the present one has them anew."""
-    orphans = store.find_runs(
-        EVOLUTION, f"tags.evolution_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
-    )
+    of_others = f"tags.evolution_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
+    orphans = store.find_runs(EVOLUTION, of_others)
     for orphan in orphans:
         store.client().delete_run(orphan.info.run_id)
     for former in {orphan.data.tags[MLFLOW_PARENT_RUN_ID] for orphan in orphans}:
@@ -216,12 +215,8 @@ class _Search:
     def _drafted(self, entry: journal.Drafted, child: _Child) -> None:
         request, draft = entry.request, entry.draft
         child.start_ms, child.end_ms = _ms(entry) - int(1000 * draft.seconds), _ms(entry)
-        child.params |= {
-            "generation": request.generation,
-            "operator": request.operator,
-            "llm_model": draft.model,
-            "generator": draft.generator,
-        }
+        child.params |= {"generation": request.generation, "operator": request.operator}
+        child.params |= {"llm_model": draft.model, "generator": draft.generator}
         child.tags |= {"parents": " ".join(parent.id for parent in request.parents)}
         child.texts |= {"rule.py": draft.source}
         if calls := [call for call in self.calls if call.key == request.id]:
@@ -274,11 +269,8 @@ class _Search:
         news.tags |= {"best_sample": "none"}
         if best is not None:
             values |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
-            news.tags |= {
-                "best_sample": best.id,
-                "best_sha": best.sha or "",
-                "lineage": descent(best, self.samples),
-            }
+            news.tags |= {"best_sample": best.id, "best_sha": best.sha or ""}
+            news.tags["lineage"] = descent(best, self.samples)
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
         evaluations = f"experiments/{store.experiment_id(EVALUATION)}/runs"
