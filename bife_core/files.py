@@ -54,7 +54,10 @@ def file_at(path: Path) -> Path | None:
 
 
 def check_outputs(paths: Iterable[Path], inputs: Iterable[object] = ()) -> None:
-    """Make folders of files; raise `OSError` where `write_whole` would, `ConfigError` for what `inputs` are or name."""
+    """Make the folders of files, and raise an `OSError` if `write_whole` could not write there.
+
+    A `ConfigError` says that a path leads to a file that is read: one of the `inputs`, or named in their text.
+    """
     parts = {part for text in map(str, inputs) for part in (text, *re.split(r"[,='\"\[\]]", text))}
     read = [path for path in (Path(one).expanduser() for one in parts if can_be_path(one)) if path.exists()]
     for path in paths:

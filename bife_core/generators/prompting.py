@@ -290,7 +290,10 @@ def _short(text: str) -> str:
 
 @cache
 def themes() -> tuple[tuple[frozenset[str], str], ...]:
-    """Return the themes that keep initial prompts from being alike: roles they need, and a sentence."""
+    """Return the themes of initial prompts: the roles they need, and the sentence.
+
+    A model without memory that reads one prompt twelve times writes one rule twelve times.
+    """
     pairs = (line.split(": ", 1) for line in _template("themes").template.splitlines())
     return tuple((frozenset(roles.split()), sentence) for roles, sentence in pairs)
 

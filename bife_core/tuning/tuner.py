@@ -197,7 +197,10 @@ def tune(
 
 
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
-    """Return what is tried first: `starts`, two of `STARTS` with each method these do not name, the other `STARTS`."""
+    """Return what is tried first; without `BRANCHING` it is tried with the best method by then.
+
+    Where a start names a method it branches under settings that were chosen before, and not under `STARTS` as well.
+    """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
     with_all = [{**start, BRANCHING: name} for start in STARTS[:2] for name in methods]

@@ -55,7 +55,10 @@ def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int
 
 
 class Server:
-    """A server program, which answers at `health`, under a guard; `environment` adds variables, empty ones go."""
+    """A server program, which answers at `health`, and its guard, which ends it when this process ends.
+
+    `environment` is added to that of this process; an empty value removes a variable.
+    """
 
     def __init__(
         self, name: str, command: Sequence[str], environment: Mapping[str, str], health: str, log: Path

@@ -101,7 +101,10 @@ class RunLog(Observer):
 
 
 def _conducted(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a flow that stands alone check that results can be kept, and synchronise; end errors with a sentence."""
+    """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
+
+    A flow that another one calls leaves that to it; so does a function that is called outside of any run.
+    """
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -133,7 +136,10 @@ def _worded(result: R) -> R:
 
 
 def require_room(wait_s: float = 0.0) -> None:
-    """Raise `BifeError` if the home, or MLflow's store for `wait_s`, cannot be written to, before all else."""
+    """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to.
+
+    An MLflow that is away is asked again for `wait_s`: nobody is there to start a follow-up run anew.
+    """
     project_home().require_room()
     for waited_s in count(0.0, RETRY_S):
         try:
@@ -198,7 +204,11 @@ def gone(flow_run: FlowRun) -> bool | None:
 
 
 def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:
-    """Record in MLflow why a run and its searches ended: a hook of bad ends; the worker calls it without a flow."""
+    """Record in MLflow why a run, and so its searches, ended; a hook for all bad ends.
+
+    Prefect calls it in the run's own process if that is still there, else in one that the worker starts; for a run
+    whose process is gone the worker calls it, which does not know the flow.
+    """
     if flow_run.parent_task_run_id is not None:
         return  # the run it is part of ends too
     by_person = state.is_cancelling() or state.is_cancelled()

@@ -24,7 +24,7 @@ THIRDS = (
     "Minimize\n obj: x + y + z\nSubject To\n c: 0.333333333 x + 0.333333333 y + 0.333333333 z >= 1\n"
     " twice: 0.1 x + 0.1 x + 0.1 y >= 0.3\nBinary\n x y z\nEnd\n"
 )
-PARTS = "Minimize\n obj: x\nSubject To\n c: 3 x - 1000000 y = 1\nBounds\n y <= 9\nBinary\n y\nEnd\n"
+PARTS = "Minimize\n obj: x\nSubject To\n c: 3 x - 1000000 y = 1\nBounds\n y <= 9\nGeneral\n y\nEnd\n"
 
 
 @pytest.fixture

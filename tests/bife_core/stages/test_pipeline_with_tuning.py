@@ -112,6 +112,8 @@ def test_done_again_nothing_is_solved(turns, runtime):
 
 def test_only_the_groups_asked_for_are_tuned(runtime):
     config = with_overrides(SMOKE, {"tune.groups": ["LP"], "tune.fixed": ["lp/pricing"]})
-    tried = {name for trial in tune(config, runtime, 1.0).tuning.trials for name in trial.choices}
+    tried = {
+        name for trial in tune(config, runtime, 1.0, beside=True).tuning.trials for name in trial.choices
+    }
     assert tried
     assert all(name.startswith("lp/") and name != "lp/pricing" for name in tried)

@@ -23,9 +23,9 @@ def asked(runtime):
     config = with_overrides(preset("smoke"), SETTINGS | {"generator.kind": "openai"})
     with pytest.MonkeyPatch.context() as patch, ModelApi([Said(200, completion(ANSWER))]) as api:
         api.configure(patch, price_in=1.0, price_out=2.0)
-        first = tune(config, runtime, 0.5)
-        again = tune(config, runtime, 0.5)
-        without = tune(config, runtime, 0.5, ("pscost",), "tuned_scip")
+        first = tune(config, runtime, 0.5, beside=True)
+        again = tune(config, runtime, 0.5, beside=True)
+        without = tune(config, runtime, 0.5, ("pscost",), "tuned_scip", beside=True)
     return api.requests, first, again, without
 
 
