@@ -11,6 +11,9 @@ import pyscipopt
 
 from bife_core.scip.libscip import function, scip_address
 
+_LINEAR: Final = frozenset({"linear", "knapsack", "setppc", "logicor", "varbound"})
+"""Kinds of rows that have coefficients and sides; special ordered sets have weights, and no sides."""
+
 _WHOLE: Final = 2.0**53
 """Below it floating-point numbers multiply and add whole numbers exactly."""
 
@@ -37,8 +40,9 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
         return known[address]
 
     for row in model.getConss(False):
-        if (coefficients := model.getConsVals(row)) is None:  # it is not linear
+        if row.getConshdlrName() not in _LINEAR:
             continue
+        coefficients = model.getConsVals(row)
         values = [value_of(variable) for variable in model.getConsVars(row)]
         if None in values:
             continue

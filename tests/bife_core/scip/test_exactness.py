@@ -24,13 +24,23 @@ THIRDS = (
     "Minimize\n obj: x + y + z\nSubject To\n c: 0.333333333 x + 0.333333333 y + 0.333333333 z >= 1\n"
     " twice: 0.1 x + 0.1 x + 0.1 y >= 0.3\nBinary\n x y z\nEnd\n"
 )
-PARTS = "Minimize\n obj: x\nSubject To\n c: 3 x - 1000000 y = 1\nBounds\n y <= 9\nGeneral\n y\nEnd\n"
+PARTS = "Minimize\n obj: x\nSubject To\n c: 3 x - 1000000 y = 1\nBinary\n y\nEnd\n"
+
+OTHERS = (
+    "STATISTICS\n  Problem name     : m\nOBJECTIVE\n  Sense            : maximize\nVARIABLES\n"
+    "  [binary] <x>: obj=1, original bounds=[0,1]\n  [binary] <y>: obj=2, original bounds=[0,1]\n"
+    "  [integer] <z>: obj=1, original bounds=[0,9]\nCONSTRAINTS\n"
+    "  [SOS1] <s>: <x>[B] (1), <y>[B] (2);\n  [SOS2] <t>: <x>[B] (1), <y>[B] (2), <z>[I] (3);\n"
+    "  [disjunction] <>: disjunction([linear] <f>: <x>[B] >= 1, [linear] <g>: <z>[I] <= 3);\n"
+    "  [knapsack] <k>: 5<x>[B] +4<y>[B] <= 5;\n  [logicor] <l>: logicor(<~x>[B],<y>[B]);\n"
+    "  [setppc] <p>: <x>[B] +<~y>[B] <= 1;\n  [varbound] <v>: <z>[I] -9<y>[B] <= 0;\nEND\n"
+)
 
 
 @pytest.fixture
 def written(tmp_path):
     def write(text):
-        path = tmp_path / ("m.opb" if text.startswith("*") else "m.lp")
+        path = tmp_path / ("m.opb" if text[0] == "*" else "m.cip" if text[0] == "S" else "m.lp")
         path.write_text(text)
         return path
 
@@ -47,6 +57,7 @@ def written(tmp_path):
         (BOOLEAN, "linear0 by 2", None),
         (THIRDS, None, 3),
         (PARTS, None, 1 / 3),
+        (OTHERS, None, 5),
     ],
 )
 def test_rows_that_rounded_integers_miss_are_named(text, violation, optimum, written):
