@@ -46,7 +46,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 def file_at(path: Path) -> Path | None:
     """Return the file that a path leads to or would make; None where a pipe or device is, or what is printed to."""
-    with suppress(OSError):
+    with suppress(FileNotFoundError):
         there = path.stat()
         if not stat.S_ISREG(there.st_mode) or os.path.samestat(there, os.fstat(1)):
             return None

@@ -202,7 +202,7 @@ def as_given(given: Parameter, present: Parameter) -> bool:
         return TRUTHS.get(str(given).lower(), given) == present
     if isinstance(given, str) and not isinstance(present, str):
         with suppress(ValueError):
-            return type(present)(given) == present or given == f"{present:.15g}"  # as SCIP writes it
+            return float(given) == present or given in (str(present), f"{present:.15g}")  # as SCIP writes it
         return False
     return given in (present, f'"{present}"')
 

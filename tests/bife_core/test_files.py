@@ -109,7 +109,8 @@ def test_what_is_read_is_not_written_over_by_any_name(tmp_path, monkeypatch, giv
 
 def test_what_cannot_be_written_is_named_before(tmp_path):
     (tmp_path / "file").touch()
-    for path in (tmp_path, tmp_path / "file" / "a.sol", tmp_path / ("a" * 256)):
+    (tmp_path / "loop").symlink_to("loop")
+    for path in (tmp_path, tmp_path / "file" / "a.sol", tmp_path / ("a" * 256), tmp_path / "loop"):
         with pytest.raises(OSError, match=r"\[Errno") as refused:
             check_outputs([path])
         assert refused.value.filename == str(path)

@@ -174,6 +174,7 @@ def test_what_scip_would_read_as_another_value_is_refused(line, expected):
         ("limits/nodes = 7\nlimits/nodes = 8 fix\nlimits/nodes = 9#", {"limits/nodes": 9}),
         ('heuristics/alns/rewardfilename = "a#b c" fix', {"heuristics/alns/rewardfilename": "a#b c"}),
         ("branching/scorefunc = q#", {"branching/scorefunc": "q"}),
+        ("separating/maxcuts = 3.0", {"separating/maxcuts": 3}),
         ("branching/relpscost/probingbounds = False", {"branching/relpscost/probingbounds": False}),
         ("limits/gap = +.5e-1", {"limits/gap": 0.05}),
         (
