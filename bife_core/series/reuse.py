@@ -26,8 +26,8 @@ def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]
     """
     shared = Counter(variable.name for variable in model.getVars())
     variables = {one.name: one for one in model.getVars() if shared[one.name] == 1}
-    last = [{name: one[name] for name in variables.keys() & one} for one in solutions]
-    if not (matching := max(map(len, last))):
+    last = [values for one in solutions if (values := {name: one[name] for name in variables.keys() & one})]
+    if not last:
         return 0
     for values in last:
         whole = model.createOrigSol()
@@ -49,4 +49,4 @@ def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]
                 model.addSol(start)
         except SolverError:  # it keeps `limits/maxorigsol` at most, with those that a user gave before
             break
-    return matching
+    return max(map(len, last))

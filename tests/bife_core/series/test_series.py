@@ -207,7 +207,8 @@ def test_a_start_is_given_to_no_name_that_variables_share():
     model = pyscipopt.Model()
     for name in ("x", "x", "NAME y"):
         model.addVar(name, ub=5)
-    assert give_starts(model, [{"x": 1.0, "NAME y": 2.0}]) == 1
+    assert give_starts(model, [{"x": 1.0, "NAME y": 2.0}, {}]) == 1
+    assert model.getNSols() == 1  # and none of the solution that was not kept
 
 
 def test_a_model_is_solved_once(series):
