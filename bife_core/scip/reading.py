@@ -115,7 +115,7 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
             continue
         where = f"{name}, line {line}" if line else name
         raise InstanceError(f"{where}: SCIP would read another model ({said.strip(' .')}); correct it.")
-    if counted := _COUNT.match(text):
+    if counted := _COUNT.search(text):
         rows = {row.name for row in model.getConss()}  # of one with AND, SCIP writes the second as `_op`
         missing = int(counted[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
         if missing > 0:

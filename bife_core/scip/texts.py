@@ -18,7 +18,9 @@ VALUE: Final = rf"(?:{NUMBER}|(?i:inf(?:inity)?))"
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _BLANK: Final = re.compile(rb"\s")
 _AFTER_NUMBER: Final = r"(?![\d.eE])(?!\s*[;)\]<]|\s*,\s*[<\[])"
-_CIP_ROW: Final = re.compile(rf"[<>=]=\s*[-+]?{VALUE}{_AFTER_NUMBER}|[\d.],\d[\d.]*\s*[<>=]=".encode())
+_CIP_ROW: Final = re.compile(
+    rf"[<>=]=\s*[-+]?{VALUE}{_AFTER_NUMBER}|[\d.],\d[\d.]*\s*[<>=]=|(?:obj=|(?:Offset|Scale)\s*:\s*)[-+\d.]+,\d".encode()
+)
 _TERM: Final = rf"[-+]?\s*(?:{NUMBER}\s)?\s*(?:~?[^\W\d][^\s;:<>=+\-\[\]*~,]*\s*)+"
 _OPB: Final = re.compile(
     rf"\s*(?:(?:min|max)\s*:\s*(?:{_TERM})*|soft\s*:\s*(?:{NUMBER}\s*)?"
@@ -81,7 +83,9 @@ def check_cip(text: bytes) -> set[str]:
         refuse(text, text.rindex(rest), f"found {shown(rest)} after 'END'; delete it")
     if found := _CIP_ROW.search(text):
         line = text[text.rfind(b"\n", 0, found.end()) + 1 :].split(b"\n", 1)[0]
-        refuse(text, found.end(), f"found {shown(line[-60:])}, expected a number at its end; correct it")
+        refuse(
+            text, found.end(), f"found {shown(line[-60:])}, with a number that SCIP reads in part; correct it"
+        )
     return set()
 
 

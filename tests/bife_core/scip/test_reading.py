@@ -233,7 +233,7 @@ BAD = [
     ),
     (
         "mps",
-        ("NAME", "* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\nNAME"),
+        ("NAME", "* mine\n\n* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\nNAME"),
         "counted 3 constraints, but left out 1",
     ),
     ("mps", ("ENDATA", "QSECTION o\n x x 2\nENDATA"), "line 19: found the section 'QSECTION o', which SCIP does not"),
@@ -260,6 +260,8 @@ BAD = [
     ("opb", ("min: ", "min: x3;\nmin: "), "line 3: found a second objective"),
     ("cip", ("11.5", "11,5"), "line 9: found"),
     ("cip", ("11.5", "11.5 foo"), "line 9: found"),
+    ("cip", ("<y>: obj=1", "<y>: obj=1,5"), "line 7: found"),
+    ("cip", ("maximize\n", "maximize\n  Offset           : 2,5\n"), "line 5: found"),
     ("cip", ("END\n", "END\n  [linear] <d>: <x>[I] <= 1;\n"), "after 'END'"),
     ("cip", ("[0,3.5]", "[4,3.5]"), "bounds the integer 'x' to [4, 3]"),
 ]  # fmt: skip
