@@ -137,7 +137,7 @@ class Configuration(Method):
 
         The rule of SCIP branches that has the highest priority; which of two of the same, SCIP does not say.
         """
-        if text.startswith(_INCOMPLETE):
+        if _INCOMPLETE in text:
             raise RuleError(
                 f"{name} has the settings without the rule that branches; give its .json file as the rule, or this one "
                 "as the solver."

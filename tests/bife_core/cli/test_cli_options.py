@@ -167,6 +167,7 @@ def test_tuning_writes_what_it_found(bife, tmp_path, monkeypatch, rule, suffix):
         assert SolverConfig.model_validate(tmp_path / "best.set").params.items() >= found.params.items()
         pyscipopt.Model().readParams(str(tmp_path / "best.set"))
         if whole.suffix == ".json":
+            (part := tmp_path / "best.set").write_text(f"# of mine\n{part.read_text()}")
             with pytest.raises(
                 RuleError, match=r"best has the settings without the rule.*give its .json file"
             ):
