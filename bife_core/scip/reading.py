@@ -131,8 +131,9 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
         least, most = (
             (low, high) if kind == "CONTINUOUS" else (math.ceil(low - 1e-6), math.floor(high + 1e-6))
         )
-        if least > most or (kind == "BINARY" and not 0 <= least <= most <= 1):
-            why = "where it has no value" if least > most else "beyond 0 and 1"
+        none = least > most or low >= model.infinity() or high <= -model.infinity()
+        if none or (kind == "BINARY" and not 0 <= least <= most <= 1):
+            why = "where it has no value" if none else "beyond 0 and 1"
             how = " (a negative upper bound needs a lower one, LO or MI in MPS)" if high < low == 0.0 else ""
             bounds = f"{variable.name!r} to [{low:g}, {high:g}]"
             raise InstanceError(f"{name} bounds the {kind.lower()} {bounds}, {why}; correct it{how}.")

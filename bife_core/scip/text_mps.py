@@ -37,7 +37,7 @@ _OTHER: Final = (_lines(r"\S.*"), "a line")
 _SIDES: Final = {b"LO": "l", b"LI": "l", b"MI": "l", b"FX": "lu", b"FR": "lu", b"BV": "lu"}
 """Sides of types of bounds; others are upper ones."""
 _VALUES: Final = {b"MI": (-math.inf,), b"PL": (math.inf,), b"FR": (-math.inf, math.inf), b"BV": (0.0, 1.0)}
-_HEAD: Final = re.compile(rb"(?m)^([^\s*]\S*)(.*)\n")
+_HEAD: Final = re.compile(rb"(?m)^([^\s*]\S*).*\n")
 _LONG: Final = re.compile(rb"(?m)^(?=.{255}).*")
 _MOST: Final = (1022, 254)
 """Characters that SCIP takes of a line and of a name."""
@@ -62,12 +62,13 @@ def check_mps(text: bytes) -> set[str]:
         refuse(text, said.start(), "SCIP passes over *SENSE:Max; write it as the section OBJSENSE")
     sections = _Sections(text)
     for head, following in pairwise(heads[: end + 1]):
-        if head[1].rstrip(b":") not in _KNOWN:
+        section, said = head[1].rstrip(b":"), text[head.start() : following.start()]
+        if section not in _KNOWN:
             words = "which SCIP does not know; its quadratic ones are QUADOBJ, QMATRIX and QCMATRIX"
             refuse(text, head.start(), f"found the section {shown(head[0])}, {words}")
-        if b"OBJSEN" in head[1] and b"MAX" in head[2]:
-            sections.notes.add("OBJSENSE and its value are one line: CPLEX and some HiGHS minimise.")
-        sections.check(head[1], head.end(), following.start())
+        if b"OBJSEN" in section and b"MAX" in said and not re.fullmatch(rb"OBJSENSE\s*\n[^$]*", said):
+            sections.notes.add("OBJSENSE or MAX is no line of its own: CPLEX and some HiGHS minimise.")
+        sections.check(section, head.end(), following.start())
     return sections.notes
 
 

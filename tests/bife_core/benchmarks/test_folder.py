@@ -167,7 +167,7 @@ def test_what_other_solvers_read_otherwise_is_noted_once_for_all_files(folder):
     )
     first = opened(folder)
     assert first.notes[:2] == (
-        "1 file: OBJSENSE and its value are one line: CPLEX and some HiGHS minimise.",
+        "1 file: OBJSENSE or MAX is no line of its own: CPLEX and some HiGHS minimise.",
         "3 files: The last line 'End' is missing; all before it seems whole.",
     )
     assert opened(folder).notes == first.notes, "also where no file is read again"
