@@ -56,12 +56,15 @@ def test_names_by_which_scip_loses_values_are_refused_before_the_solve(name, tmp
     assert not (tmp_path / "a.sol").exists()
 
 
-def test_a_solution_is_not_called_as_an_instance_is(tmp_path):
+def test_a_solution_is_not_called_as_an_instance_is_nor_as_what_is_read(tmp_path):
     (tmp_path / "a.cip.gz").write_bytes(gzip.compress(CIP.format("x", "y").encode()))
     (tmp_path / "a.cip").write_text(CIP)
     with pytest.raises(ConfigError, match=r"a.cip is called as an instance is; call the solution .sol"):
         solve(tmp_path / "a.cip.gz", solution=tmp_path / "a.cip")
     assert (tmp_path / "a.cip").read_text() == CIP
+    (own := tmp_path / "own.set").touch()
+    with pytest.raises(ConfigError, match=r"own.set is read and would be written over"):
+        solve(tmp_path / "a.cip.gz", solver=own, solution=own)
 
 
 def test_the_longest_line_is_read_whole(tmp_path):
