@@ -62,11 +62,12 @@ def check_mps(text: bytes) -> set[str]:
         refuse(text, said.start(), "SCIP passes over *SENSE:Max; write it as the section OBJSENSE")
     sections = _Sections(text)
     for head, following in pairwise(heads[: end + 1]):
-        section, said = head[1].rstrip(b":"), text[head.start() : following.start()]
+        section = head[1].rstrip(b":")
         if section not in _KNOWN:
             words = "which SCIP does not know; its quadratic ones are QUADOBJ, QMATRIX and QCMATRIX"
             refuse(text, head.start(), f"found the section {shown(head[0])}, {words}")
-        if b"OBJSEN" in section and b"MAX" in said and not re.fullmatch(rb"OBJSENSE\s*\n[^$]*", said):
+        whole = text[head.start() : following.start()] if b"OBJSEN" in section else b""
+        if b"MAX" in whole and not re.fullmatch(rb"OBJSENSE\s*\n[^$]*", whole):
             sections.notes.add("OBJSENSE or MAX is no line of its own: CPLEX and some HiGHS minimise.")
         sections.check(section, head.end(), following.start())
     return sections.notes
