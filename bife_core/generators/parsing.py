@@ -85,7 +85,8 @@ def parse_answer(answer: str | None, *, cut_off: bool = False, component: Compon
     ('Its slack alone', None)
     """
     name = component.function
-    text = textwrap.dedent(without_reasoning(answer or "", name).replace("\r\n", "\n")).strip()
+    text = without_reasoning(answer or "", name).replace("\r\n", "\n").replace("\r", "\n")
+    text = textwrap.dedent(text).strip()
     if not text and not cut_off and _ENDS_IN_CODE.search(answer or ""):
         # A model that does not close its reasoning ends it with the answer.
         text = re.sub(_OPENED, "\n", answer or "").strip()
@@ -104,10 +105,12 @@ def parse_answer(answer: str | None, *, cut_off: bool = False, component: Compon
             tree = syntax_tree(code)
         except NOT_PYTHON as error:
             complaint = complaint or _complaint(error, cut_off or at_end)
-            break
+            if cut_off or at_end or not _parses(f"{code.rstrip()}\n    ..."):
+                break
+            continue  # the signature, repeated
         function = functions_in(tree).get(name)
-        if function is None:
-            continue
+        if function is None:  # a method, or a name for something else
+            break
         # Where an answer was cut off, a rule was begun after this one, or this one may lack its end.
         if cut_off and (at_end or _CODE_START.search(text, end)):
             return Draft(failure="The answer was cut off inside the rule.")
@@ -154,7 +157,7 @@ def _out_of_json(text: str, function: str) -> str:
 
 def _pieces(text: str, name: str) -> Iterator[tuple[str, int, int]]:
     """Yield code that defines a function, the last first, with its start and end: between fences, or bare lines."""
-    defined = re.compile(rf"^[ \t]*def +{name}\b", re.MULTILINE)
+    defined = re.compile(rf"^[ \t]*def +{name}\b|^{name} *= *(?:lambda\b|\w+[ \t]*$)", re.MULTILINE)
     edges = [0, *(edge for found in _EDGE.finditer(text) for edge in found.span()), len(text)]
     for start, end in reversed([*zip(edges[::2], edges[1::2], strict=True)]):
         part = text[start:end]

@@ -132,15 +132,27 @@ def lp_solver() -> str:
 
 _SCIP_ERROR: Final = re.compile(r"^\[[^\]]*\] ERROR: (.*)$", re.MULTILINE)
 _collecting = threading.local()
+_hooks: Final = list[Any]()
+_hooking: Final = threading.RLock()
+
+
+def _kept() -> tuple[list[bytes], list[BaseException]] | None:
+    return getattr(_collecting, "kept", None)
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 def _keep_or_print(_data: object, _file: object, text: bytes | None) -> None:
-    pieces: list[bytes] | None = getattr(_collecting, "pieces", None)
-    if pieces is None:
-        os.write(2, text or b"")
+    if kept := _kept():
+        kept[0].append(text or b"")
     else:
-        pieces.append(text or b"")
+        os.write(2, text or b"")
+
+
+def _keep_or_report(unraisable: Any) -> None:
+    if (kept := _kept()) and str(unraisable.object).startswith("pyscipopt."):
+        kept[1].append(unraisable.exc_value)
+    else:
+        _hooks[0](unraisable)
 
 
 @cache
@@ -158,15 +170,11 @@ def scip_errors(problem: str = "", kind: type[BifeError] = SolverError) -> Itera
     """
     _print_errors()
     messages: list[str] = []
-    raised: list[BaseException] = []
-    outer, others, thread = getattr(_collecting, "pieces", None), sys.unraisablehook, threading.get_ident()
-    _collecting.pieces = pieces = list[bytes]()
-
-    def keep(unraisable: Any) -> None:
-        ours = threading.get_ident() == thread and str(unraisable.object).startswith("pyscipopt.")
-        raised.append(unraisable.exc_value) if ours else others(unraisable)
-
-    sys.unraisablehook = keep
+    outer = _kept()
+    pieces, raised = _collecting.kept = list[bytes](), list[BaseException]()
+    with _hooking:  # threads share the hook: the last to leave puts back what the first found
+        _hooks.append(sys.unraisablehook)
+        sys.unraisablehook = _keep_or_report
     try:
         yield messages
     except Exception as error:
@@ -180,5 +188,8 @@ def scip_errors(problem: str = "", kind: type[BifeError] = SolverError) -> Itera
             raise kind(f"{problem}: a callback raised {raised[0]!r}.") from raised.pop(0)
         raise kind(f"{problem}: {reason}.") from error
     finally:
-        sys.unraisablehook, _collecting.pieces = others, outer
+        with _hooking:
+            others = _hooks.pop()
+            sys.unraisablehook = sys.unraisablehook if _hooks else others
+        _collecting.kept = outer
         messages += _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))

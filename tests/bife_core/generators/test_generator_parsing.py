@@ -86,8 +86,10 @@ READ = {  # what a model answers, the rule in it, and its thought
             "fences closed in the last line": f"```\n{OLD.rstrip()}```\n```\n{CODE.rstrip()}```",
             "indented": f"Draft:\n\n    {OLD.replace(chr(10), chr(10) + '    ')}\nBetter:\n\n{MARGIN}\nDone.",
             "as a replacement": f"<<<<<<< SEARCH\n{OLD}=======\n{CODE}>>>>>>> REPLACE\n",
+            "with newlines of old": f"{OLD}\nNo.\n{CODE}".replace("\n", "\r"),
             "with Windows newlines": f"{OLD}\nNo.\n{CODE}".replace("\n", "\r\n"),
             "a template after it": f"{FINAL}Its form:\n```python\n{BODY.splitlines()[0]}\n    ...\n```",
+            "its signature after it": f"{FINAL}Its form:\n```python\n{BODY.splitlines()[0]}\n    # as above\n```\n",
             "a thought that stays open": f"<think>\n{DRAFT}\n{FINAL}",
             "an open thought after it": f"{FINAL}\n<thinking>\nOr perhaps\n```python\n{OLD}```\n",
             "harmony without its signs": f"analysisMaybe\n{OLD}Let me refine it.assistantfinalIt is:\n\n{CODE}",
@@ -149,6 +151,9 @@ def test_no_draft_is_taken_for_a_rule_that_was_cut_off(end):
         f"{DRAFT}</think>\nI cannot do better.",
         f"{DRAFT}```python\n{CODE.replace('return', 'retrun 1 +')}```",
         f"{DRAFT}{JSON[:-30]}",
+        f"{DRAFT}```python\ncandidate_variable_score = lambda x: x[20]\n```",
+        f"{DRAFT}```python\n{BODY.replace('_score(', '(')}\ncandidate_variable_score = candidate_variable\n```",
+        f"{DRAFT}```python\nclass Rule:\n{MARGIN}```",
     ],
 )
 def test_no_draft_is_taken_where_no_rule_follows(answer):

@@ -2,6 +2,9 @@
 
 import math
 import signal
+import sys
+import threading
+import time
 from contextlib import suppress
 
 import pyscipopt
@@ -10,7 +13,7 @@ import pytest
 from bife_core import attach, solve
 from bife_core.errors import SolverError
 from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.libscip import scip_errors
+from bife_core.scip.libscip import _hooks, scip_errors
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, optimize
 from tests.support import awkward
 
@@ -157,6 +160,30 @@ def test_errors_are_kept_by_the_innermost_that_asks(capfd):
     assert capfd.readouterr().err == ""
     assert any("limits/gap" in one for one in outer)
     assert not any("limits/time" in one for one in outer)
+
+
+def test_threads_leave_the_hook_for_exceptions_as_it_was(capfd):
+    found, failed, hook = [], threading.Event(), sys.unraisablehook
+
+    def fail():
+        model = next(iter(awkward.FEASIBLE.values()))()
+        model.hideOutput()
+        model.includeBranchrule(Raising(), "raising", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
+        with scip_errors():
+            failed.wait(20)
+            with pytest.raises(SolverError) as caught:
+                optimize(model, "failing")
+        found.append(caught.value.__cause__)
+
+    later = threading.Thread(target=fail)
+    with scip_errors():
+        later.start()
+        while len(_hooks) < 2:
+            time.sleep(0.01)
+    failed.set()
+    later.join(20)
+    assert isinstance(found[0], ValueError)
+    assert sys.unraisablehook is hook
 
 
 def test_results_of_unbounded_models_hold_no_infinite_number(tmp_path):
