@@ -112,7 +112,7 @@ def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[st
         content = message.get("content") or message.get("refusal") or ""
         answer = "".join(map(_text, content if isinstance(content, list) else [content]))
         answer += "".join(map(_arguments, message.get("tool_calls") or [message.get("function_call")]))
-        for field in _REASONING if end != "length" and not answer.strip() else ():
+        for field in _REASONING if end != "length" and not without_reasoning(answer).strip() else ():
             if "def " in (thought := message.get(field) or ""):
                 answer, found = thought, found | {"answered_in": field}
     except (KeyError, IndexError, TypeError, AttributeError):

@@ -9,7 +9,7 @@ from prefect.server.api.server import create_app
 from prefect.settings import get_current_settings
 from sqlalchemy import Engine, event
 from starlette.middleware.base import RequestResponseEndpoint
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _REMEDY: Final = """If a newer Prefect wrote its database, install that version; if it is damaged, restore a backup or \
 delete prefect/ of the home while nothing runs, by which only Prefect's history is lost."""
@@ -46,10 +46,17 @@ def _telling(made: ASGIApp) -> ASGIApp:
     """Have a server that cannot start print why, since Prefect silences the log of uvicorn."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "lifespan.startup.complete"
+            await send(message)
+
         try:
-            await made(scope, receive, send)
+            await made(scope, receive, noted)
         except Exception as error:
-            if scope["type"] == "lifespan":
+            if scope["type"] == "lifespan" and not started:
                 why = str(error).partition("\n")[0].rstrip(".")
                 print(f"Prefect cannot start: {why}. {_REMEDY}", flush=True)
             raise

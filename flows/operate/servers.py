@@ -32,6 +32,7 @@ POLL_S: Final = 0.5
 
 _RESTARTS: Final = 5
 _RESTARTS_WITHIN_S: Final = 600.0
+_reserved: Final = set[tuple[str, int]]()
 _LARGEST_LOG: Final = 10_000_000
 """Bytes; a larger log is renamed when its server starts, and the one renamed before is overwritten."""
 
@@ -48,10 +49,20 @@ def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
+                _reserve(host, port)
             except OSError:
                 continue
             return int(probe.getsockname()[1])
     raise ServerError(f"Port {asked or usual} of {host} cannot be used: another program has it.")
+
+
+def _reserve(host: str, port: int) -> None:
+    """Keep a port from other processes of BiFE until this one ends, since a server may listen minutes later only."""
+    if port and (host, port) not in _reserved and sys.platform == "linux":
+        mark = socket.socket(socket.AF_UNIX)
+        mark.bind(f"\0bife {host} {port}")  # in no file system: gone with the process
+        mark.detach()
+        _reserved.add((host, port))
 
 
 class Server:

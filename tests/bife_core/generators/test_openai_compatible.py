@@ -350,9 +350,10 @@ def ask_all(generator, count):
         return list(pool.map(lambda number: ask(generator, f"g00-c{number:02d}"), range(count)))
 
 
-def test_answers_in_the_reasoning_are_read_and_the_settings_are_named_once(make):
+@pytest.mark.parametrize("content", ["", "<think></think>\n"])
+def test_answers_in_the_reasoning_are_read_and_the_settings_are_named_once(make, content):
     said = list[str]()
-    with ModelApi(then=Said(200, body(content="", reasoning=RULE))) as api:
+    with ModelApi(then=Said(200, body(content=content, reasoning=RULE))) as api:
         generator = make(api, said)
         assert all(draft.source == rule_source(0) for draft in ask_all(generator, 4))
     assert {call.answered_in for call in generator.account.calls()} == {"reasoning"}

@@ -184,6 +184,8 @@ def test_a_taken_port_is_passed_over_unless_it_was_asked_for():
         with pytest.raises(ServerError, match=f"Port {port} of 127.0.0.1 cannot be used"):
             ports(Access(), None, port)
     assert free_port(port) == port
+    other = f"from flows.operate.servers import free_port; print(free_port({port}))"
+    assert int(subprocess.check_output([sys.executable, "-c", other])) != port, "kept until a server listens"
 
 
 def test_other_machines_need_a_password(monkeypatch):
