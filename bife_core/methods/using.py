@@ -132,7 +132,8 @@ def solve(
     if solution is not None:  # not only after a long solve
         if model_format(Path(solution)) is not None:
             raise ConfigError(f"{solution} is called as an instance is; call the solution .sol.")
-        check_outputs([Path(solution)], [path, method, overrides.get("solver")])
+        named = (one for one in (path, method, overrides.get("solver")) if isinstance(one, str | Path))
+        check_outputs([Path(solution)], named)
         check_names(variable.name for variable in model.getVars())
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
