@@ -14,6 +14,8 @@ from bife_core.scip.libscip import function, scip_address
 _LINEAR: Final = frozenset({"linear", "knapsack", "setppc", "logicor", "varbound"})
 """Kinds of rows that have coefficients and sides; special ordered sets have weights, and no sides."""
 
+NOT_LINEAR: Final = "a row that is not linear"
+
 _WHOLE: Final = 2.0**53
 """Below it floating-point numbers multiply and add whole numbers exactly."""
 
@@ -25,12 +27,13 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
     """Return which row of a solved model a solution misses with its integers rounded, such as ``r3 by 3``, or None.
 
     SCIP lets a row miss a millionth of its side, and an integer a millionth. Only linear rows count whose variables are
-    integers, or at whole numbers: others may still move. Where columns are priced, which the rows lack, none does.
+    integers, or at whole numbers: others may still move. Where columns are priced, which the rows lack, none does. Of
+    other rows, where all variables are so, SCIP's own check of its solution counts (`NOT_LINEAR`).
     """
     if function("SCIPgetNActivePricers")(ctypes.c_void_p(scip_address(model))):
         return None
     known: dict[int, float | None] = {}
-    missed: list[tuple[float, str]] = []
+    missed, others = list[tuple[float, str]](), False
 
     def value_of(variable: pyscipopt.scip.Variable) -> float | None:
         if (address := variable.ptr()) not in known:
@@ -41,6 +44,7 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
 
     for row in model.getConss(False):
         if row.getConshdlrName() not in _LINEAR:
+            others = True
             continue
         coefficients = model.getConsVals(row)
         values = [value_of(variable) for variable in model.getConsVars(row)]
@@ -55,6 +59,8 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
         if excess > (0 if whole else _ROUNDED * (2 * size + excess)) and row.isChecked():
             missed.append((excess, row.name))
     if not missed:
-        return None
+        others = others and None not in map(value_of, model.getVars())
+        wrong = others and not model.checkSol(solution, printreason=False, original=True)
+        return NOT_LINEAR if wrong else None
     excess, name = max(missed)
     return f"{name} by {excess:.6g}" + (f" and {len(missed) - 1} more" if len(missed) > 1 else "")

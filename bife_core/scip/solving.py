@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, field_validator
 from bife_core.errors import SolverError
 from bife_core.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.scip.cost import Cost
+from bife_core.scip.exactness import NOT_LINEAR
 from bife_core.scip.libscip import scip_errors, scip_version, total
 from bife_core.scip.solver import TRUTHS, Parameter, Seed, SolverConfig, as_given
 from bife_core.values import Value
@@ -162,8 +163,10 @@ class SolveResult(Value):
     @property
     def caution(self) -> str | None:
         """What to know of the best solution, as a sentence."""
-        advice = "SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
-        why = f"the best solution misses {self.violation} with its integers rounded. {advice}"
+        advice = "with its integers rounded. SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
+        if self.violation == NOT_LINEAR:
+            advice = "by SCIP's own check; solve with presolving/maxrounds = 0"
+        why = f"the best solution misses {self.violation} {advice}"
         return None if self.violation is None else f"{self.instance}: {why}."
 
     @property

@@ -59,9 +59,9 @@ def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int
 def _reserve(host: str, port: int) -> None:
     """Keep a port from other processes of BiFE until this one ends, since a server may listen minutes later only."""
     if port and (host, port) not in _reserved and sys.platform == "linux":
-        mark = socket.socket(socket.AF_UNIX)
-        mark.bind(f"\0bife {host} {port}")  # in no file system: gone with the process
-        mark.detach()
+        with socket.socket(socket.AF_UNIX) as mark:
+            mark.bind(f"\0bife {host} {port}")  # in no file system: gone with the process
+            mark.detach()
         _reserved.add((host, port))
 
 

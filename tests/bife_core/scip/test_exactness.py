@@ -4,7 +4,7 @@ import pyscipopt
 import pytest
 
 from bife_core import solve
-from bife_core.scip.exactness import violation_of
+from bife_core.scip.exactness import NOT_LINEAR, violation_of
 from bife_core.scip.solving import cautions, contradictions, disagree
 
 ROOM = "Maximize\n obj: t\nSubject To\n far: t - 3 x <= 5000001\nBounds\n 5000000 <= t <= 5000006\nBinary\n x\n{}End\n"
@@ -20,6 +20,7 @@ BOOLEAN = (
     "* #variable= 4 #constraint= 2\nmin: 6 x1 4 x2 5 x3 9 x4 ;\n"
     "-10000000 x1 10000000 x2 3 x3 3 x4 = 1 ;\n-1 x1 1 x2 1 x3 3 x4 >= 2 ;\n"
 )
+PRODUCT = "* #variable= 3 #constraint= 1\nmin: -1 x0 -2 x1 -3 x2 ;\n-1 x0 -1 x1 -1 x2 -1 x2 x1 x0 >= -3 ;\n"
 THIRDS = (
     "Minimize\n obj: x + y + z\nSubject To\n c: 0.333333333 x + 0.333333333 y + 0.333333333 z >= 1\n"
     " twice: 0.1 x + 0.1 x + 0.1 y >= 0.3\nBinary\n x y z\nEnd\n"
@@ -55,6 +56,7 @@ def written(tmp_path):
         (EQUAL, "far by 2", None),
         (TINY, "far by 2e-07", 2),
         (BOOLEAN, "linear0 by 2", None),
+        (PRODUCT, NOT_LINEAR, None),
         (THIRDS, None, 3),
         (PARTS, None, 1 / 3),
         (OTHERS, None, 5),
@@ -81,6 +83,12 @@ def test_an_optimum_out_of_reach_neither_agrees_nor_disagrees(written):
         "m.lp: the best solution misses far by 2e-07 with its integers rounded. SCIP's tolerances allow it; solve with "
         "numerics/feastol = 1e-9."
     )
+
+
+def test_a_product_that_presolving_loses_is_noticed(written):
+    wrong, right = (solve(written(PRODUCT), params={"presolving/maxrounds": rounds}) for rounds in (-1, 0))
+    assert (wrong.primal_bound, wrong.proven, right.primal_bound, right.proven) == (-6.0, False, -5.0, True)
+    assert cautions([wrong, right])[0].endswith("by SCIP's own check; solve with presolving/maxrounds = 0.")
 
 
 class Priced(pyscipopt.Pricer):

@@ -84,7 +84,7 @@ def test_what_scip_takes_at_the_least_is_said_before_its_first_solve(runtime, mo
 def test_recorded_answers_are_replayed_without_an_api(asked, runtime):
     _, first, *_ = asked
     settings = {"generator.kind": "replay", "generator.replay_from": str(runtime.home.root)}
-    replayed = tune(with_overrides(preset("smoke"), SETTINGS | settings), runtime, 0.5)
+    replayed = tune(with_overrides(preset("smoke"), SETTINGS | settings), runtime, 0.5, beside=True)
     assert replayed.tuning.trials[1] == first.tuning.trials[1]
     assert replayed.spending.calls == 0
 
@@ -95,7 +95,7 @@ def test_tuning_goes_on_without_a_model_that_does_not_answer(runtime, monkeypatc
     )
     with ModelApi(then="overloaded") as api:
         api.configure(monkeypatch, tries=1)
-        found = tune(config, runtime, 0.2)
+        found = tune(config, runtime, 0.2, beside=True)
     assert not any(trial.origin for trial in found.tuning.trials)
     assert "No model proposes configurations: " in "".join(runtime.observer.notes)
 
