@@ -48,8 +48,11 @@ def file_at(path: Path) -> Path | None:
     """Return the file that a path leads to or would make; None where a pipe or device is, or what is printed to."""
     with suppress(FileNotFoundError):
         there = path.stat()
-        if not stat.S_ISREG(there.st_mode) or os.path.samestat(there, os.fstat(1)):
+        if not stat.S_ISREG(there.st_mode):
             return None
+        with suppress(OSError):  # standard output may be closed
+            if os.path.samestat(there, os.fstat(1)):
+                return None
     return Path(os.path.realpath(path))
 
 

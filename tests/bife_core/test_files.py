@@ -93,6 +93,13 @@ def test_standard_output_that_goes_to_a_file_goes_on_there(tmp_path):
     assert (tmp_path / "out").read_text() == "before\nwhole\nafter\n"
 
 
+def test_files_are_written_where_standard_output_is_closed(tmp_path):
+    code = "import os, sys; from pathlib import Path; from bife_core.files import write_whole; os.close(1); "
+    code += "[write_whole(Path(sys.argv[1]), text) for text in ('first', 'second')]"
+    subprocess.run([sys.executable, "-c", code, tmp_path / "out"], cwd=REPOSITORY, check=True)
+    assert (tmp_path / "out").read_text() == "second"
+
+
 @pytest.mark.parametrize("given", ["{}", "solver={}", "{},budget=0.5", "{}/../a.lp"])
 def test_what_is_read_is_not_written_over_by_any_name(tmp_path, monkeypatch, given):
     (file := tmp_path / "a.lp").write_text("a model")
