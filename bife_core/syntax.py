@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import threading
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises on text that is no Python or nested too deeply."""
@@ -21,7 +24,12 @@ def functions_in(source: str | ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def syntax_tree(source: str) -> ast.Module:
-    """Return what `ast.parse` returns, without a warning, and whatever other threads are parsing.
+    """Return what `ast.parse` returns, without a warning, and whatever other threads are parsing."""
+    return undisturbed(lambda: ast.parse(source))
+
+
+def undisturbed(parse: Callable[[], T]) -> T:
+    """Return what a call returns that parses Python, as `numpy.load` does too, whatever other threads are parsing.
 
     In CPython 3.11 and 3.12 two threads that parse at once can make one of them fail with a SystemError
     (python/cpython#106905). Our threads take turns; against those of libraries the text is parsed again.
@@ -29,5 +37,5 @@ def syntax_tree(source: str) -> ast.Module:
     for _ in range(5):
         with suppress(SystemError), _one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(source)
-    return ast.parse(source)
+            return parse()
+    return parse()

@@ -21,6 +21,7 @@ from bife_core.arguments import checked
 from bife_core.errors import DecisionsError
 from bife_core.features import FEATURES
 from bife_core.files import write_whole
+from bife_core.syntax import undisturbed
 
 SCHEMA_VERSION: Final = "2"
 SCORE_TOLERANCE: Final = 1e-9
@@ -163,8 +164,7 @@ class Decisions:
         if not path.is_file():
             raise DecisionsError(f"There is no decisions file {path}; `bife collect` makes one.")
         try:
-            with path.open("rb") as stream, np.load(stream) as file:
-                content = dict(file)
+            content = _arrays(path)
         except _UNREADABLE as error:
             raise DecisionsError(f"{path} is not a readable file of decisions: {error}") from error
         found = str(content.pop("schema", "none"))
@@ -181,11 +181,20 @@ class Decisions:
         return decisions
 
 
+def _arrays(path: Path, *names: str) -> dict[str, Any]:
+    """Return arrays of a file by name, all of them without names."""
+
+    def read() -> dict[str, Any]:
+        with path.open("rb") as stream, np.load(stream) as file:
+            return {name: file[name] for name in names or file.files}
+
+    return undisturbed(read)
+
+
 def numbers_in(path: Path) -> int:
     """Return how many numbers a file of decisions holds, by which its room in memory goes; raise `DecisionsError`."""
     try:
-        with path.open("rb") as stream, np.load(stream) as file:
-            return int(file["size"])
+        return int(_arrays(path, "size")["size"])
     except (*_UNREADABLE, KeyError) as error:
         raise DecisionsError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bife_core.components import BRANCHING
-from bife_core.decisions.recorded import Decisions, concatenate
+from bife_core.decisions.recorded import Decisions, concatenate, numbers_in
 from bife_core.errors import DecisionsError
 from tests.support.recorded import decisions_of
 
@@ -25,6 +25,20 @@ def made_up(sizes, seed=0, instance="a"):
         room=room,
         instance=instance,
     )
+
+
+def test_a_file_is_read_again_where_another_thread_disturbs_the_parser_of_its_head(tmp_path, monkeypatch):
+    (original := made_up([3, 1, 5])).save(tmp_path / "d.npz")
+    faults, load = [SystemError("AST constructor recursion depth mismatch")] * 2, np.load
+
+    def disturbed(stream):
+        if faults:
+            raise faults.pop()
+        return load(stream)
+
+    monkeypatch.setattr(np, "load", disturbed)
+    assert numbers_in(tmp_path / "d.npz") == original.columns.size
+    assert not faults
 
 
 def test_a_saved_file_gives_everything_back(tmp_path):
