@@ -7,7 +7,9 @@ is therefore kept in a folder named after the code of every file that takes part
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+import importlib.resources
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -17,19 +19,29 @@ import numba
 
 from bife_core.places import compiled_code, usable
 
-_PACKAGE: Final = Path(__file__).parent
-_PARTS: Final = (_PACKAGE / "features", _PACKAGE / "scip" / "compiled")
+_COMPILED: Final = ("bife_core.features", "bife_core.scip.compiled")
+"""Packages all of whose code takes part, beside each module that imports this one."""
+
+_OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)]*\))?\n", re.MULTILINE)
 
 
 @cache
 def code_digest() -> str:
     """Return a hash of all code that is compiled: what computes features, and what rules are compiled to."""
-    content = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        text = path.read_bytes()
-        if any(path.is_relative_to(part) for part in _PARTS) or b"bife_core.jit" in text:
-            content.update(text)
-    return content.hexdigest()[:16]
+    root = Path(str(importlib.resources.files("bife_core")))
+    texts = {path: path.read_bytes() for path in root.rglob("*.py")}
+    compiled = tuple(root.joinpath(*name.split(".")[1:]) for name in _COMPILED)
+    return digest_of_code(
+        text
+        for path, text in texts.items()
+        if __name__.encode() in text or any(path.is_relative_to(folder) for folder in compiled)
+    )
+
+
+def digest_of_code(texts: Iterable[bytes]) -> str:
+    """Return a hash of the text of modules, the same wherever the modules lie."""
+    hashes = {hashlib.sha256(_OWN_IMPORT.sub(b"", text)).hexdigest() for text in texts}
+    return hashlib.sha256(" ".join([numba.__version__, *sorted(hashes)]).encode()).hexdigest()[:16]
 
 
 @cache

@@ -28,10 +28,13 @@ class Value(BaseModel):
 
     @classmethod
     def form(cls) -> dict[str, str]:
-        """Return the types of the fields, for the key that a value is stored under: with other fields it is another."""
+        """Return the types of the fields, as a part of the key that values are stored under.
+
+        The names of modules are left out, so that a class may move, and so are addresses of functions, which differ
+        between processes.
+        """
         types = {name: str(field.annotation) for name, field in cls.model_fields.items()}
-        # Without the address of a function among them, which is another one in each process.
-        return {name: re.sub(" at 0x[0-9a-f]+", "", text) for name, text in types.items()}
+        return {name: re.sub(r"(?:\w+\.)+(?=\w)| at 0x[0-9a-f]+", "", text) for name, text in types.items()}
 
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> Self:

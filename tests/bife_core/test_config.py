@@ -148,3 +148,24 @@ def test_the_form_of_a_value_names_types_and_no_place_in_memory():
     form = EvaluationSummary.form()
     assert form["methods"].startswith("dict[str, ")
     assert " at 0x" not in str(form), "another process would find nothing again by it"
+
+
+def test_the_form_of_a_value_stays_when_its_module_moves():
+    text = """
+from bife_core.values import Value
+class Part(Value):
+    cost: float
+class Whole(Value):
+    parts: tuple[Part | None, ...]
+    state: {state}
+"""
+    first, moved, other = ({"__name__": name} for name in ("here.parts", "there.below.parts", "here.parts"))
+    exec(text.format(state="str"), first)
+    exec(text.format(state="str"), moved)
+    exec(text.format(state="int"), other)
+    assert (
+        first["Whole"].form()
+        == moved["Whole"].form()
+        == {"parts": "tuple[Part | None, ...]", "state": "<class 'str'>"}
+    )
+    assert first["Whole"].form() != other["Whole"].form()
