@@ -10,6 +10,7 @@ from .methods.base import Method as Method
 from .methods.loading import load_method as load_method, load_rule as load_rule
 from .methods.scorer import NodeMethod as NodeMethod, Scorer as Scorer
 from .methods.using import attach as attach, solve as solve
+from .plots import plot as plot
 from .presets import preset as preset, with_overrides as with_overrides
 from .rules import (
     CompiledRule as CompiledRule,

@@ -20,23 +20,11 @@ from bife_core.fidelity.config import (
     LowFidelityConfig as LowFidelityConfig,
 )
 from bife_core.generators.config import BudgetConfig as BudgetConfig, GeneratorConfig as GeneratorConfig
+from bife_core.sandbox.config import RunnerConfig as RunnerConfig
 from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.search.config import SEARCHES, SearchConfig as SearchConfig
 from bife_core.tuning.config import TuneConfig as TuneConfig
 from bife_core.values import Value
-
-
-class RunnerConfig(Value):
-    """Where solves and scores run, and how many at once; the rules found do not depend on it."""
-
-    address: str | None = Field(
-        None,
-        description="Dask scheduler, such as tcp://head:8786, whose machines share the home's folder; None is this "
-        "machine.",
-    )
-    workers: int | None = Field(
-        None, ge=1, description="Solver processes of this machine, one pinned per core; none uses all cores."
-    )
 
 
 class PipelineConfig(Value):

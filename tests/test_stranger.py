@@ -41,7 +41,7 @@ def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(knaps
     assert {"instance", "seed", "method", "cpu_s", "nodes"} <= set(result.frame.columns)
     assert len(result.frame) == 2 * 2 * 3
     assert "by_fractionality" in result.conclusion
-    result.plot().savefig(tmp_path / "costs.png")
+    bife_core.plot(result).savefig(tmp_path / "costs.png")
     again = bife_core.compare([rule, "pscost"], paths, **given)
     assert again.frame["cpu_s"].tolist() == result.frame["cpu_s"].tolist(), "solves are kept"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,9 +29,6 @@ from bife_core.stats import (
 )
 from bife_core.values import Value
 from bife_core.wording import counted, fits, interval_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Finding = Literal["better", "worse", "undecided"]
 
@@ -372,17 +369,3 @@ def headline(comparison: Comparison) -> str:
     if comparison.obstacle:
         return f"{method} cannot count as better than {baseline}{where}"
     return f"{method} and {baseline} do not differ significantly{where}"
-
-
-def ratio_figure(comparisons: Sequence[Comparison]) -> Figure:
-    """Draw the ratio of each method to the baseline with its interval."""
-    from bife_core import plots
-
-    several = len({comparison.setting for comparison in comparisons}) > 1
-    intervals = [
-        (f"{c.setting}, {name}" if several else name, c.ratio, c.ci_low, c.ci_high)
-        for c, name in ((one, known_as(one.method)) for one in comparisons)
-    ]
-    metrics = dict.fromkeys(METRICS[comparison.metric].words for comparison in comparisons)
-    baselines = dict.fromkeys(known_as(comparison.baseline) for comparison in comparisons)
-    return plots.ratios(intervals, f"{' or '.join(metrics)}, ratio to {' or '.join(baselines)}")

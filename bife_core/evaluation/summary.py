@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 from pydantic import Field
@@ -19,7 +19,6 @@ from bife_core.evaluation.comparing import (
     compare,
     compare_pair,
     known_as,
-    ratio_figure,
     statement,
 )
 from bife_core.evaluation.config import EvaluationConfig
@@ -39,9 +38,6 @@ from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
 from bife_core.values import Value
 from bife_core.wording import counted
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _FIRST_LOOK: Final = 12
 """Instances after which an evaluation that may stop early is first looked at."""
@@ -138,10 +134,6 @@ class EvaluationSummary(Value):
     def frame(self) -> pd.DataFrame:
         """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...; see `solve_frame`."""
         return solve_frame(self.rows, self.protocol.time_limit_s, self.methods)
-
-    def plot(self) -> Figure:
-        """Draw each method's ratio to the baseline with its interval."""
-        return ratio_figure(self.comparisons)
 
     def __repr__(self) -> str:
         ratios = ", ".join(f"{c.method} {c.ratio:.3g}" for c in self.comparisons)

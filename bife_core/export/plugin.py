@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader
 from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
 from bife_core.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
 from bife_core.methods.loading import AnyReference, rule_method
-from bife_core.methods.stored import registered_tags
+from bife_core.methods.references import registered_tags
 from bife_core.rules import Rejection, check_source
 from bife_core.scip.branching import Guard
 from bife_core.scip.solving import versions

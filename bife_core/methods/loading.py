@@ -21,8 +21,8 @@ from bife_core.errors import RuleError
 from bife_core.files import can_be_path
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.configuration import Configuration
+from bife_core.methods.references import is_stored, read_stored, registered_tags
 from bife_core.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
-from bife_core.methods.stored import is_stored, read_stored, registered_tags
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
 from bife_core.scip.solver import Parameter, of_settings, usual_parameters

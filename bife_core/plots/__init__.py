@@ -4,6 +4,7 @@ Nothing is shown, saved or kept in global state. `save` writes a figure as PNG, 
 into a page.
 """
 
+from bife_core.plots.comparisons import plot as plot, ratio_figure as ratio_figure
 from bife_core.plots.evaluation import instance_costs as instance_costs, ratios as ratios, steps as steps
 from bife_core.plots.search import fidelity_scatter as fidelity_scatter, progress as progress
 from bife_core.plots.style import inline_svg as inline_svg, save as save

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from pyscipopt import Model
 
-from bife_core.config import InstancesConfig
+from bife_core.benchmarks.config import InstancesConfig
 from bife_core.errors import BifeError, RegistryError, RuleError
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import method_of, unaltered
-from bife_core.methods.stored import MODEL_REFERENCE
+from bife_core.methods.references import MODEL_REFERENCE
 from bife_core.registry.choosing import choose, registered_name
 from bife_core.registry.evidence import (
     CHALLENGER,

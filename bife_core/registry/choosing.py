@@ -8,8 +8,8 @@ from typing import Final
 
 from pyscipopt import Model
 
+from bife_core.benchmarks.config import InstancesConfig
 from bife_core.benchmarks.formulation import Likeness, shape
-from bife_core.config import InstancesConfig
 from bife_core.evaluation.comparing import known_as
 from bife_core.evaluation.metrics import METRICS
 from bife_core.methods.base import RPB

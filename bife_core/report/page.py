@@ -11,7 +11,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from bife_core import plots
-from bife_core.evaluation.comparing import branched, headline, known_as, log_costs, p_text, ratio_figure
+from bife_core.evaluation.comparing import branched, headline, known_as, log_costs, p_text
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report.data import Report
@@ -43,7 +43,7 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
         "headline",
         "Ratios to the baseline",
         f"Geometric mean over groups of instances, each collapsed first, with its {level} bootstrap interval.",
-        ratio_figure([one for compared in report.comparisons for one in compared]),
+        plots.ratio_figure([one for compared in report.comparisons for one in compared]),
     )
     for number, evaluation in enumerate(report.evaluations):
         lead = evaluation.lead

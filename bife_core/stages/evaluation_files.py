@@ -16,7 +16,7 @@ from bife_core.home import RECORD, RUN_ID, evaluation_at
 from bife_core.methods.base import Method
 from bife_core.methods.configuration import Configuration
 from bife_core.methods.loading import BUDGET, branching_of
-from bife_core.methods.stored import RUN_FILES, RUN_REFERENCE
+from bife_core.methods.references import RUN_FILES, RUN_REFERENCE
 from bife_core.registry.evidence import Origin
 from bife_core.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.search.population import ranked

@@ -19,7 +19,7 @@ from bife_core.home import Home, project_home
 from bife_core.machine import this_machine
 from bife_core.methods.base import Method
 from bife_core.methods.loading import BUDGET, load_method, with_budget
-from bife_core.methods.stored import MODEL_REFERENCE
+from bife_core.methods.references import MODEL_REFERENCE
 from bife_core.observer import EvolutionState, Observer
 from bife_core.registry.base import Registry
 from bife_core.registry.local import LocalRegistry

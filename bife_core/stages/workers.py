@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from bife_core.config import RunnerConfig
 from bife_core.errors import ConfigError
 from bife_core.sandbox import Allowed, FailureKind, WorkerFailure, WorkerPool, Workers
+from bife_core.sandbox.config import RunnerConfig
 
 _HERE = RunnerConfig()
 _lock = threading.Lock()

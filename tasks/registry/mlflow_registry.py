@@ -20,11 +20,11 @@ from bife_core.components import BRANCHING
 from bife_core.home import RUN_ID
 from bife_core.methods.base import Method
 from bife_core.methods.scorer import Scorer
-from bife_core.methods.stored import text_of, whole_tags
 from bife_core.registry.base import Registry
 from bife_core.registry.choosing import PREFIX
 from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule
 from bife_core.registry.local import LocalRegistry
+from bife_core.registry.stored import text_of, whole_tags
 from bife_core.scip.solving import versions
 from bife_core.stages.evaluation_files import PAGE
 from bife_core.stages.records import EVALUATION, EVOLUTION

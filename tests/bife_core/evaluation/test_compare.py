@@ -57,7 +57,7 @@ def test_methods_are_compared_on_files_and_instances(knapsacks, tmp_path):
     assert result.conclusion.count("2 left out because no method branches on them") == 2
     assert repr(result).startswith("EvaluationSummary(nodes over RPB's: pscost ")
     assert len(repr(result)) < 200
-    assert isinstance(result.plot(), Figure)
+    assert isinstance(bife_core.plot(result), Figure)
     served = bife_core.Store(tmp_path / "store").served()
     assert {len(one.comparisons) for one in served.values()} == {1}, "a rule of ours counts, pscost does not"
     assert {one.digest for one in knapsacks[:1]} <= served.keys()

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from mlflow.cli import gc
 
 from bife_core.methods.loading import stored_text
-from bife_core.methods.stored import registered_tags
+from bife_core.methods.references import registered_tags
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
 from bife_core.stages.evaluation_files import sample_name

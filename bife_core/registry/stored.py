@@ -1,4 +1,4 @@
-"""References to what a registry or MLflow holds, and the text of a method that lies there.
+"""The text of a method that a registry or a run holds.
 
 MLflow's registry is asked where MLflow is installed and has a database; what it lacks, the one in the home's store may
 hold, where commands without MLflow register.
@@ -8,66 +8,27 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bife_core.errors import RuleError
-from bife_core.methods.configuration import FILE_NAME
+from bife_core.methods.references import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
 from bife_core.places import adopt, home, mlflow_uri, read_settings_files, sqlite_file
-
-if TYPE_CHECKING:
-    from bife_core.store.registered import StoredVersion
-
-MODEL_REFERENCE: Final = re.compile(
-    r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@,]+)|/(?P<version>\d+))(?:,budget=.*)?"
-)
-RUN_REFERENCE: Final = re.compile(
-    r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json|set)))?(?:,budget=.*)?"
-)
-
-RUN_FILES: Final = (
-    *("best_rule.py", "rule.py", "method.json"),
-    *(FILE_NAME, "tuned.set", "tuned_again.set", "tuned_scip.set"),
-)
-"""Artifacts of a run that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
+from bife_core.store import DATABASE, Store
+from bife_core.store.registered import stored_version
 
 _LISTED: Final = "`bife rules list` shows the registered rules"
 
 
-def is_stored(reference: object) -> bool:
-    """Whether a reference may be one of a registry or a run, by its form."""
-    return isinstance(reference, str) and any(
-        form.fullmatch(reference) for form in (MODEL_REFERENCE, RUN_REFERENCE)
-    )
-
-
-def read_stored(reference: str) -> tuple[str, dict[str, str]]:
-    """Return the text that a reference names, which `is_stored`, and the tags it was registered with, if it was.
-
-    A `RuleError` says if it cannot be read, or is not there.
-    """
-    try:
-        return _in_mlflow(reference)
-    except _AbsentError as error:
-        where, found = _in_store(reference)
-        if found is not None:
-            return found.text, found.tags
-        raise RuleError(str(error) or f"The registry in {where} holds no {reference}; {_LISTED}.") from error
-
-
-class _AbsentError(RuleError):
-    """MLflow does not hold what a reference names, or, without words, there is no MLflow."""
-
-
-def _in_mlflow(reference: str) -> tuple[str, dict[str, str]]:
+def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
+    """Return the text and the tags of a version in MLflow's registry, or the text of a run's method."""
     model = MODEL_REFERENCE.fullmatch(reference)
     run: Any = RUN_REFERENCE.fullmatch(reference)
     with _mlflow(reference) as mlflow:
         if mlflow is None:
-            raise _AbsentError("" if model else f"There is no run {reference}: MLflow has no database here.")
+            raise AbsentError("" if model else f"There is no run {reference}: MLflow has no database here.")
         client = mlflow.MlflowClient()
         if model is not None:
             name = model["name"]
@@ -105,24 +66,19 @@ def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:
     return tags
 
 
-def registered_tags(reference: object) -> dict[str, str]:
-    """Return what the registry says of the version a reference names; nothing for any other reference."""
-    return read_stored(str(reference))[1] if is_stored(reference) else {}
-
-
-def _in_store(reference: str) -> tuple[str, StoredVersion | None]:
-    """Return where the registry of the home's store is, and the version in it that a reference names."""
-    # Only once such a reference is read: these imports take longer than the rest.
-    from bife_core.store import DATABASE, Store
-    from bife_core.store.registered import stored_version
-
+def read_store(reference: str) -> tuple[str, dict[str, str]]:
+    """Return the text and the tags of a version in the registry of the home's store."""
     model, there = MODEL_REFERENCE.fullmatch(reference), str(home() / DATABASE)
-    if model is None or not (
+    found = None
+    if model is not None and (
         os.environ.get("BIFE_STORE") or Path(there).exists()
     ):  # nothing is made by asking
-        return there, None
-    with closing(Store(os.environ.get("BIFE_STORE") or home())) as store:
-        return store.name, stored_version(store, model["name"], model["alias"] or int(model["version"]))
+        with closing(Store(os.environ.get("BIFE_STORE") or home())) as store:
+            there = store.name
+            found = stored_version(store, model["name"], model["alias"] or int(model["version"]))
+    if found is None:
+        raise AbsentError(f"The registry in {there} holds no {reference}; {_LISTED}.")
+    return found.text, found.tags
 
 
 @contextmanager
@@ -152,7 +108,7 @@ def _mlflow(reference: str) -> Iterator[Any]:
             yield mlflow
         except (MlflowException, SQLAlchemyError, OSError) as error:
             if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                raise _AbsentError(f"MLflow at {address} holds no {reference}; {_LISTED}.") from error
+                raise AbsentError(f"MLflow at {address} holds no {reference}; {_LISTED}.") from error
             reason = str(error).strip().partition("\n")[0]
             raise RuleError(
                 f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI."
