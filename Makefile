@@ -39,10 +39,8 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard rivals/pyproject.toml)
 	  { echo "BiFE needs Python 3.11 to 3.13, found $$($(PYTHON) --version); set PYTHON=python3.12, say."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]' $(RIVALS)
-	@# flows/ and tasks/ are no part of the wheel: this environment finds them in the checkout.
-	@echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/bife-checkout.pth"
 	@echo "Compiling the feature extractor for this machine ..."
-	@$(BIN)/python -c 'import bife_core.scip.compiled.callback'
+	@$(BIN)/python -c 'import bife_core.solver.scip.compiled.callback'
 	@touch $(STAMP)
 
 demo: $(STAMP)

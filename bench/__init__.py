@@ -12,14 +12,14 @@ from typing import Any
 
 import platformdirs
 
-from bife_core.benchmarks.base import Benchmark
-from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.generated import open_benchmark
-from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.decisions.collecting import collect_decisions
-from bife_core.decisions.recorded import Decisions
-from bife_core.sandbox import WorkerPool
-from bife_core.scip.solver import SolverConfig
+from bife_core.instances.base import Benchmark
+from bife_core.instances.config import FAMILIES
+from bife_core.instances.generated import open_benchmark
+from bife_core.measure.decisions.collecting import collect_decisions
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.run.config import CollectionConfig, InstancesConfig
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.workers import WorkerPool
 
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
 """The families every published rule is about."""

@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import emit, parser_of
-from bife_core.components import BRANCHING
-from bife_core.generators.account import recorded_calls
-from bife_core.generators.base import PromptContext
-from bife_core.generators.offline import OfflineGenerator
-from bife_core.generators.parsing import parse_answer
-from bife_core.generators.prompting import OPERATORS
-from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
+from bife_core.language.components import BRANCHING
+from bife_core.language.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.search import Sample, SampleRequest
+from bife_core.search.generators.account import recorded_calls
+from bife_core.search.generators.base import PromptContext
+from bife_core.search.generators.offline import OfflineGenerator
+from bife_core.search.generators.parsing import parse_answer
+from bife_core.search.generators.prompting import OPERATORS
 
 _SHOWN_REASONS = 5
 _POOL = 8

@@ -46,34 +46,34 @@ from scipy.stats import permutation_test
 
 from bench import GENERAL, emit, home_of, parse
 from bench.search_cost import beside_rpb, once, row_of, searched, side_by_side
-from bife_core.benchmarks.generated import open_benchmark
-from bife_core.config import PipelineConfig
-from bife_core.decisions.recorded import Decisions
-from bife_core.evaluation.choosing import choose
-from bife_core.evaluation.comparing import branched
-from bife_core.evaluation.metrics import METRICS, method_table
-from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.fidelity.measures import Yardstick
-from bife_core.fidelity.solving import Solving
-from bife_core.files import write_whole
-from bife_core.generators import Draft, PromptContext
-from bife_core.generators.offline import OfflineGenerator
-from bife_core.generators.offline.expression import Node
-from bife_core.generators.offline.operators import sample_rule
-from bife_core.generators.offline.source import write
-from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import budgeted, load_method, method_of
-from bife_core.presets import preset, with_overrides
-from bife_core.rules import BENCHMARK_RULES
-from bife_core.sandbox import WorkerPool
+from bife_core.base.files import write_whole
+from bife_core.base.stats import ratio_interval, signed_rank_test
+from bife_core.instances.generated import open_benchmark
+from bife_core.language.rules import BENCHMARK_RULES
+from bife_core.measure.choices import Yardstick
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.measure.evaluation.choosing import choose
+from bife_core.measure.evaluation.comparing import branched
+from bife_core.measure.evaluation.metrics import METRICS, method_table
+from bife_core.measure.evaluation.summary import EvaluationSummary
+from bife_core.measure.solving import Solving
+from bife_core.run.config import PipelineConfig
+from bife_core.run.presets import preset, with_overrides
+from bife_core.search.generators import Draft, PromptContext
+from bife_core.search.generators.offline import OfflineGenerator
+from bife_core.search.generators.offline.expression import Node
+from bife_core.search.generators.offline.operators import sample_rule
+from bife_core.search.generators.offline.source import write
 from bife_core.search.population import by_high_fidelity
+from bife_core.search.symbolic.fitting import Columns
+from bife_core.search.symbolic.search import SymbolicOptions
 from bife_core.search.types import WrittenRequest
-from bife_core.stats import ratio_interval, signed_rank_test
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.loading import budgeted, load_method, method_of
 from bife_core.store import Store
-from bife_core.symbolic.fitting import Columns
-from bife_core.symbolic.search import SymbolicOptions
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
+from bife_core.workers import WorkerPool
 
 OTHERS: Final = ["general", GENERAL, "pscost"]
 ORACLE: Final = "vanillafullstrong"

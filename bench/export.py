@@ -31,13 +31,13 @@ from typing import Any
 import pyscipopt
 
 from bench import emit, instances_of, parse
-from bife_core.components import BRANCHING
 from bife_core.export import INCLUDE_FUNCTION, export_c
-from bife_core.methods.loading import load_rule
-from bife_core.methods.using import attach
-from bife_core.scip.libscip import check, scip_address
-from bife_core.scip.reading import read_model
-from bife_core.scip.solving import SolveSettings, apply
+from bife_core.language.components import BRANCHING
+from bife_core.solver.methods.loading import load_rule
+from bife_core.solver.methods.using import attach
+from bife_core.solver.scip.libscip import check, scip_address
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.solve import SolveSettings, apply
 
 
 def rule_of_all(features: int) -> str:

@@ -18,12 +18,12 @@ import numpy as np
 import pyscipopt
 
 from bench import emit, instances_of, parse
-from bife_core.methods.loading import load_rule
-from bife_core.scip.compiled import kernel, layout
-from bife_core.scip.compiled.needs import mask_of
-from bife_core.scip.libscip import scip_address
-from bife_core.scip.reading import read_model
-from bife_core.scip.solving import SolveSettings, apply
+from bife_core.solver.methods.loading import load_rule
+from bife_core.solver.scip.compiled import kernel, layout
+from bife_core.solver.scip.compiled.needs import mask_of
+from bife_core.solver.scip.libscip import scip_address
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.solve import SolveSettings, apply
 
 PUBLISHED = {
     "combinatorial_auction": "paper_ca",

@@ -32,21 +32,21 @@ from scipy.stats import kendalltau
 
 from bench import benchmark_of, decisions_of, emit, home_of, parse
 from bench.acceptance import offline, recorded
-from bife_core.config import CollectionConfig, HighFidelityConfig
-from bife_core.decisions.recorded import Decisions
-from bife_core.errors import DecisionsError, RuleError
-from bife_core.fidelity.high import score_high
-from bife_core.fidelity.low_measures import MEASURES
-from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
-from bife_core.fidelity.solving import Solving, measure_reference
-from bife_core.methods.base import Method
-from bife_core.methods.loading import load_method
-from bife_core.methods.scorer import RuleMethod
-from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
-from bife_core.sandbox import WorkerPool
-from bife_core.scip.solver import SolverConfig
-from bife_core.stats import ratio_interval
+from bife_core.base.errors import DecisionsError, RuleError
+from bife_core.base.stats import ratio_interval
+from bife_core.language.rules import REFERENCE_RULES, Rejection, compile_rule
+from bife_core.measure.choices import Yardstick, behaviour_of, chosen_rows, scores_of
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.measure.high import score_high
+from bife_core.measure.low_measures import MEASURES
+from bife_core.measure.solving import Solving, measure_reference
+from bife_core.run.config import CollectionConfig, HighFidelityConfig
+from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.scorer import RuleMethod
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
+from bife_core.workers import WorkerPool
 
 Values: TypeAlias = npt.NDArray[np.float64]
 

@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import emit, parser_of
-from bife_core.evaluation.comparing import Ratio, compare
-from bife_core.evaluation.metrics import solve_frame
-from bife_core.evaluation.summary import looks
+from bife_core.base.stats import CONFIDENCE, UpperBound, confidence_of
+from bife_core.measure.evaluation.comparing import Ratio, compare
+from bife_core.measure.evaluation.metrics import solve_frame
+from bife_core.measure.evaluation.summary import looks
 from bife_core.registry.evidence import Evidence, gate
-from bife_core.stats import CONFIDENCE, UpperBound, confidence_of
 
 LEVEL = confidence_of(1, CONFIDENCE)
 """Level of the first use of a test set."""

@@ -21,16 +21,16 @@ from typing import Any, Final
 import numpy as np
 
 from bench import benchmark_of, cut, decisions_of, emit, home_of, parse
-from bife_core.config import CollectionConfig
-from bife_core.decisions.recorded import Decisions, concatenate
-from bife_core.fidelity.low import low_fidelity
-from bife_core.generators.offline.expression import Node
-from bife_core.generators.offline.source import describe, write
-from bife_core.methods.scorer import RuleMethod
-from bife_core.rules import CompiledRule
-from bife_core.sandbox import WorkerPool
-from bife_core.symbolic.drafting import fit_rules
-from bife_core.symbolic.fitting import Columns, Fitter
+from bife_core.language.rules import CompiledRule
+from bife_core.measure.decisions.recorded import Decisions, concatenate
+from bife_core.measure.low import low_fidelity
+from bife_core.run.config import CollectionConfig
+from bife_core.search.generators.offline.expression import Node
+from bife_core.search.generators.offline.source import describe, write
+from bife_core.search.symbolic.drafting import fit_rules
+from bife_core.search.symbolic.fitting import Columns, Fitter
+from bife_core.solver.methods.scorer import RuleMethod
+from bife_core.workers import WorkerPool
 
 SIZES: Final = {"transmission_switching": "small", "network_verification": "tiny", "item_placement": "tiny"}
 """Sizes whose full strong branching takes minutes, where that is not the test size."""

@@ -11,8 +11,8 @@ take, CPU microseconds and candidates of a branching.
 from __future__ import annotations
 
 from bench import benchmark_of, emit, parse
-from bife_core.methods.using import solve
-from bife_core.scip.reading import read_model
+from bife_core.solver.methods.using import solve
+from bife_core.solver.scip.reading import read_model
 
 
 def main() -> None:

@@ -25,16 +25,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import benchmark_of, emit, parse
-from bife_core.benchmarks.base import Instance
-from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.high import HighScore, score_high
-from bife_core.fidelity.solving import Reference, Solving, measure_reference
-from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import load_method
-from bife_core.rules import BENCHMARK_RULES
-from bife_core.sandbox import WorkerPool
-from bife_core.scip.solver import SolverConfig
+from bife_core.instances.base import Instance
+from bife_core.language.rules import BENCHMARK_RULES
+from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.high import HighScore, score_high
+from bife_core.measure.solving import Reference, Solving, measure_reference
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
+from bife_core.workers import WorkerPool
 
 COUNTING = "while True: pass"
 MEMORY_LOOP = """

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from bench import emit, parse
-from bife_core.components import BRANCHING
-from bife_core.decisions.recorded import Decisions
-from bife_core.fidelity.low_measures import MEASURES
-from bife_core.fidelity.measures import Yardstick, chosen_rows, scores_of
-from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
+from bife_core.language.components import BRANCHING
+from bife_core.language.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
+from bife_core.measure.choices import Yardstick, chosen_rows, scores_of
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.measure.low_measures import MEASURES
 
 
 def made_up(decisions: int, candidates: int) -> Decisions:

@@ -25,14 +25,14 @@ from typing import Any, Final, TypeAlias
 from scipy.stats import kendalltau
 
 from bench import benchmark_of, emit, parse
-from bife_core.benchmarks.base import Instance
-from bife_core.methods.loading import load_method
-from bife_core.methods.using import solve_model
-from bife_core.scip.cost import relative_gap
-from bife_core.scip.libscip import library, scip_address
-from bife_core.scip.reading import read_model
-from bife_core.scip.solutions import solution_of
-from bife_core.scip.solving import RootClock, SolveSettings, apply
+from bife_core.instances.base import Instance
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.using import solve_model
+from bife_core.solver.scip.cost import relative_gap
+from bife_core.solver.scip.libscip import library, scip_address
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.solutions import solution_of
+from bife_core.solver.scip.solve import RootClock, SolveSettings, apply
 from bife_core.tuning.space import BRANCHING, Choices, Space, said
 from bife_core.tuning.tuner import STARTS
 

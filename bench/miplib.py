@@ -25,17 +25,17 @@ import numpy as np
 import pandas as pd
 
 from bench import GENERAL, emit, home_of, parser_of
-from bife_core.benchmarks.folder import open_folder
-from bife_core.evaluation.comparing import branched
-from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.metrics import METRICS
-from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.methods.base import RPB
-from bife_core.methods.loading import load_method
-from bife_core.sandbox import WorkerPool
-from bife_core.scip.solver import SolverConfig
-from bife_core.stats import geometric_mean, ratio_interval
+from bife_core.base.stats import geometric_mean, ratio_interval
+from bife_core.instances.folder import open_folder
+from bife_core.measure.evaluation.comparing import branched
+from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.evaluation.metrics import METRICS
+from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
+from bife_core.workers import WorkerPool
 
 SHIFTS: Final = {"cpu_s": 1.0, "nodes": 100.0}
 LONG_S: Final = 1.0

@@ -24,7 +24,7 @@ from typing import Any
 import psutil
 
 from bench import emit, parser_of
-from bife_core.config import PipelineConfig
+from bife_core.run.config import PipelineConfig
 
 
 def main() -> None:
@@ -38,15 +38,16 @@ def main() -> None:
 
 def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
-    from bife_core.benchmarks.generated import GeneratedBenchmark
-    from bife_core.observer import Observer
-    from bife_core.presets import preset
-    from bife_core.stages import evaluation_files
-    from bife_core.stages.workers import close_workers
-    from bife_core.study import files as evolution_files
-    from flows.operate.running import run, start_embedded_api
-    from flows.stages import pipeline
-    from tasks.tracking.store import client
+    from bife_flows.operate.running import run, start_embedded_api
+    from bife_flows.stages import pipeline
+    from bife_tasks.tracking.store import client
+
+    from bife_core.instances.generated import GeneratedBenchmark
+    from bife_core.run.observer import Observer
+    from bife_core.run.presets import preset
+    from bife_core.run.stages import evaluation_files
+    from bife_core.run.study import files as evolution_files
+    from bife_core.workers.cluster import close_workers
 
     class Stages(Observer):
         def __init__(self) -> None:
@@ -101,7 +102,7 @@ def pipeline_cost(preset_name: str) -> None:
 
 def draw_models(config: PipelineConfig) -> None:
     """Draw the models of the run, which is work that the flow's process does before it hands out any."""
-    from bife_core.stages.runtime import Runtime
+    from bife_core.run.stages.runtime import Runtime
 
     wanted = {
         "collection": min(config.collection.max_instances, config.collection.decisions),
@@ -162,7 +163,7 @@ class Children:
         for child in psutil.Process().children(recursive=True):
             try:
                 times = child.cpu_times()
-                worker = "bife_core.sandbox.worker" in " ".join(child.cmdline())
+                worker = "bife_core.workers.worker" in " ".join(child.cmdline())
             except psutil.NoSuchProcess:
                 continue
             self._seen[child.pid] = (worker, times.user + times.system)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.operate.servers import LOOPBACK, free_port
+from bife_flows.operate.servers import LOOPBACK, free_port
 
 OWNER = "bife"
 _ADMINISTRATOR = "postgres"

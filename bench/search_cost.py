@@ -23,22 +23,22 @@ from pathlib import Path
 from typing import Any
 
 from bench import emit, home_of, parse
-from bife_core.benchmarks.generated import open_benchmark
-from bife_core.config import PipelineConfig
-from bife_core.decisions.collecting import collect_decisions
-from bife_core.decisions.recorded import Decisions
-from bife_core.evaluation.comparing import Comparison
-from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.files import write_whole
-from bife_core.generators import Generator
-from bife_core.methods.base import Method
-from bife_core.methods.loading import method_of
-from bife_core.presets import preset, with_overrides
-from bife_core.sandbox import WorkerPool
+from bife_core.base.files import write_whole
+from bife_core.instances.generated import open_benchmark
+from bife_core.measure.decisions.collecting import collect_decisions
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.measure.evaluation.comparing import Comparison
+from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.run.config import PipelineConfig
+from bife_core.run.presets import preset, with_overrides
+from bife_core.run.study import Evolution, create_study
+from bife_core.run.study.identity import VERSION
 from bife_core.search import SEARCHES, open_search
+from bife_core.search.generators import Generator
+from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.loading import method_of
 from bife_core.store import Store
-from bife_core.study import Evolution, create_study
-from bife_core.study.identity import VERSION
+from bife_core.workers import WorkerPool
 
 TUNER, PAPER = "llm4branch", "bife"
 DEFAULT, UNRACED = "bife_default", "bife_unraced"

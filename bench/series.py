@@ -20,14 +20,14 @@ from typing import Final
 from matplotlib.figure import Figure
 
 from bench import emit, parse
-from bife_core.benchmarks.base import Instance, digest_of_file
-from bife_core.benchmarks.folder import instance_files
-from bife_core.methods.base import RPB, ScipMethod
-from bife_core.sandbox import WorkerPool
-from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.series.series import Series, gap_of
-from bife_core.solves import SolveJob, run_solves
+from bife_core.instances.base import Instance, digest_of_file
+from bife_core.instances.folder import instance_files
+from bife_core.measure.solves import SolveJob, run_solves
+from bife_core.solver.methods.base import RPB, ScipMethod
+from bife_core.solver.scip.solve import SolveResult, SolveSettings
 from bife_core.store import Store
+from bife_core.tuning.series.series import Series, gap_of
+from bife_core.workers import WorkerPool
 
 _AROUND: Final = 2
 """Positions on each side of one over which the chart shows means."""

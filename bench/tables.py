@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from bench import parser_of
-from bife_core.methods.base import RPB
-from bife_core.rules import BENCHMARK_RULES
+from bife_core.language.rules import BENCHMARK_RULES
+from bife_core.solver.methods.base import RPB
 
 _BESIDE: Final = "ratio ci_low ci_high p_adjusted wins groups instances share note"
 _COMPARED: Final = f"method search_seed cpu_s nodes branching solved {_BESIDE}"

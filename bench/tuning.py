@@ -20,19 +20,19 @@ from pathlib import Path
 import numpy as np
 
 from bench import benchmark_of, emit, parse
-from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.summary import evaluate
-from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.solving import Solving
-from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import load_method
-from bife_core.sandbox import WorkerPool
-from bife_core.scip.solver import SolverConfig
+from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.evaluation.summary import evaluate
+from bife_core.measure.solving import Solving
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.configurator import read_configurations
 from bife_core.tuning.proposing import Proposer, Tpe
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
+from bife_core.workers import WorkerPool
 
 
 class RandomChanges:

@@ -14,8 +14,8 @@ from pathlib import Path
 import certifi
 import pytest
 
-from bife_core.benchmarks.generated import GeneratedBenchmark
-from bife_core.sandbox import WorkerPool
+from bife_core.instances.generated import GeneratedBenchmark
+from bife_core.workers import WorkerPool
 from tests.data.plugin_package.bife_example.knapsack import FAMILY
 from tests.support.databases import SERVER, copy_databases
 from tests.support.processes import VARIABLE, left_over
@@ -120,8 +120,8 @@ def databases(tmp_path_factory):
 @pytest.fixture(scope="session")
 def prepared(home, databases):
     """The session's home with the databases in it and an API of Prefect: for tests that run a flow in this process."""
-    from flows.operate.running import start_embedded_api
-    from tasks.tracking.store import client
+    from bife_flows.operate.running import start_embedded_api
+    from bife_tasks.tracking.store import client
 
     made = databases(home)
     start_embedded_api()
@@ -132,7 +132,7 @@ def prepared(home, databases):
 @pytest.fixture(autouse=True)
 def mlflow_answers():
     """Forget that MLflow was away: for some seconds this process would not try to reach it in the next test either."""
-    known = sys.modules.get("tasks.tracking.subscriber")
+    known = sys.modules.get("bife_tasks.tracking.subscriber")
     if known is not None:
         vars(known.outage).clear()
 

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench import reference
-from bife_core.fidelity.low_measures import MEASURES
+from bife_core.measure.low_measures import MEASURES
 from bife_core.tuning.space import table
 
 ROOT = Path(__file__).parents[1]

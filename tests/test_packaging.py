@@ -66,8 +66,8 @@ class Absent(importlib.abc.MetaPathFinder):
 
 sys.meta_path.insert(0, Absent())
 import bife_core
-from bife_core.errors import ConfigError
-from bife_core.generators.config import GENERATORS
+from bife_core.base.errors import ConfigError
+from bife_core.search.generators.config import GENERATORS
 
 for name in bife_core.__all__:
     getattr(bife_core, name)

@@ -7,8 +7,8 @@ import pyscipopt
 import pytest
 
 import bife_core
-from bife_core.benchmarks.config import InstancesConfig
-from bife_core.decisions.config import CollectionConfig
+from bife_core.instances.config import InstancesConfig
+from bife_core.measure.decisions.config import CollectionConfig
 
 
 def by_fractionality(f):

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 from rich.text import Text
 
+from bife_core.base.errors import BifeError
+from bife_core.base.files import check_outputs
 from bife_core.cli.consoles import say, show_table, standard_output
 from bife_core.cli.options import Output, keep
 from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import CommandEnd
-from bife_core.errors import BifeError
-from bife_core.files import check_outputs
-from bife_core.home import project_home
+from bife_core.store.home import project_home
 
 if TYPE_CHECKING:
     from bife_core.tuning.tuner import Tuning
@@ -52,13 +52,13 @@ def doctor(
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     if instances is not None:
-        from bife_core.benchmarks.folder import instance_files
+        from bife_core.instances.folder import instance_files
 
         check_outputs([output, output.with_suffix(".json")], instance_files(instances))
         need = _need(instances, groups)
         if need.state == "warn":  # said before anything is solved
             say(f"note: {need.text}")
-    checks = CHECKS | (of_flows("flows.cli.checks").CHECKS if orchestrated() else {})
+    checks = CHECKS | (of_flows("bife_flows.cli.checks").CHECKS if orchestrated() else {})
     if instances is not None:
         checks["instances"] = partial(_instances, instances, groups, output)
     with standard_output().status("Checking ..."):
@@ -87,7 +87,7 @@ def _home() -> Finding:
 
 
 def _cores() -> Finding:
-    from bife_core.sandbox import usable_cores
+    from bife_core.workers import usable_cores
 
     cores, load = len(usable_cores()), os.getloadavg()[0]
     # Other programs on them make measured times scatter.
@@ -97,20 +97,22 @@ def _cores() -> Finding:
 def _scip() -> Finding:
     import pyscipopt
 
-    from bife_core.scip.libscip import scip_version
+    from bife_core.solver.scip.libscip import scip_version
 
     return Finding("ok", f"{scip_version()}, PySCIPOpt {pyscipopt.__version__}, {pyscipopt.scip.__file__}")
 
 
 def _worker() -> Finding:
-    from bife_core.sandbox import WorkerPool
+    from bife_core.workers import WorkerPool
 
     rule = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
     began_s = time.perf_counter()
     with WorkerPool(1, pin=False) as pool:
-        call = pool.submit("bife_core.rules.compiling:score_one", {"source": rule, "value": 2.0}, limit_s=60)
+        call = pool.submit(
+            "bife_core.language.rules.compiling:score_one", {"source": rule, "value": 2.0}, limit_s=60
+        )
         scored = call.result()
-        measures = pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["in_force"]
+        measures = pool.submit("bife_core.workers.selftest:describe", {}, limit_s=60).result()["in_force"]
     took_s = time.perf_counter() - began_s
     if scored["score"] != 2.0:
         return Finding("fail", f"a worker scored {scored['score']} where 2 is right")
@@ -122,10 +124,10 @@ def _worker() -> Finding:
 def _model_api() -> Finding:
     needless = "none needed: the offline grammar writes rules"
     try:
-        from bife_core.generators import DraftingStoppedError
-        from bife_core.generators.base import NoDraftError
-        from bife_core.generators.model_settings import ModelApiSettings
-        from bife_core.generators.openai_compatible import offered
+        from bife_core.search.generators import DraftingStoppedError
+        from bife_core.search.generators.base import NoDraftError
+        from bife_core.search.generators.model_settings import ModelApiSettings
+        from bife_core.search.generators.openai_compatible import offered
     except ModuleNotFoundError as error:
         return Finding("ok", f"{error.name} is not installed (extra llm), and {needless}")
 
@@ -160,8 +162,8 @@ CHECKS: dict[str, Check] = {
 
 def _need(folder: Path, groups: str | None) -> Finding:
     """Find whether a folder has enough instances for a champion, and how many that takes."""
-    from bife_core.benchmarks.folder import fewest_usable, open_folder
-    from bife_core.evaluation.comparing import LARGE_GAIN, fewest_for_champion
+    from bife_core.instances.folder import fewest_usable, open_folder
+    from bife_core.measure.evaluation.comparing import LARGE_GAIN, fewest_for_champion
 
     tested, units = fewest_for_champion(1), "groups" if groups else "instances"
     usable = len(open_folder(folder, project_home().instances, groups=groups).ordered)
@@ -176,11 +178,11 @@ def _need(folder: Path, groups: str | None) -> Finding:
 
 
 def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:
-    from bife_core.benchmarks.folder import open_folder
     from bife_core.cli.options import resolve
-    from bife_core.stages.collecting import precheck
-    from bife_core.stages.runtime import Runtime
-    from bife_core.stages.tuning import try_starts
+    from bife_core.instances.folder import open_folder
+    from bife_core.run.stages.collecting import precheck
+    from bife_core.run.stages.runtime import Runtime
+    from bife_core.run.stages.tuning import try_starts
 
     opened, need = open_folder(folder, project_home().instances, groups=groups), _need(folder, groups)
     # With three instances, two cores and `try_starts`, all ends within two minutes.

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from typer import Argument, Option
 
+from bife_core.base.wording import counted
 from bife_core.cli.consoles import say, show_facts, show_table, standard_output
 from bife_core.cli.options import with_configuration
 from bife_core.cli.orchestration import tracked_runtime
 from bife_core.cli.outcome import CommandEnd
-from bife_core.home import RUN_ID, evaluation_at, project_home
-from bife_core.wording import counted
+from bife_core.store.home import RUN_ID, evaluation_at, project_home
 
 if TYPE_CHECKING:
-    from bife_core.config import PipelineConfig
+    from bife_core.run.config import PipelineConfig
 
 REQUEST_ID: Final = re.compile(r"bife-[\w.~%-]+\.\d+(?!\.?\w)", re.ASCII)
 """What BiFE calls its requests, in a file of whatever format."""
@@ -48,9 +48,9 @@ def report(
         if not RUN_ID.fullmatch(reference):
             evaluation_at(Path(reference))
     with standard_output().status("Drawing ..."):
-        from bife_core.plots import save
-        from bife_core.stages.evaluation_files import PAGE, TABLES, load_report, write_report
-        from bife_core.stages.runtime import Runtime
+        from bife_core.run.stages.evaluation_files import PAGE, TABLES, load_report, write_report
+        from bife_core.run.stages.runtime import Runtime
+        from bife_core.show.plots import save
 
         asked = any(RUN_ID.fullmatch(one) for one in references or ())
         loaded, directory = load_report(references or (), tracked_runtime() if asked else Runtime())
@@ -70,7 +70,7 @@ def config(
     as_json: Annotated[bool, Option("--json", help="Print JSON, to keep as a file for --config.")] = False,
 ) -> None:
     """Print every setting with its value and meaning, as the given options resolve it."""
-    from bife_core.settings import described, settings_of
+    from bife_core.run.settings import described, settings_of
 
     if as_json:
         typer.echo(json.dumps(settings_of(config), indent=2))
@@ -90,7 +90,7 @@ def calls(
     ] = None,
 ) -> None:
     """List what calls to a model API each search made, and compare them with a provider's export."""
-    from bife_core.generators.account import Account, Spending, request_id
+    from bife_core.search.generators.account import Account, Spending, request_id
 
     store, rows, made = project_home().store, [], dict[str, str]()
     for study in store.studies():
@@ -119,11 +119,11 @@ def calls(
 
 def plugins() -> None:
     """List families, searches, generators, components and kinds of methods, and the package each comes from."""
-    from bife_core.benchmarks.config import FAMILIES
-    from bife_core.components import COMPONENTS
-    from bife_core.generators.config import GENERATORS
-    from bife_core.methods.base import METHODS
+    from bife_core.instances.config import FAMILIES
+    from bife_core.language.components import COMPONENTS
     from bife_core.search import SEARCHES
+    from bife_core.search.generators.config import GENERATORS
+    from bife_core.solver.methods.base import METHODS
 
     kinds = (FAMILIES, SEARCHES, GENERATORS, COMPONENTS, METHODS)
     rows = [(kind.kind, name, package) for kind in kinds for name, package in kind.listed()]

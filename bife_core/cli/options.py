@@ -13,11 +13,11 @@ import typer
 from typer import Option
 from typer.core import TyperCommand
 
-from bife_core.files import check_outputs, write_whole
+from bife_core.base.files import check_outputs, write_whole
 
 if TYPE_CHECKING:
-    from bife_core.config import PipelineConfig
-    from bife_core.methods.configuration import Configuration
+    from bife_core.run.config import PipelineConfig
+    from bife_core.solver.methods.configuration import Configuration
 
 Stage = TypeVar("Stage", bound=Callable[..., Any])
 
@@ -73,7 +73,7 @@ class Command(TyperCommand):
         """Print the help."""
         settings: list[Any] = [each for each in self.params if each.name in OPTIONS]
         if any(each.help is None for each in settings):
-            from bife_core.settings import form
+            from bife_core.run.settings import form
 
             fields = form()["properties"]
             for each in settings:
@@ -83,7 +83,7 @@ class Command(TyperCommand):
 
 def resolve(defaults: Mapping[str, Any] | None = None, **options: Any) -> PipelineConfig:
     """Return the configuration that options name: first `defaults`, a file's settings, then options, then --set."""
-    from bife_core.settings import NAMES, configuration, read_settings
+    from bife_core.run.settings import NAMES, configuration, read_settings
 
     given = {name: value for name, value in options.items() if value is not None}
     file, assigned = given.pop("config", None), given.pop("settings", ())
@@ -110,7 +110,7 @@ def with_configuration(command: Stage, **defaults: Any) -> Stage:
         options = {name: arguments.pop(name) for name in OPTIONS}
         config = resolve(defaults, **options)
         if (output := arguments.get("output")) is not None:
-            from bife_core.benchmarks.folder import instance_files
+            from bife_core.instances.folder import instance_files
 
             folder = config.instances.folder
             read = (*options.values(), arguments["method"], folder and instance_files(folder))

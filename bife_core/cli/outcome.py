@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from bife_core.errors import BifeError
+from bife_core.base.errors import BifeError
 
 
 class ExitCode(IntEnum):

@@ -36,7 +36,7 @@ app = typer.Typer(
 for panel, commands in {
     "Discover": (demo, run, collect, evolve, evaluate, tune, score, report),
     "Use": (solve, series, export),
-    "Operate": of_flows("flows.cli.operating").COMMANDS if orchestrated() else (),
+    "Operate": of_flows("bife_flows.cli.operating").COMMANDS if orchestrated() else (),
     "Look around": (config, calls, plugins, doctor),
 }.items():
     for command in commands:

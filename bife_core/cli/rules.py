@@ -26,7 +26,7 @@ _RULE = typer.Argument(metavar="REF", help="A Python file, a reference rule, or 
 @app.command("list")
 def list_rules() -> None:
     """List reference rules and registered ones."""
-    from bife_core.rules import REFERENCE_RULES
+    from bife_core.language.rules import REFERENCE_RULES
 
     given = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
     show_table(("reference rule", "what it does", "reference of"), given, numbers=False)
@@ -46,11 +46,11 @@ def list_rules() -> None:
 @app.command("show")
 def show(reference: Annotated[str, _RULE]) -> None:
     """Show a rule: source, features it reads, size, origin and hash; before it the settings of a configuration."""
-    from bife_core.features import FEATURES
-    from bife_core.methods.configuration import Configuration
-    from bife_core.methods.loading import load_method, rule_method
-    from bife_core.methods.scorer import RuleMethod
-    from bife_core.rules import REFERENCE_RULES, complexity
+    from bife_core.language.features import FEATURES
+    from bife_core.language.rules import REFERENCE_RULES, complexity
+    from bife_core.solver.methods.configuration import Configuration
+    from bife_core.solver.methods.loading import load_method, rule_method
+    from bife_core.solver.methods.scorer import RuleMethod
 
     method = load_method(reference)
     rule = method.branching if isinstance(method, Configuration) else rule_method(method)
@@ -84,7 +84,7 @@ def rollback(
 ) -> None:
     """Take a champion out of use, in your login name; the one that it replaced, if any, is champion again."""
     with standard_output().status("Starting ..."):
-        from bife_core.machine import user
+        from bife_core.solver.machine import user
 
         change = registry().roll_back(name, user(), reason)
     say(f"{change.sentence}.")
@@ -95,10 +95,10 @@ def export(
     output: Annotated[Path, typer.Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
 ) -> None:
     """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
+    from bife_core.base.files import check_outputs, write_whole
     from bife_core.export import INCLUDE_FUNCTION, export_c
-    from bife_core.files import check_outputs, write_whole
-    from bife_core.methods.configuration import Configuration
-    from bife_core.methods.loading import load_method
+    from bife_core.solver.methods.configuration import Configuration
+    from bife_core.solver.methods.loading import load_method
 
     if output.suffix != ".c":
         raise typer.BadParameter(f"{output.name} is not what a C file is called.")

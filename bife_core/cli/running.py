@@ -20,7 +20,7 @@ from bife_core.cli.outcome import complain
 
 if TYPE_CHECKING:
     from bife_core.cli.watching import Display
-    from bife_core.config import PipelineConfig
+    from bife_core.run.config import PipelineConfig
 
 STOP_SIGNALS: Final = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 """Ctrl-C, a shutdown, a closed terminal."""
@@ -54,11 +54,11 @@ def run_stage(
     console, flows = standard_output(), orchestrated()
     with console.status("Starting ..."):
         prepare()
-        from bife_core.generators import Account, open_generator
-        from bife_core.home import project_home
-        from bife_core.methods.loading import load_method
-        from bife_core.observer import Observer
-        from bife_core.stages.instances import entered
+        from bife_core.run.observer import Observer
+        from bife_core.run.stages.instances import entered
+        from bife_core.search.generators import Account, open_generator
+        from bife_core.solver.methods.loading import load_method
+        from bife_core.store.home import project_home
 
         home = project_home()
         for reference in methods:
@@ -67,12 +67,12 @@ def run_stage(
             open_generator(config.generator, Account(home.store, "", config.budget))
         notes = entered(config.instances, home, Observer().progress).notes
         from bife_core.cli.watching import Display
-        from bife_core.study.journal import stop_journals
+        from bife_core.run.study.journal import stop_journals
 
         run, stop = _plain, stop_journals
         if flows:
-            run = of_flows("flows.cli.running").run
-            stop = of_flows("flows.operate.running").report_interruption
+            run = of_flows("bife_flows.cli.running").run
+            stop = of_flows("bife_flows.operate.running").report_interruption
     with Display(console) as display, ending_at_once(display.close, partial(stop, GO_ON)) as take_signals:
         # Prefect has SIGTERM unwind a flow, which waits for the calls to a model and the solves under way.
         display.before_stage = take_signals
@@ -82,12 +82,14 @@ def run_stage(
 
 
 def _plain(display: Display, stage: str, config: PipelineConfig, *args: Any, **kwargs: Any) -> Any:
-    from bife_core.stages.runtime import Runtime
+    from bife_core.run.stages.runtime import Runtime
 
     module, _, function = _STAGES[stage].partition(":")
     runtime = Runtime(observer=display)
     runtime.home.require_room()
-    return getattr(import_module(f"bife_core.stages.{module}"), function)(config, runtime, *args, **kwargs)
+    return getattr(import_module(f"bife_core.run.stages.{module}"), function)(
+        config, runtime, *args, **kwargs
+    )
 
 
 @contextmanager

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bife_core.base.wording import interval_text
 from bife_core.cli.consoles import number, say, show_facts, show_heading, show_table
 from bife_core.cli.options import with_configuration
 from bife_core.cli.orchestration import prepare, tracked_runtime
 from bife_core.cli.running import GO_ON, ending_at_once
-from bife_core.wording import interval_text
 
 if TYPE_CHECKING:
-    from bife_core.config import PipelineConfig
-    from bife_core.stages.scoring import RuleScore
+    from bife_core.run.config import PipelineConfig
+    from bife_core.run.stages.scoring import RuleScore
 
 
 @with_configuration
@@ -48,10 +48,10 @@ def score(
     if [bool(file), brief, listed].count(True) != 1:
         raise typer.BadParameter("give files to score, or --list, or --brief.")
     prepare()
-    from bife_core.methods.loading import read_method
-    from bife_core.stages import scoring
-    from bife_core.stages.runtime import Runtime
-    from bife_core.study.journal import stop_journals
+    from bife_core.run.stages import scoring
+    from bife_core.run.stages.runtime import Runtime
+    from bife_core.run.study.journal import stop_journals
+    from bife_core.solver.methods.loading import read_method
 
     methods = [(path.name, read_method(path)) for path in file or ()]
     rules = [(name, one.text or one.model_dump_json()) for name, one in methods]
@@ -96,7 +96,7 @@ def _used(one: RuleScore) -> str:
 
 
 def _show(one: RuleScore) -> None:
-    from bife_core.stats import CONFIDENCE
+    from bife_core.base.stats import CONFIDENCE
 
     out = one.failure or one.eliminated
     show_heading(f"{one.name} ({one.sample}{', scored before' * one.again})")

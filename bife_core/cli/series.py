@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from bife_core.base.errors import InstanceError, InterruptedSolveError, SolverError
 from bife_core.cli.consoles import number, say, show_table
 from bife_core.cli.options import assignment
 from bife_core.cli.orchestration import registry
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.solve import SetParam
-from bife_core.errors import InstanceError, InterruptedSolveError, SolverError
 
 
 def series(
@@ -46,12 +46,12 @@ def series(
     set_param: SetParam = None,
 ) -> None:
     """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
-    from bife_core.benchmarks.folder import instance_files
-    from bife_core.files import check_outputs
-    from bife_core.scip.reading import read_model
-    from bife_core.scip.solutions import write_solution
-    from bife_core.scip.solving import SolveSettings
-    from bife_core.series.series import Series
+    from bife_core.base.files import check_outputs
+    from bife_core.instances.folder import instance_files
+    from bife_core.solver.scip.reading import read_model
+    from bife_core.solver.scip.solutions import write_solution
+    from bife_core.solver.scip.solve import SolveSettings
+    from bife_core.tuning.series.series import Series
 
     params = dict(map(assignment, set_param or ()))
     given: dict[str, Any] = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "params": params}

@@ -14,8 +14,8 @@ from bife_core.cli.orchestration import registry
 from bife_core.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
 
 if TYPE_CHECKING:
-    from bife_core.methods.base import Method
-    from bife_core.scip.solving import SolveResult
+    from bife_core.solver.methods.base import Method
+    from bife_core.solver.scip.solve import SolveResult
 
 SetParam: TypeAlias = Annotated[
     list[str] | None,
@@ -77,12 +77,12 @@ def solve(
     set_param: SetParam = None,
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
-    from bife_core.files import check_outputs
-    from bife_core.methods.base import BUILTIN_METHODS
-    from bife_core.methods.loading import load_method
-    from bife_core.methods.using import solve as solve_with
-    from bife_core.scip.reading import read_model
-    from bife_core.scip.solving import SolveSettings
+    from bife_core.base.files import check_outputs
+    from bife_core.solver.methods.base import BUILTIN_METHODS
+    from bife_core.solver.methods.loading import load_method
+    from bife_core.solver.methods.using import solve as solve_with
+    from bife_core.solver.scip.reading import read_model
+    from bife_core.solver.scip.solve import SolveSettings
 
     params = dict(map(assignment, set_param or ()))
     given = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "guard": True, "params": params}
@@ -121,8 +121,8 @@ def solve(
     if solution is not None and results[0].primal_bound is None:
         say(f"note: {solution} is not written, for no best solution was found.")
     if record and results[-1].status != "userinterrupt":
-        from bife_core.stages.runtime import Runtime
-        from bife_core.stages.watching import ChampionWatch
+        from bife_core.run.stages.runtime import Runtime
+        from bife_core.run.stages.watching import ChampionWatch
 
         if rule in BUILTIN_METHODS:
             say("note: Nothing is recorded, for no rule branched.")
@@ -138,7 +138,7 @@ def _bounds(result: SolveResult) -> str:
 
 def _show(methods: list[Method], results: list[SolveResult]) -> None:
     """Print the solves, one a column, and the ratio of the first to the second where there is one."""
-    from bife_core.scip.cost import TICK_S
+    from bife_core.solver.scip.cost import TICK_S
 
     of_rules = {"branchings": "{0.calls}", "fallbacks": "{0.fallbacks}", "in rule, s": "{0.callback_s:.4f}"}
     if any(getattr(method, "budget", None) is not None for method in methods):
@@ -171,7 +171,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
 
     It is a `CommandEnd` if methods proved different things, or the first neither proved an optimum nor reached the gap.
     """
-    from bife_core.scip.solving import cautions, disagree
+    from bife_core.solver.scip.solve import cautions, disagree
 
     first, last = results[0], results[-1]
     for sentence in cautions(results):

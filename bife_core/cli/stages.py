@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bife_core.base.wording import counted
 from bife_core.cli.consoles import full_name, number, say, show_code, show_facts, show_heading, show_table
 from bife_core.cli.options import Output, keep, with_configuration
 from bife_core.cli.orchestration import orchestrated
 from bife_core.cli.outcome import CommandEnd, ExitCode, complain
 from bife_core.cli.running import run_stage
-from bife_core.wording import counted
 
 if TYPE_CHECKING:
-    from bife_core.config import PipelineConfig
+    from bife_core.run.config import PipelineConfig
+    from bife_core.run.stages.records import TrackedRun
+    from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult, TuningResult
     from bife_core.search import Sample
-    from bife_core.stages.records import TrackedRun
-    from bife_core.stages.results import EvaluationResult, EvolutionResult, PipelineResult, TuningResult
 
 
 @with_configuration
@@ -104,8 +104,8 @@ def tune(
     ] = None,
 ) -> None:
     """Tune SCIP's settings on the design instances, with the branching methods at hand; writes files of both."""
-    from bife_core.methods.configuration import is_part
-    from bife_core.stages.tuning import AT_HAND
+    from bife_core.run.stages.tuning import AT_HAND
+    from bife_core.solver.methods.configuration import is_part
 
     methods = tuple(method or AT_HAND)
     result: TuningResult = run_stage("tuning", config, seconds, methods, rules=True)
@@ -143,7 +143,7 @@ def demo(*, config: PipelineConfig) -> None:
 
 def discover(config: PipelineConfig) -> PipelineResult:
     """Run the pipeline and print all that it found; raise `CommandEnd` if there is no rule."""
-    from bife_core.methods.loading import branching_of
+    from bife_core.solver.methods.loading import branching_of
 
     result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
     if result.evaluation is None:
@@ -203,7 +203,7 @@ def finish(
 
 def show_rule(best: Sample, config: PipelineConfig, search: EvolutionResult) -> None:
     """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
-    from bife_core.evaluation.metrics import METRICS
+    from bife_core.measure.evaluation.metrics import METRICS
 
     show_heading(f"The rule ({best.lineage})")
     if best.thought:
@@ -223,8 +223,8 @@ def show_rule(best: Sample, config: PipelineConfig, search: EvolutionResult) -> 
 
 def show_comparison(result: EvaluationResult) -> None:
     """Print all methods side by side on held-out instances, then the ratio with all that qualifies it."""
-    from bife_core.evaluation.metrics import method_table
-    from bife_core.stages.conclusions import measured
+    from bife_core.measure.evaluation.metrics import method_table
+    from bife_core.run.stages.conclusions import measured
 
     compared = result.summary
     instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)

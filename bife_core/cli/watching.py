@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.progress import Progress, Task, TextColumn
 from rich.text import Text
 
-from bife_core.estimate import Estimate
-from bife_core.observer import Observer
-from bife_core.study import EvolutionState
+from bife_core.run.estimate import Estimate
+from bife_core.run.observer import Observer
+from bife_core.run.study import EvolutionState
 
 _PLAIN_EVERY_S = 20.0
 """Seconds between two lines on the progress of one stage."""

@@ -1,8 +1,8 @@
 """A rule as one C file: a branching-rule plugin for SCIP 8 to 10 with just the features the rule reads.
 
 `plugin.c` is what does not depend on the rule: how SCIP is asked, what is kept between branchings (as
-`bife_core.scip.compiled` does, to the bit), the guard. It is a template of Jinja: statements stand after ``//?``, and
-``@NAME@`` is put in. Formulas of features and the rule itself are made from their Python.
+`bife_core.solver.scip.compiled` does, to the bit), the guard. It is a template of Jinja: statements stand after
+``//?``, and ``@NAME@`` is put in. Formulas of features and the rule itself are made from their Python.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader
 
 from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
-from bife_core.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
-from bife_core.methods.loading import AnyReference, rule_method
-from bife_core.methods.references import registered_tags
-from bife_core.rules import Rejection, check_source
-from bife_core.scip.branching import Guard
-from bife_core.scip.solving import versions
+from bife_core.language.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
+from bife_core.language.rules import Rejection, check_source
+from bife_core.solver.methods.loading import AnyReference, rule_method
+from bife_core.solver.methods.references import registered_tags
+from bife_core.solver.scip.branching import Guard
+from bife_core.solver.scip.solve import versions
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 """What the C file defines for others to call."""

@@ -1,7 +1,7 @@
 """Functions of doubles in C: the same operations in the same order, made from their Python.
 
-They are those of a rule's scalar program, and the formulas of `bife_core.features`. What C's library lacks, such as
-Python's ``%``, is in `plugin.c`.
+They are those of a rule's scalar program, and the formulas of `bife_core.language.features`. What C's library lacks,
+such as Python's ``%``, is in `plugin.c`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from functools import cache, reduce
 from textwrap import dedent
 from typing import Any, Final
 
-from bife_core.errors import RuleError
-from bife_core.features import FEATURES
-from bife_core.rules.language import CONSTANTS, words
-from bife_core.rules.module import COMPARISONS, OPERATORS, parameters
-from bife_core.rules.types import Program
+from bife_core.base.errors import RuleError
+from bife_core.language.features import FEATURES
+from bife_core.language.rules.language import CONSTANTS, words
+from bife_core.language.rules.module import COMPARISONS, OPERATORS, parameters
+from bife_core.language.rules.types import Program
 
 _SAME: Final = words("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh

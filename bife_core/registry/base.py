@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from pyscipopt import Model
 
-from bife_core.benchmarks.config import InstancesConfig
-from bife_core.errors import BifeError, RegistryError, RuleError
-from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import method_of, unaltered
-from bife_core.methods.references import MODEL_REFERENCE
+from bife_core.base.errors import BifeError, RegistryError, RuleError
+from bife_core.base.values import Value
+from bife_core.base.wording import storable
+from bife_core.instances.config import InstancesConfig
 from bife_core.registry.choosing import choose, registered_name
 from bife_core.registry.evidence import (
     CHALLENGER,
@@ -30,10 +29,11 @@ from bife_core.registry.evidence import (
     model_card,
     refusal,
 )
-from bife_core.scip.solver import SolverConfig
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.loading import method_of, unaltered
+from bife_core.solver.methods.references import MODEL_REFERENCE
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import StoreError
-from bife_core.values import Value
-from bife_core.wording import storable
 
 GATE: Final = "the statistical gate"
 """Who decides where no person does."""

@@ -8,14 +8,14 @@ from typing import Final
 
 from pyscipopt import Model
 
-from bife_core.benchmarks.config import InstancesConfig
-from bife_core.benchmarks.formulation import Likeness, shape
-from bife_core.evaluation.comparing import known_as
-from bife_core.evaluation.metrics import METRICS
-from bife_core.methods.base import RPB
+from bife_core.base.values import digest_of
+from bife_core.instances.config import InstancesConfig
+from bife_core.instances.formulation import Likeness, shape
+from bife_core.measure.evaluation.comparing import known_as
+from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED, RegisteredRule
-from bife_core.scip.solver import SolverConfig
-from bife_core.values import digest_of
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.scip.settings import SolverConfig
 
 PREFIX: Final = "bife-"
 _LONGEST: Final = 200

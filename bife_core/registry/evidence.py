@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from bife_core.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
-from bife_core.evaluation.metrics import METRICS, judged_by
-from bife_core.methods.base import RPB, Method
-from bife_core.scip.cost import Cost
-from bife_core.values import Value
-from bife_core.wording import counted, fits, interval_text, storable
+from bife_core.base.values import Value
+from bife_core.base.wording import counted, fits, interval_text, storable
+from bife_core.measure.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
+from bife_core.measure.evaluation.metrics import METRICS, judged_by
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.scip.cost import Cost
 
 CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
@@ -53,7 +53,7 @@ class Evidence(Origin, Ratio):
     `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, `p_value` the adjusted one of the
     exact test, and `time_ratio` the ratio of CPU times. `unfinished` solves ended at a limit. `use` counts the uses of
     the test instances, and is 0 if they served a search or were chosen among others. `likeness` is JSON of their
-    `bife_core.benchmarks.formulation.Likeness`. `solver` names the settings of SCIP it was measured under, and
+    `bife_core.instances.formulation.Likeness`. `solver` names the settings of SCIP it was measured under, and
     `solver_params` is JSON of what they set beside SCIP's defaults. What begins with ``champion`` compares with the
     champion in the same evaluation.
     """
@@ -93,8 +93,8 @@ def gate(one: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecis
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
-    the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` and without `Ratio.doubt` both times:
-    two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
+    the same evaluation, in the sense of `bife_core.measure.evaluation.comparing.finding` and without `Ratio.doubt` both
+    times: two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
     metrics, or under different settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
     """
     words = METRICS[one.metric].words

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from pydantic import ValidationError
 
-from bife_core.components import BRANCHING, COMPONENTS
-from bife_core.errors import ConfigError
+from bife_core.base.errors import ConfigError
+from bife_core.base.values import Value, describe
+from bife_core.language.components import BRANCHING, COMPONENTS
 from bife_core.search.config import SEARCHES, SearchConfig
 from bife_core.search.population import (
     by_high_fidelity,
@@ -31,7 +32,6 @@ from bife_core.search.types import (
     SolveRequest,
     TrialRequest,
 )
-from bife_core.values import Value, describe
 
 OPERATORS: Final[tuple[Operator, ...]] = ("e1", "e2", "m1", "m2")
 """Operators of a generation, in order (paper, section 4.3)."""

@@ -7,17 +7,17 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
-from bife_core.components import BRANCHING, COMPONENTS
-from bife_core.errors import ConfigError
-from bife_core.plugins import Plugins
-from bife_core.values import Value
+from bife_core.base.errors import ConfigError
+from bife_core.base.plugins import Plugins
+from bife_core.base.values import Value
+from bife_core.language.components import BRANCHING, COMPONENTS
 
 SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     "search",
     "bife.searches",
     {
         "bife": "bife_core.search.bife:BifeSearch",
-        "symbolic": "bife_core.symbolic.search:SymbolicSearch",
+        "symbolic": "bife_core.search.symbolic.search:SymbolicSearch",
         "random": "bife_core.search.bife:RandomSearch",
         "bife_without_f_lf": "bife_core.search.bife:HighOnlySearch",
         "given": "bife_core.search.bife:GivenSearch",

@@ -8,9 +8,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from bife_core.components import BRANCHING
-from bife_core.scip.cost import Cost
-from bife_core.values import Value
+from bife_core.base.values import Value
+from bife_core.language.components import BRANCHING
+from bife_core.solver.scip.cost import Cost
 
 Operator = str
 """What makes a rule: BiFE's own are EoH's i1 (no parents), e1, e2 (crossovers), m1, m2 (mutations), and `fit`."""
@@ -57,7 +57,8 @@ class _Written(Value):
     """What requests for a rule and for a reflection share; `hints` are texts for the generator, such as reflections.
 
     `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-    ``$count`` (of parents) are filled in. `component` is what a rule is written for, see `bife_core.components`.
+    ``$count`` (of parents) are filled in. `component` is what a rule is written for, see
+    `bife_core.language.components`.
     """
 
     id: str

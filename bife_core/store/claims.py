@@ -23,7 +23,7 @@ import psutil
 from sqlalchemy import Connection, Row, delete, extract, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bife_core.errors import BifeError
+from bife_core.base.errors import BifeError
 from bife_core.store.database import Database, StoreError, claims
 
 LEASE_S: Final = 60.0

@@ -35,10 +35,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from bife_core.errors import BifeError
-from bife_core.files import make_private
-from bife_core.places import sqlite_file
-from bife_core.wording import storable
+from bife_core.base.errors import BifeError
+from bife_core.base.files import make_private
+from bife_core.base.places import sqlite_file
+from bife_core.base.wording import storable
 
 MIGRATIONS: Final = {
     4: "DROP TABLE claims",  # which is made anew: PostgreSQL cut names to 256 characters

@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bife_core.arguments import checked
-from bife_core.benchmarks.base import SPLITS, Split
+from bife_core.base.arguments import checked
+from bife_core.base.values import Value
+from bife_core.instances.base import SPLITS, Split
 from bife_core.store.claims import Claims
 from bife_core.store.database import Database, StoreError, calls, cursors, events, ledger, solves, studies
-from bife_core.values import Value
 
 _MANY: Final = 10_000
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
-from bife_core.benchmarks.base import Instance
-from bife_core.evaluation.metrics import METRICS
-from bife_core.fidelity.solving import Solving
-from bife_core.methods.base import RPB, Method
-from bife_core.methods.configuration import Configuration
-from bife_core.scip.cost import Cost
-from bife_core.tuning.racing import USUAL, Race
+from bife_core.base.values import Value
+from bife_core.base.wording import counted
+from bife_core.instances.base import Instance
+from bife_core.measure.evaluation.metrics import METRICS
+from bife_core.measure.race import USUAL, Race
+from bife_core.measure.solving import Solving
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.scip.cost import Cost
 from bife_core.tuning.space import BRANCHING, Choices, Space, said
-from bife_core.values import Value
-from bife_core.wording import counted
 
 
 class Step(Value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from bife_core.values import Value
+from bife_core.base.values import Value
 
 
 class TuneConfig(Value):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from bife_core.generators.parsing import printable, without_reasoning
+from bife_core.search.generators.parsing import printable, without_reasoning
 from bife_core.tuning.space import Choices, Space
 
 MOST: Final = 6

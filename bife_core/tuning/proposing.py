@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from bife_core.errors import ConfigError
+from bife_core.base.errors import ConfigError
+from bife_core.base.values import seed_below
 from bife_core.tuning.space import Choices, Space
-from bife_core.values import seed_below
 
 _MUTATION: Final = 0.1
 """Weight of what was not tried beside what did well, in the TPE's densities; 1 would change a fifth of all rows."""

@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from bife_core.errors import ConfigError
-from bife_core.methods.base import RPB, Method
-from bife_core.methods.configuration import Configuration
-from bife_core.scip.solver import Parameter, is_priority, settings_in, usual_parameters
+from bife_core.base.errors import ConfigError
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.scip.settings import Parameter, is_priority, settings_in, usual_parameters
 
 TABLE: Final = Path(__file__).with_name("space.csv")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
-from bife_core.benchmarks.formulation import formulation
-from bife_core.scip.reading import read_model
-from bife_core.scip.solving import SolveSettings, apply, optimize
+from bife_core.instances.formulation import formulation
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.solve import SolveSettings, apply, optimize
 
 _TABLES: Final = (
     ("Presolving", "presolver", "exec_time", "calls", "fixed_vars", "deleted_constraints", "changed_coefficients"),

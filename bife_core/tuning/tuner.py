@@ -10,19 +10,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from bife_core.benchmarks.base import Instance
-from bife_core.evaluation.metrics import METRICS
-from bife_core.fidelity.solving import Solving
-from bife_core.methods.base import RPB
-from bife_core.methods.configuration import Configuration
-from bife_core.scip.cost import LEAST, Cost
-from bife_core.stats import CONFIDENCE, geometric_mean, p_costlier
-from bife_core.tuning.middle import MiddleFidelity
+from bife_core.base.stats import CONFIDENCE, geometric_mean, p_costlier
+from bife_core.base.values import Value
+from bife_core.base.wording import counted
+from bife_core.instances.base import Instance
+from bife_core.measure.evaluation.metrics import METRICS
+from bife_core.measure.middle import MiddleFidelity
+from bife_core.measure.race import SPREAD, Race, Raced
+from bife_core.measure.solving import Solving
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.scip.cost import LEAST, Cost
 from bife_core.tuning.proposing import Proposer, Tpe
-from bife_core.tuning.racing import SPREAD, Race, Raced
 from bife_core.tuning.space import BRANCHING, Choices, Space, said, settings_of
-from bife_core.values import Value
-from bife_core.wording import counted
 
 STARTS: Final[tuple[Choices, ...]] = (
     {"separating": "off", "heuristics": "off"},

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from bife_core import open_benchmark
-from bife_core.errors import ConfigError
-from bife_core.places import home
+from bife_core.base.errors import ConfigError
+from bife_core.base.places import home
 
 
 def main() -> None:

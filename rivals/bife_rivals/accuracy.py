@@ -14,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from bife_core import Scorer, WorkerPool, collect_decisions, load_method, open_benchmark
-from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.errors import BifeError
-from bife_core.places import home
-from bife_core.scip.solver import SolverConfig
+from bife_core.base.errors import BifeError
+from bife_core.base.places import home
+from bife_core.run.config import CollectionConfig, InstancesConfig
+from bife_core.solver.scip.settings import SolverConfig
 from bife_rivals.graphs import Sample, Samples, accuracies, hits
 from bife_rivals.networks import NativeMethod
 

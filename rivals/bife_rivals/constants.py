@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from bife_core.rules.literals import literals, with_literals
-from bife_core.values import seed_below
+from bife_core.base.values import seed_below
+from bife_core.language.rules.literals import literals, with_literals
 
 if TYPE_CHECKING:
     import optuna

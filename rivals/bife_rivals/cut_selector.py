@@ -16,10 +16,10 @@ import numpy as np
 import pyscipopt
 from numba import float64, int32, int64, types
 
-from bife_core.jit import c_callback, jit
-from bife_core.scip.compiled import api
-from bife_core.scip.compiled.layout import free_state
-from bife_core.scip.compiled.memory import (
+from bife_core.solver.jit import c_callback, jit
+from bife_core.solver.scip.compiled import api
+from bife_core.solver.scip.compiled.layout import free_state
+from bife_core.solver.scip.compiled.memory import (
     call_scorer,
     ensure_room,
     float64_at,
@@ -28,7 +28,7 @@ from bife_core.scip.compiled.memory import (
     int64_at,
     int64_view,
 )
-from bife_core.scip.libscip import call_from_compiled_code, check, library, scip_address
+from bife_core.solver.scip.libscip import call_from_compiled_code, check, library, scip_address
 from bife_rivals.cuts import CUTS
 
 NAME: Final = "bife_cuts"

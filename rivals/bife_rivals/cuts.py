@@ -9,15 +9,15 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
-from bife_core.components import Component
-from bife_core.features import SIGNED, Group
-from bife_core.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.methods.loading import is_json, load_method
-from bife_core.methods.scorer import ComponentRule
+from bife_core.base.values import Value
+from bife_core.language.components import Component
+from bife_core.language.features import SIGNED, Group
 from bife_core.search import Answered, Sample
 from bife_core.search.bife import HighOnlySearch
 from bife_core.search.config import SearchConfig
-from bife_core.values import Value
+from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
+from bife_core.solver.methods.loading import is_json, load_method
+from bife_core.solver.methods.scorer import ComponentRule
 
 _DISTANCE: Final = Group("distance", cost="candidate", role="distance")
 _SHAPE: Final = Group("shape", cost="candidate", role="shape")

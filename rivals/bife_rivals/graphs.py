@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core import Decisions
-from bife_core.decisions.nodes import load_nodes
-from bife_core.errors import DecisionsError
-from bife_core.scip.node import Node
+from bife_core.base.errors import DecisionsError
+from bife_core.measure.decisions.nodes import load_nodes
+from bife_core.solver.scip.node import Node
 
 RANKS: Final = (1, 3, 5, 10)
 """Ranks k of which accuracy is measured."""

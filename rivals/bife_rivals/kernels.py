@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numba import int64
 
-from bife_core.components import BRANCHING
-from bife_core.jit import c_callback, jit
-from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
-from bife_core.scip.compiled.memory import ensure_room, float64_view, int64_at, int64_view
+from bife_core.language.components import BRANCHING
+from bife_core.solver.jit import c_callback, jit
+from bife_core.solver.scip.compiled.layout import N_ROW, N_VARIABLE
+from bife_core.solver.scip.compiled.memory import ensure_room, float64_view, int64_at, int64_view
 from bife_rivals.weights import HIDDEN, INPUTS, LAYERS, PERCEPTRON, SIZE, SLOPE
 
 _WIDTH: Final = BRANCHING.n_features

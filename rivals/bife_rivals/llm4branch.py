@@ -17,8 +17,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from bife_core.errors import ConfigError
-from bife_core.rules import REFERENCE_RULES, rule_sha
+from bife_core.base.errors import ConfigError
+from bife_core.base.values import Value
+from bife_core.language.rules import REFERENCE_RULES, rule_sha
 from bife_core.search import (
     Answer,
     Answered,
@@ -31,7 +32,6 @@ from bife_core.search import (
     solved_sample,
 )
 from bife_core.search.config import SearchConfig
-from bife_core.values import Value
 from bife_rivals import prompt
 from bife_rivals.constants import Tuner, parameters, with_values
 from bife_rivals.islands import Islands, Llm4BranchOptions

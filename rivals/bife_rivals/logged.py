@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from bife_core.methods.loading import method_of
-from bife_core.scip.node import Node
+from bife_core.solver.methods.loading import method_of
+from bife_core.solver.scip.node import Node
 from bife_rivals.networks import NetworkMethod
 
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from bife_core import NodeMethod
-from bife_core.components import BRANCHING
-from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE, free_state
-from bife_core.scip.node import Node
+from bife_core.language.components import BRANCHING
+from bife_core.solver.scip.compiled.layout import N_ROW, N_VARIABLE, free_state
+from bife_core.solver.scip.node import Node
 from bife_rivals import kernels
 from bife_rivals.weights import EMBEDDING, GNN, NORMS, PERCEPTRON, Floats, Shapes, block, folded, of_text
 

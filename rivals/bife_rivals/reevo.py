@@ -15,7 +15,8 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from bife_core.rules import REFERENCE_RULES
+from bife_core.base.values import Value
+from bife_core.language.rules import REFERENCE_RULES
 from bife_core.search import (
     Answered,
     BaseSearch,
@@ -28,7 +29,6 @@ from bife_core.search import (
 )
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity
-from bife_core.values import Value
 from bife_rivals import prompt
 
 SEED_RULE: Final = "pseudocost_product"

@@ -14,14 +14,14 @@ import numpy.typing as npt
 import pyscipopt
 from pydantic import Field, field_validator
 
-from bife_core.components import BRANCHING
-from bife_core.methods.base import RPB
-from bife_core.methods.scorer import BaseScorer, Scorer
-from bife_core.rules import Rejection
-from bife_core.rules.compiling import check_source, recompiled
-from bife_core.rules.types import Program
-from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Guard
-from bife_core.scip.solver import HIGHEST_PRIORITY
+from bife_core.language.components import BRANCHING
+from bife_core.language.rules import Rejection
+from bife_core.language.rules.compiling import check_source, recompiled
+from bife_core.language.rules.types import Program
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.scorer import BaseScorer, Scorer
+from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Guard
+from bife_core.solver.scip.settings import HIGHEST_PRIORITY
 
 LEAST_SPREAD: Final = 1e-9
 """Values of a feature at a node that differ by no more count as equal: SCIP's own tolerance, as published."""
@@ -106,7 +106,7 @@ def _compiled(source: str) -> Any:
     import numba  # here, for methods are loaded where nothing is compiled
     from numba.types import int64
 
-    from bife_core.scip.compiled.memory import call_scorer, float64_view
+    from bife_core.solver.scip.compiled.memory import call_scorer, float64_view
 
     rule = recompiled(source, "").address
     read = np.array(sorted(_program(source).features), dtype=np.int64)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.components import BRANCHING
-from bife_core.features import FEATURES
+from bife_core.language.components import BRANCHING
+from bife_core.language.features import FEATURES
 
 OPERATORS: Final = ("+", "-", "*")
 COMBINED: Final = (np.add, np.subtract, np.multiply)

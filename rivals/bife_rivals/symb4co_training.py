@@ -22,12 +22,12 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field, model_validator
 
-from bife_core.decisions.recorded import Decisions
-from bife_core.errors import DecisionsError
-from bife_core.fidelity.measures import chosen_rows
-from bife_core.files import write_whole
-from bife_core.methods.scorer import BaseScorer
-from bife_core.values import Value, digest_of
+from bife_core.base.errors import DecisionsError
+from bife_core.base.files import write_whole
+from bife_core.base.values import Value, digest_of
+from bife_core.measure.choices import chosen_rows
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.solver.methods.scorer import BaseScorer
 from bife_rivals.scaled_rule import Floats, ScaledRule, scaled
 from bife_rivals.symb4co_grammar import Grammar
 from bife_rivals.symb4co_policy import Batch, Objective, Policy

@@ -21,20 +21,20 @@ import numpy as np
 import optax
 from pydantic import Field
 
-from bife_core.benchmarks.base import Instance
-from bife_core.errors import ConfigError, SolverError
-from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.solving import cost_of
-from bife_core.files import write_whole
-from bife_core.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.scip.node import Node
-from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import SolveJob, run_solves
-from bife_core.stats import geometric_mean
+from bife_core.base.errors import ConfigError, SolverError
+from bife_core.base.files import write_whole
+from bife_core.base.stats import geometric_mean
+from bife_core.base.values import Value
+from bife_core.instances.base import Instance
+from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.solves import SolveJob, run_solves
+from bife_core.measure.solving import cost_of
+from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
+from bife_core.solver.scip.node import Node
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.solver.scip.solve import SolveResult, SolveSettings
 from bife_core.store import Store
-from bife_core.values import Value
+from bife_core.workers import Note, WorkerFailure, Workers
 from bife_rivals import gnn_model
 from bife_rivals.gnn import Gnn
 from bife_rivals.gnn_model import Weights

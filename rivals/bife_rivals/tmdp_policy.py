@@ -14,15 +14,15 @@ import pyscipopt
 from pydantic import Field
 from safetensors.numpy import load, save
 
-from bife_core import solves
-from bife_core.errors import SolverError
-from bife_core.files import write_whole
-from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Guard
-from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.node import Node
-from bife_core.scip.python_branching import LpBranchrule
-from bife_core.scip.solver import put_in_charge
-from bife_core.scip.solving import TOLERANCE
+from bife_core.base.errors import SolverError
+from bife_core.base.files import write_whole
+from bife_core.measure import solves
+from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Guard
+from bife_core.solver.scip.extractor import FeatureExtractor
+from bife_core.solver.scip.node import Node
+from bife_core.solver.scip.python_branching import LpBranchrule
+from bife_core.solver.scip.settings import put_in_charge
+from bife_core.solver.scip.solve import TOLERANCE
 from bife_rivals.networks import GnnMethod
 
 Credit = Literal["tree", "temporal"]

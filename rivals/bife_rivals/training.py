@@ -20,15 +20,15 @@ from prefect import flow, get_run_logger, task
 from pydantic import Field
 
 from bife_core import WorkerPool, collect_decisions, load_method, open_benchmark
-from bife_core.benchmarks.base import digest_of_file
-from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.decisions.collecting import CollectionSummary
-from bife_core.errors import RuleError
-from bife_core.files import write_whole
-from bife_core.places import home, mlflow_uri
-from bife_core.scip.solver import SolverConfig
+from bife_core.base.errors import RuleError
+from bife_core.base.files import write_whole
+from bife_core.base.places import home, mlflow_uri
+from bife_core.base.values import Value, digest_of
+from bife_core.instances.base import digest_of_file
+from bife_core.measure.decisions.collecting import CollectionSummary
+from bife_core.run.config import CollectionConfig, InstancesConfig
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
-from bife_core.values import Value, digest_of
 from bife_rivals import learning, tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from bife_core.components import BRANCHING
-from bife_core.scip.compiled.layout import N_ROW, N_VARIABLE
-from bife_core.scip.node import Node
+from bife_core.language.components import BRANCHING
+from bife_core.solver.scip.compiled.layout import N_ROW, N_VARIABLE
+from bife_core.solver.scip.node import Node
 
 Floats = npt.NDArray[np.float32]
 Shapes = dict[str, tuple[int, ...]]

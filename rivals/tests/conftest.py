@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bife_core import InProcess, collect_decisions, open_benchmark
-from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.scip.solver import SolverConfig
+from bife_core.run.config import CollectionConfig, InstancesConfig
+from bife_core.solver.scip.settings import SolverConfig
 
 
 @pytest.fixture(scope="session")

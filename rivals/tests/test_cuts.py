@@ -12,18 +12,18 @@ from bife_rivals.cuts import CUTS
 from pyscipopt.scip import Cutsel
 
 from bife_core import open_benchmark, solve
-from bife_core.config import InstancesConfig, SearchConfig
-from bife_core.generators import PromptContext
-from bife_core.generators.offline import OfflineGenerator
-from bife_core.generators.parsing import parse_answer
-from bife_core.generators.prompting import assemble, theme
-from bife_core.methods.base import ScipMethod
-from bife_core.methods.loading import method_of
-from bife_core.methods.scorer import ComponentRule, RuleMethod
-from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
-from bife_core.scip.reading import read_model
+from bife_core.extend.testing import World, check_component, check_method, drive
+from bife_core.language.rules import REFERENCE_RULES, Rejection, compile_rule
+from bife_core.run.config import InstancesConfig, SearchConfig
 from bife_core.search import Answer, SampleRequest, open_search
-from bife_core.testing import World, check_component, check_method, drive
+from bife_core.search.generators import PromptContext
+from bife_core.search.generators.offline import OfflineGenerator
+from bife_core.search.generators.parsing import parse_answer
+from bife_core.search.generators.prompting import assemble, theme
+from bife_core.solver.methods.base import ScipMethod
+from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.scorer import ComponentRule, RuleMethod
+from bife_core.solver.scip.reading import read_model
 
 RULE = RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source)
 

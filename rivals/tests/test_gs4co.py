@@ -14,13 +14,13 @@ from bife_rivals.symb4co_training import Run, judged, trained
 
 import bife_core
 from bife_core import InProcess, solve
-from bife_core.config import SearchConfig
-from bife_core.decisions.nodes import nodes_of
-from bife_core.decisions.recorded import Decisions
-from bife_core.errors import ConfigError, RuleError
-from bife_core.fidelity.config import LowFidelityConfig
-from bife_core.fidelity.low import score_low
-from bife_core.testing import check_method
+from bife_core.base.errors import ConfigError, RuleError
+from bife_core.extend.testing import check_method
+from bife_core.measure.config import LowFidelityConfig
+from bife_core.measure.decisions.nodes import nodes_of
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.measure.low import score_low
+from bife_core.run.config import SearchConfig
 
 learned = pytest.mark.skipif(find_spec("jax") is None, reason="training needs the extra `learned`")
 GRAMMAR = GraphGrammar()

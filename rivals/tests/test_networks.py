@@ -15,12 +15,12 @@ from bife_rivals.weights import FILM, GNN, NORMS, as_text
 
 import bife_core
 from bife_core import NodeMethod
-from bife_core.decisions.expert import record_decisions
-from bife_core.decisions.nodes import load_nodes, save_nodes
-from bife_core.decisions.recorded import Decisions
-from bife_core.errors import RuleError
-from bife_core.scip.solving import SolveSettings
-from bife_core.testing import check_method
+from bife_core.base.errors import RuleError
+from bife_core.extend.testing import check_method
+from bife_core.measure.decisions.expert import record_decisions
+from bife_core.measure.decisions.nodes import load_nodes, save_nodes
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.solver.scip.solve import SolveSettings
 
 NETWORKS = Path(__file__).parents[1] / "networks"
 GOLDEN = Path(__file__).parents[2] / "tests" / "data" / "golden" / "cauctions_0.mps.gz"

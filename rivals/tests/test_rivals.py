@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from bife_core import InProcess, load_method
-from bife_core.config import PipelineConfig, SearchConfig
-from bife_core.decisions.recorded import Decisions
-from bife_core.errors import ConfigError
-from bife_core.fidelity.config import LowFidelityConfig
-from bife_core.fidelity.low import score_low
+from bife_core.base.errors import ConfigError
+from bife_core.extend.testing import World, check_search, drive
+from bife_core.measure.config import LowFidelityConfig
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.measure.low import score_low
+from bife_core.run.config import PipelineConfig, SearchConfig
 from bife_core.search import Answer, ReflectionRequest, SampleRequest, open_search
-from bife_core.testing import World, check_search, drive
 from tests.support.searching import ids
 
 PUBLISHED = Path(__file__).parents[1] / "published"

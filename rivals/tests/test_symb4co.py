@@ -9,13 +9,13 @@ from bife_rivals.symb4co_policy import Objective, Policy
 from bife_rivals.symb4co_training import Run, ScaledSamples, Training, judged, split, trained
 
 from bife_core import low_fidelity, solve
-from bife_core.components import BRANCHING
-from bife_core.config import SearchConfig
-from bife_core.decisions.recorded import concatenate
-from bife_core.errors import RuleError
-from bife_core.methods.loading import method_of
+from bife_core.base.errors import RuleError
+from bife_core.extend.testing import World, check_method, drive
+from bife_core.language.components import BRANCHING
+from bife_core.measure.decisions.recorded import concatenate
+from bife_core.run.config import SearchConfig
 from bife_core.search import open_search
-from bife_core.testing import World, check_method, drive
+from bife_core.solver.methods.loading import method_of
 from tests.support.recorded import decisions_of
 
 SMALL = Grammar(variables=3, least=5, most=16, soft_length=7)

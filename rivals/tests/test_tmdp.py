@@ -13,9 +13,9 @@ from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, solve_samp
 from bife_rivals.weights import GNN, NORMS, as_text
 
 from bife_core import InProcess, Store, load_method, solve
-from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveSettings
-from bife_core.solves import SolveJob
+from bife_core.measure.solves import SolveJob
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.solver.scip.solve import SolveSettings
 
 PAPER = SolverConfig.model_validate("paper")
 

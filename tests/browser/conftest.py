@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bife_core.home import Home
+from bife_core.store.home import Home
 from tests.browser.chromium import chromium, window
 from tests.browser.showing import something_to_see
 

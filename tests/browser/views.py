@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flows.reporting.artifacts import OVERVIEW
-from tasks.tracking.store import page
+from bife_flows.reporting.artifacts import OVERVIEW
+from bife_tasks.tracking.store import page
+
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:

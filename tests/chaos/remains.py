@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from bife_core.generators import Spending
-from bife_core.stages.records import EVOLUTION
+from bife_core.run.stages.records import EVOLUTION
+from bife_core.search.generators import Spending
 from bife_core.store import DATABASE, Store
 
 _COUNTING = """

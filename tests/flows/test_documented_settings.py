@@ -9,16 +9,16 @@ import shlex
 import pytest
 import typer
 import yaml
+from bife_flows.stages import pipeline
 from prefect.utilities.schema_tools import validate
 
 from bife_core.cli import options
 from bife_core.cli.program import app
-from bife_core.components import BRANCHING, COMPONENTS
-from bife_core.config import PipelineConfig
+from bife_core.language.components import BRANCHING, COMPONENTS
+from bife_core.run.config import PipelineConfig
+from bife_core.run.settings import configuration, flat, form
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SEARCHES
-from bife_core.settings import configuration, flat, form
-from flows.stages import pipeline
 from tests.support.documents import DOCS, blocks
 from tests.support.operating import nested
 
@@ -80,7 +80,7 @@ def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: p
     given = stage.make_context(name, words).params
     chosen = []
     with monkeypatch.context() as context:
-        context.setattr("bife_core.settings.configuration", chosen.append)
+        context.setattr("bife_core.run.settings.configuration", chosen.append)
         options.resolve(**{option: given[option] for option in options.OPTIONS})
     (settings,) = chosen
     check(settings | {"advanced": nested(dict(flat(settings.get("advanced", {}))))})

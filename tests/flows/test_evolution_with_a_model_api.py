@@ -1,16 +1,16 @@
-"""A search as a flow by a model API that misbehaves; its stages are tested in tests/bife_core/stages."""
+"""A search as a flow by a model API that misbehaves; its stages are tested in tests/bife_core/run/stages."""
 
 from decimal import Decimal
 
 import pytest
+from bife_flows.operate.running import run
+from bife_flows.stages import evolution
+from bife_tasks.tracking.store import experiment_id
 from mlflow import MlflowClient
 
-from bife_core.generators import DraftingStoppedError
-from bife_core.presets import with_overrides
-from bife_core.stages.records import EVOLUTION
-from flows.operate.running import run
-from flows.stages import evolution
-from tasks.tracking.store import experiment_id
+from bife_core.run.presets import with_overrides
+from bife_core.run.stages.records import EVOLUTION
+from bife_core.search.generators import DraftingStoppedError
 from tests.support.model_api import ModelApi
 
 KEY = "sk-secret-of-the-tests"

@@ -1,23 +1,23 @@
 import json
 
 import pytest
+from bife_flows.operate.running import run
+from bife_flows.stages import evaluation
+from bife_tasks.registry.mlflow_registry import IN_MLFLOW
+from bife_tasks.runtime import TrackedRuntime
+from bife_tasks.stores import home_store
 from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
-from bife_core.benchmarks.base import SPLITS
-from bife_core.errors import RuleError
+from bife_core.base.errors import RuleError
 from bife_core.export import export_c
-from bife_core.methods.loading import load_method
-from bife_core.scip.solver import SolverConfig
+from bife_core.instances.base import SPLITS
+from bife_core.run.stages.evaluation_files import load_report
+from bife_core.run.stages.runtime import Runtime
+from bife_core.run.study.journal import Referred, read_journal
 from bife_core.search import SearchCost
-from bife_core.stages.evaluation_files import load_report
-from bife_core.stages.runtime import Runtime
-from bife_core.study.journal import Referred, read_journal
-from flows.operate.running import run
-from flows.stages import evaluation
-from tasks.registry.mlflow_registry import IN_MLFLOW
-from tasks.runtime import TrackedRuntime
-from tasks.stores import home_store
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
 from tests.flows.conftest import demonstrate
 from tests.support.challenging import made_champion, under
 from tests.support.stored import counts

@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from bife_core.home import Home, project_home
-from bife_core.presets import with_overrides
 from bife_core.registry.evidence import CHALLENGER
-from bife_core.stages import pipeline
-from bife_core.stages.records import read_record
-from bife_core.stages.runtime import Runtime
+from bife_core.run.presets import with_overrides
+from bife_core.run.stages import pipeline
+from bife_core.run.stages.records import read_record
+from bife_core.run.stages.runtime import Runtime
+from bife_core.store.home import Home, project_home
 
 pytestmark = pytest.mark.slow
 

@@ -21,10 +21,10 @@ SECTIONS = {
     "Adding a component": "node_order.py",
     "Adding a method": "largest_gain.py",
 }
-FORM = "import json; from bife_core.settings import form; print(json.dumps(form()['properties']))"
+FORM = "import json; from bife_core.run.settings import form; print(json.dumps(form()['properties']))"
 COMMANDS = """
 import sys
-from bife_core.home import project_home
+from bife_core.store.home import project_home
 from bife_core.cli.program import app
 
 def bife(*words):

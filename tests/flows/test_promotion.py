@@ -5,15 +5,15 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from bife_flows.promotion import promotion, rollback, summary
+from bife_tasks.registry.mlflow_registry import IN_MLFLOW
+from bife_tasks.tracking import store
 from prefect.client.orchestration import get_client
 
-from bife_core.errors import ConfigError
-from bife_core.methods.loading import stored_text
+from bife_core.base.errors import ConfigError
 from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED
-from flows.promotion import promotion, rollback, summary
-from tasks.registry.mlflow_registry import IN_MLFLOW
-from tasks.tracking import store
+from bife_core.solver.methods.loading import stored_text
 from tests.support.challenging import beside, challenge, made_champion, source
 
 pytestmark = pytest.mark.usefixtures("prepared")
@@ -61,7 +61,7 @@ def answer(run_id, given):
 @pytest.fixture
 def asking(addressed, monkeypatch):
     """Start a promotion, or a rollback of a version, that asks a person, and return what it will end with."""
-    monkeypatch.setattr("flows.promotion._POLL_S", 0.2)
+    monkeypatch.setattr("bife_flows.promotion._POLL_S", 0.2)
     threads = ThreadPoolExecutor(1)
 
     def start(name, version=None):

@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from bife_core.benchmarks.generated import open_benchmark
-from bife_core.components import BRANCHING
-from bife_core.config import InstancesConfig, LowFidelityConfig
-from bife_core.fidelity.low import score_low
-from bife_core.methods.scorer import RuleMethod
-from bife_core.rules import REFERENCE_RULES
-from bife_core.sandbox import WorkerFailure, WorkerPool
-from bife_core.scip.solving import SolveSettings
-from bife_core.solves import SolveJob
+from bife_core.instances.generated import open_benchmark
+from bife_core.language.components import BRANCHING
+from bife_core.language.rules import REFERENCE_RULES
+from bife_core.measure.low import score_low
+from bife_core.measure.solves import SolveJob
+from bife_core.run.config import InstancesConfig, LowFidelityConfig
+from bife_core.solver.methods.scorer import RuleMethod
+from bife_core.solver.scip.solve import SolveSettings
+from bife_core.workers import WorkerFailure, WorkerPool
 from tests.hostile.corpus import outcome_of
 from tests.support.recorded import decisions_of
 
@@ -75,7 +75,7 @@ class Arena:
         self.pool = WorkerPool(1, pin=False)
         # Named once, so that no worker has to be replaced for the solve after the score.
         reads = [self.decisions, self.instance.path]
-        self.pool.submit("bife_core.sandbox.selftest:echo", {"value": 0}, limit_s=120, reads=reads).result()
+        self.pool.submit("bife_core.workers.selftest:echo", {"value": 0}, limit_s=120, reads=reads).result()
         self._traps = Traps()
 
     def close(self):
@@ -113,7 +113,7 @@ class Arena:
         job = SolveJob(
             instance=self.instance, method=RuleMethod(name="hostile", source=source), settings=settings
         )
-        work = "bife_core.solves:solve_job"
+        work = "bife_core.measure.solves:solve_job"
         try:
             result = self.pool.submit(
                 work, job.model_dump(mode="json"), limit_s=limit_s, reads=[job.instance.path]

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from bife_core.rules import check_source
-from bife_core.rules.types import Rejection
+from bife_core.language.rules import check_source
+from bife_core.language.rules.types import Rejection
 from tests.hostile.__main__ import fight
 from tests.hostile.arena import Arena
 from tests.hostile.corpus import RULES, outcome_of, read_corpus

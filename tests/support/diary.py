@@ -1,6 +1,6 @@
 """An observer that writes down what it is called with, and passes it on."""
 
-from bife_core.observer import Observer
+from bife_core.run.observer import Observer
 
 
 class Diary(Observer):

@@ -7,9 +7,9 @@ import pyscipopt
 
 from bench.export import build
 from bife_core.export import INCLUDE_FUNCTION, export_c
-from bife_core.scip.libscip import check, scip_address
-from bife_core.scip.reading import read_model
-from bife_core.scip.solving import SolveSettings, apply
+from bife_core.solver.scip.libscip import check, scip_address
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.solve import SolveSettings, apply
 
 
 def load(file):

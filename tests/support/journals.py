@@ -3,13 +3,10 @@
 import json
 from decimal import Decimal
 
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.low import LowScore
-from bife_core.generators import Account, Draft, Message
-from bife_core.generators.account import Call
-from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
-from bife_core.study import files as reports
-from bife_core.study.journal import (
+from bife_core.measure.high import HighScore
+from bife_core.measure.low import LowScore
+from bife_core.run.study import files as reports
+from bife_core.run.study.journal import (
     Completed,
     Drafted,
     Ended,
@@ -19,6 +16,9 @@ from bife_core.study.journal import (
     Opened,
     Scored,
 )
+from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
+from bife_core.search.generators import Account, Draft, Message
+from bife_core.search.generators.account import Call
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
 WRITE = Message(role="user", content="write a rule")
@@ -46,7 +46,7 @@ TRIED_TWICE = (
 
 def opened(key, folder, provenance=None, store=None, **known):
     """Open the events of a search, or take it up again; in the home's store unless another is given."""
-    from tasks.stores import home_store
+    from bife_tasks.stores import home_store
 
     known = {"name": "an evolution", "params": {"search.seed": 0}, "tags": {"benchmark": "toys"}} | known
     journal = Journal(folder, Opened(key=key, **known), provenance, store or home_store())

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from bife_core.benchmarks.base import Instance
-from bife_core.config import EvaluationConfig
-from bife_core.evaluation.summary import summarise
-from bife_core.methods.base import ScipMethod
-from bife_core.methods.loading import load_method
-from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solved, SolveJob
+from bife_core.instances.base import Instance
+from bife_core.measure.evaluation.summary import summarise
+from bife_core.measure.solves import Solved, SolveJob
+from bife_core.run.config import EvaluationConfig
+from bife_core.solver.methods.base import ScipMethod
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.solve import SolveResult, SolveSettings
 
 RULE, BASELINE = load_method("pseudocost_product"), ScipMethod(name="relpscost")
 METHODS = {RULE.name: RULE, BASELINE.name: BASELINE}

@@ -1,6 +1,6 @@
 """What a generated rule or a solver can do to a worker, as functions whose text is sent there and run unchecked.
 
-A worker runs functions of `bife_core` only; `bife_core.sandbox.selftest:run_unchecked` is the tests' way in.
+A worker runs functions of `bife_core` only; `bife_core.workers.selftest:run_unchecked` is the tests' way in.
 """
 
 import ctypes
@@ -12,13 +12,13 @@ import sys
 import time
 from pathlib import Path
 
-from bife_core.errors import RuleError
+from bife_core.base.errors import RuleError
 
-RUN = "bife_core.sandbox.selftest:run_unchecked"
+RUN = "bife_core.workers.selftest:run_unchecked"
 
 _HEAD = """
 import ctypes, os, signal, subprocess, sys, time
-from bife_core.errors import RuleError
+from bife_core.base.errors import RuleError
 """
 
 

@@ -7,11 +7,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bife_core.generators.account import Account
-from bife_core.generators.base import PromptContext
-from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import SampleRequest
+from bife_core.search.generators.account import Account
+from bife_core.search.generators.base import PromptContext
+from bife_core.search.generators.model_settings import ModelApiSettings
+from bife_core.search.generators.openai_compatible import OpenAIGenerator
 from bife_core.store import Store
 from tests.support.stored import STUDY
 

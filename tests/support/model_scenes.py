@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bife_core.components import BRANCHING
+from bife_core.language.components import BRANCHING
 from tests.support.model_answers import USAGE, completion, good_answer, rule_source
 
 if TYPE_CHECKING:

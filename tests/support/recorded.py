@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 
-from bife_core.components import BRANCHING
-from bife_core.decisions.recorded import Decisions
-from bife_core.features import FEATURES, GROUPS, groups_of
-from bife_core.symbolic.fitting import Columns
+from bife_core.language.components import BRANCHING
+from bife_core.language.features import FEATURES, GROUPS, groups_of
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.search.symbolic.fitting import Columns
 
 
 def decisions_of(

@@ -2,9 +2,9 @@
 
 import json
 
+from bife_core.language.rules import rule_sha
 from bife_core.registry.evidence import Evidence
-from bife_core.rules import rule_sha
-from bife_core.scip.solver import SolverConfig
+from bife_core.solver.scip.settings import SolverConfig
 
 
 def source(number):

@@ -4,10 +4,10 @@ from urllib.parse import quote
 
 from sqlalchemy import delete, func, select
 
-from bife_core.generators import Account
+from bife_core.run.study.journal import left_open, read_journal
+from bife_core.search.generators import Account
 from bife_core.store import Store
 from bife_core.store.database import calls, events, solves
-from bife_core.study.journal import left_open, read_journal
 
 STUDY = "a-study"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from pydantic import FiniteFloat
 
-from bife_core.features import feature_index
-from bife_core.methods.scorer import Scorer
+from bife_core.language.features import feature_index
+from bife_core.solver.methods.scorer import Scorer
 
 KIND = "weighted"
 

@@ -9,15 +9,15 @@ import pytest
 
 from bench import claims, tables
 from bench.claims import Measured, between, lines
-from bife_core.fidelity.low import low_fidelity
-from bife_core.generators.base import PromptContext
-from bife_core.generators.offline import OfflineGenerator
-from bife_core.generators.offline.operators import sample_rule
-from bife_core.methods.base import RPB
-from bife_core.methods.configuration import Configuration
-from bife_core.methods.scorer import RuleMethod
-from bife_core.presets import preset
+from bife_core.measure.low import low_fidelity
+from bife_core.run.presets import preset
 from bife_core.search import SampleRequest
+from bife_core.search.generators.base import PromptContext
+from bife_core.search.generators.offline import OfflineGenerator
+from bife_core.search.generators.offline.operators import sample_rule
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.scorer import RuleMethod
 from tests.support.measured import BASELINE, RULE, summary
 from tests.support.recorded import planted
 

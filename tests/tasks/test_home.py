@@ -3,13 +3,12 @@ import os
 from pathlib import Path
 
 import pytest
+from bife_tasks.home import prepare_environment
 
-from bife_core import home as home_module
-from bife_core.errors import ConfigError
-from bife_core.home import Home
-from bife_core.places import mlflow_uri, sqlite_file
-from bife_core.store import Store
-from tasks.home import prepare_environment
+from bife_core.base.errors import ConfigError
+from bife_core.base.places import mlflow_uri, sqlite_file
+from bife_core.store import Store, home as home_module
+from bife_core.store.home import Home
 from tests.support.programs import python
 
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from bife_tasks.overview import sections
+from bife_tasks.stores import home_store
+from bife_tasks.tracking.store import TrackingError, client
+from bife_tasks.tracking.subscriber import track_evolution
 
-from bife_core.home import project_home
-from bife_core.study.journal import claim_on
-from tasks.overview import sections
-from tasks.stores import home_store
-from tasks.tracking.store import TrackingError, client
-from tasks.tracking.subscriber import track_evolution
+from bife_core.run.study.journal import claim_on
+from bife_core.store.home import project_home
 from tests.support import journals
 from tests.support.challenging import made_champion
 from tests.support.tracked import synced
@@ -99,7 +99,7 @@ def test_a_registry_that_is_away_leaves_the_rest(own_home, monkeypatch):
     def away(_):
         raise TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("tasks.registry.mlflow_registry.MlflowRegistry.versions", away)
+    monkeypatch.setattr("bife_tasks.registry.mlflow_registry.MlflowRegistry.versions", away)
     journals.add_end(search("alone"))
     (own_home / "instances").mkdir()
     (own_home / "instances" / "one.mps").write_bytes(b"0" * 3_000_000)

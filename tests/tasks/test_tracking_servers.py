@@ -10,22 +10,22 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from bife_flows.operate.servers import LOOPBACK, Server, free_port
+from bife_tasks.tracking.subscriber import Record
 from mlflow import MlflowClient
 
 from bife_core.store import Store
-from flows.operate.servers import LOOPBACK, Server, free_port
-from tasks.tracking.subscriber import Record
 from tests.support import journals
 from tests.support.programs import environment, program
 
 SEARCH = """
 import sys
-from bife_core.home import project_home
-from tasks.home import prepare_environment
+from bife_core.store.home import project_home
+from bife_tasks.home import prepare_environment
 prepare_environment()
-from tasks.stores import home_store
-from tasks.tracking import subscriber
-from tasks.tracking.subscriber import GONE, Record, synchronise, track_evolution, track_record
+from bife_tasks.stores import home_store
+from bife_tasks.tracking import subscriber
+from bife_tasks.tracking.subscriber import GONE, Record, synchronise, track_evolution, track_record
 from tests.support import journals
 from tests.support.programs import environment, program
 

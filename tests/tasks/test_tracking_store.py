@@ -9,14 +9,14 @@ import time
 from contextlib import closing
 
 import pytest
+from bife_tasks.stores import home_store
+from bife_tasks.tracking import provenance, store
+from bife_tasks.tracking.subscriber import Record, read_record, track_record
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 from prefect import flow, runtime
 
-from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, RecordError
-from tasks.stores import home_store
-from tasks.tracking import provenance, store
-from tasks.tracking.subscriber import Record, read_record, track_record
+from bife_core.run.stages.records import COLLECTION, EVALUATION, EVOLUTION, RecordError
 from tests.support.programs import environment, python
 
 ML = "?workflowType=machine_learning"
@@ -31,7 +31,7 @@ def run_id(key):
 @pytest.mark.long
 def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
     """The migration takes a second or two, and what it leaves half-way could not be opened again."""
-    program = "from tasks.tracking.store import client; client()"
+    program = "from bife_tasks.tracking.store import client; client()"
     killed = subprocess.Popen([sys.executable, "-c", program], env=environment(tmp_path))
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("mlflow/.mlflow.db.*")) and time.monotonic() < deadline:

@@ -6,21 +6,21 @@ import sqlite3
 import uuid
 
 import pytest
+from bife_tasks import stores
+from bife_tasks.stores import home_store, observing
+from bife_tasks.tracking import store, subscriber, traces as tracing
+from bife_tasks.tracking.provenance import WHOLE_RUN
+from bife_tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
 from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
-from bife_core.generators.account import Account
-from bife_core.stages.records import EVOLUTION
+from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.study.journal import Finalised, claim_on
+from bife_core.search.generators.account import Account
 from bife_core.store import ClaimLostError
-from bife_core.study.journal import Finalised, claim_on
-from tasks import stores
-from tasks.stores import home_store, observing
-from tasks.tracking import store, subscriber, traces as tracing
-from tasks.tracking.provenance import WHOLE_RUN
-from tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
 from tests.support import journals
 from tests.support.diary import Diary
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
@@ -33,7 +33,7 @@ _seconds = itertools.count()
 @pytest.fixture
 def no_patience(monkeypatch):
     """Try a store that failed again at once."""
-    monkeypatch.setattr("tasks.tracking.subscriber.RETRY_S", 0.0)
+    monkeypatch.setattr("bife_tasks.tracking.subscriber.RETRY_S", 0.0)
 
 
 def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folder, monkeypatch):

@@ -9,21 +9,21 @@ from typing import NamedTuple
 from urllib.parse import parse_qs
 
 import pytest
+from bife_tasks.stores import home_store, subscriber
+from bife_tasks.tracking import store, traces as traces_of
+from bife_tasks.tracking.subscriber import track_record
+from bife_tasks.tracking.traces import PROMPTS
+from bife_tasks.tracking.writer import outcome
 
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.solving import Reference
-from bife_core.generators.account import Account
-from bife_core.generators.prompting import prompt_version
+from bife_core.measure.high import HighScore
+from bife_core.measure.low import LowScore
+from bife_core.measure.solving import Reference
+from bife_core.run.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
+from bife_core.run.study import files as reports
+from bife_core.run.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
 from bife_core.search import Sample, SampleRequest
-from bife_core.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
-from bife_core.study import files as reports
-from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
-from tasks.stores import home_store, subscriber
-from tasks.tracking import store, traces as traces_of
-from tasks.tracking.subscriber import track_record
-from tasks.tracking.traces import PROMPTS
-from tasks.tracking.writer import outcome
+from bife_core.search.generators.account import Account
+from bife_core.search.generators.prompting import prompt_version
 from tests.support import journals
 from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generation, add_sample
 from tests.support.measured import solved

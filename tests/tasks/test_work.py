@@ -4,20 +4,20 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from bife_tasks.runtime import TrackedRuntime, is_infrastructure
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, StateType
 from prefect.states import Scheduled
 
-from bife_core.config import PipelineConfig, SearchConfig
-from bife_core.errors import ConfigError
-from bife_core.methods.loading import load_method, with_budget
+from bife_core.base.errors import ConfigError
 from bife_core.registry.evidence import Origin
-from bife_core.sandbox import WorkerFailure
-from bife_core.stages.evaluation_files import search_behind
-from bife_core.stages.resolving import resolved, seed_at
-from bife_core.study import files
-from tasks.runtime import TrackedRuntime, is_infrastructure
+from bife_core.run.config import PipelineConfig, SearchConfig
+from bife_core.run.stages.evaluation_files import search_behind
+from bife_core.run.stages.resolving import resolved, seed_at
+from bife_core.run.study import files
+from bife_core.solver.methods.loading import load_method, with_budget
+from bife_core.workers import WorkerFailure
 from tests.support.challenging import challenge
 from tests.support.journals import add_sample, write_files
 from tests.support.tracked import children, synced

@@ -1,5 +1,5 @@
-from bife_core.generators.account import Account, Call, request_id
-from bife_core.home import project_home
+from bife_core.search.generators.account import Account, Call, request_id
+from bife_core.store.home import project_home
 
 SENT = {
     "model": "m",

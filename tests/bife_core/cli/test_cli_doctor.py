@@ -3,15 +3,15 @@ from contextlib import ExitStack
 
 import pytest
 
+from bife_core.base.errors import ConfigError
 from bife_core.cli import doctor
 from bife_core.cli.doctor import CHECKS, examine
-from bife_core.errors import ConfigError
-from bife_core.estimate import Estimate
-from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import load_method
-from bife_core.scip.solver import SolverConfig
-from bife_core.stages.results import Precheck
-from bife_core.tuning.racing import Raced
+from bife_core.measure.race import Raced
+from bife_core.run.estimate import Estimate
+from bife_core.run.stages.results import Precheck
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.tuning.tuner import Trial, Tuning
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi, Said
@@ -193,9 +193,9 @@ def test_noise_is_no_advice(tmp_path, usual_s, costs_s, said):
 
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
     found = Precheck(sentence="Shares.", expected=Estimate(stages=(), cores=1))
-    monkeypatch.setattr("bife_core.stages.collecting.precheck", lambda *_: found)
+    monkeypatch.setattr("bife_core.run.stages.collecting.precheck", lambda *_: found)
     none = Tuning(trials=(usual_trial(),), instances=1, cost="time", configuration=Configuration())
-    monkeypatch.setattr("bife_core.stages.tuning.try_starts", lambda *_: none)
+    monkeypatch.setattr("bife_core.run.stages.tuning.try_starts", lambda *_: none)
     for number in range(22):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
         (tmp_path / f"m{number}.lp").write_text(text)

@@ -4,15 +4,15 @@ from types import SimpleNamespace
 import pyscipopt
 import pytest
 
+from bife_core.base.errors import RuleError
 from bife_core.cli import options
 from bife_core.cli.options import assignment
-from bife_core.errors import RuleError
-from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import load_method
-from bife_core.presets import preset, with_overrides
-from bife_core.scip.solver import SolverConfig
-from bife_core.settings import NAMES, configuration, described
-from bife_core.stages.records import TrackedRun
+from bife_core.run.presets import preset, with_overrides
+from bife_core.run.settings import NAMES, configuration, described
+from bife_core.run.stages.records import TrackedRun
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
 from tests.support.programs import sentence
 
 

@@ -6,9 +6,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from bife_core.base.errors import BifeError, ConfigError
 from bife_core.cli.outcome import EXIT_CODES, CommandEnd, ExitCode, ReportingGroup
 from bife_core.cli.program import app
-from bife_core.errors import BifeError, ConfigError
 from tests.support.programs import FOREIGN, REPOSITORY, python, sentence
 
 PAGE = (REPOSITORY / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")

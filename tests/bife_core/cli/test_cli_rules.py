@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from bife_core.home import project_home
-from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import load_method, method_of
+from bife_core.language.rules import REFERENCE_RULES
 from bife_core.registry.local import LocalRegistry
-from bife_core.rules import REFERENCE_RULES
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.loading import load_method, method_of
+from bife_core.store.home import project_home
 from tests.support.programs import sentence
 from tests.support.registered import champion_in
 
@@ -123,7 +123,7 @@ LEAN = "separating/maxrounds\t=\t0\n"
 def test_score_reads_a_file_as_every_command_does(bife, tmp_path, monkeypatch, name, text):
     (file := tmp_path / name).write_bytes(text.encode())
     given = []
-    monkeypatch.setattr("bife_core.stages.scoring.score", lambda *args: given.extend(args[2]) or ())
+    monkeypatch.setattr("bife_core.run.stages.scoring.score", lambda *args: given.extend(args[2]) or ())
     assert bife("score", file).exit_code == 0
     ((called, scored),) = given
     params = {} if name.startswith(("none", "scip")) else {"separating/maxrounds": 0}

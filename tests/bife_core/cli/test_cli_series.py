@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from bife_core import Series
-from bife_core.errors import InterruptedSolveError
+from bife_core.base.errors import InterruptedSolveError
 from tests.support.programs import FOREIGN, PROGRAM, environment
 from tests.support.texts import cover
 

@@ -8,19 +8,19 @@ import time
 
 import pytest
 
+from bife_core.base.errors import RuleError
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.solve import _show, conclude
-from bife_core.errors import RuleError
-from bife_core.home import project_home
-from bife_core.methods.base import METHODS
-from bife_core.methods.loading import load_method
-from bife_core.methods.scorer import Scorer
+from bife_core.language.rules import REFERENCE_RULES
 from bife_core.registry.local import LocalRegistry
-from bife_core.rules import REFERENCE_RULES
-from bife_core.scip.reading import read_model
-from bife_core.scip.solver import SolverConfig
-from bife_core.stages.runtime import Runtime
-from bife_core.stages.watching import ChampionWatch
+from bife_core.run.stages.runtime import Runtime
+from bife_core.run.stages.watching import ChampionWatch
+from bife_core.solver.methods.base import METHODS
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.scorer import Scorer
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.store.home import project_home
 from tests.support.measured import result
 from tests.support.programs import FOREIGN, PROGRAM, environment, program, sentence
 from tests.support.registered import champion_in, under

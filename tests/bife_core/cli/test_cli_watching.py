@@ -8,9 +8,9 @@ from rich.console import Console
 from bife_core.cli import watching as module
 from bife_core.cli.consoles import number
 from bife_core.cli.watching import Display
-from bife_core.estimate import Estimate
-from bife_core.generators import Spending
-from bife_core.study import EvolutionState
+from bife_core.run.estimate import Estimate
+from bife_core.run.study import EvolutionState
+from bife_core.search.generators import Spending
 
 
 def state(generation=0, **changes):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from bench.export import compiler
-from bife_core.components import BRANCHING
 from bife_core.export.writing import feature_constant, rule_in_c
-from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, check_source, compile_rule
-from tests.bife_core.rules.test_rules_semantics import (
+from bife_core.language.components import BRANCHING
+from bife_core.language.rules import REFERENCE_RULES, CompiledRule, Rejection, check_source, compile_rule
+from tests.bife_core.language.rules.test_rules_semantics import (
     CALLS,
     EXPRESSIONS,
     HEAD,

@@ -9,15 +9,15 @@ import pytest
 
 from bench.export import SHOW_FEATURES, compiler, rule_of_all
 from bife_core import FeatureExtractor
-from bife_core.components import BRANCHING
 from bife_core.export import export_c
-from bife_core.features import FEATURES
-from bife_core.methods.using import attach
-from bife_core.rules import REFERENCE_RULES
-from bife_core.scip.libscip import scip_address
-from bife_core.scip.reading import read_model
-from bife_core.scip.solving import SolveSettings, apply
-from tests.bife_core.scip.test_extractor import AtEachBranching
+from bife_core.language.components import BRANCHING
+from bife_core.language.features import FEATURES
+from bife_core.language.rules import REFERENCE_RULES
+from bife_core.solver.methods.using import attach
+from bife_core.solver.scip.libscip import scip_address
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.solve import SolveSettings, apply
+from tests.bife_core.solver.scip.test_extractor import AtEachBranching
 from tests.support.exported import branchings, exported, include, load
 from tests.support.marks import long_but
 

@@ -5,15 +5,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from bife_core.benchmarks.formulation import likeness_of
-from bife_core.config import InstancesConfig
-from bife_core.errors import RegistryError
-from bife_core.methods.base import RPB
+from bife_core.base.errors import RegistryError
+from bife_core.instances.formulation import likeness_of
 from bife_core.registry.choosing import registered_name
 from bife_core.registry.evidence import CHAMPION, UNGATED
-from bife_core.scip.reading import read_model
-from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveSettings
+from bife_core.run.config import InstancesConfig
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.solver.scip.solve import SolveSettings
 from bife_core.store import StoreError
 from tests.support.registered import evidence, source, under
 

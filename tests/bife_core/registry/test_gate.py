@@ -3,7 +3,7 @@
 import pytest
 
 from bife_core.registry.evidence import gate
-from bife_core.scip.solver import SolverConfig
+from bife_core.solver.scip.settings import SolverConfig
 from tests.support.registered import beside, evidence, under
 
 BESIDE = beside(0)

@@ -5,11 +5,11 @@ import math
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bife_core.config import SearchConfig
+from bife_core.extend.testing import World, drive
+from bife_core.run.config import SearchConfig
 from bife_core.search import Answer, BifeSearch, SampleRequest, SolveRequest, sample_seed
 from bife_core.search.base import CROSSOVER_PARENTS
 from bife_core.search.bife import HighOnlySearch
-from bife_core.testing import World, drive
 from tests.support.searching import answered, ids, sample, solve, table, wishes
 
 SMALL = SearchConfig(samples=12, initial=5, population=4, threshold_share=None, unlike_share=1)

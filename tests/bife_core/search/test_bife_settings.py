@@ -5,14 +5,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bife_core.config import SearchConfig
+from bife_core.extend.testing import drive
+from bife_core.run.config import SearchConfig
 from bife_core.search import (
     BifeSearch,
     SampleRequest,
     sample_seed,
 )
-from bife_core.symbolic.search import SymbolicSearch
-from bife_core.testing import drive
+from bife_core.search.symbolic.search import SymbolicSearch
 from tests.support.searching import answered, ids, sample, solve, table
 
 

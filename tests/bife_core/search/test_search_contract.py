@@ -2,10 +2,10 @@
 
 import pytest
 
-from bife_core.config import SearchConfig
-from bife_core.errors import ConfigError
+from bife_core.base.errors import ConfigError
+from bife_core.extend.testing import World, check_search, drive
+from bife_core.run.config import SearchConfig
 from bife_core.search import SEARCHES, BifeSearch, SampleRequest, open_search
-from bife_core.testing import World, check_search, drive
 
 OWN = sorted(set(SEARCHES) - set(SEARCHES.foreign))
 

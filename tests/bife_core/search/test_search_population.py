@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from bife_core.config import SearchConfig
+from bife_core.run.config import SearchConfig
 from bife_core.search import Sample
 from bife_core.search.population import (
     by_high_fidelity,

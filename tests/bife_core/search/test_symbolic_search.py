@@ -1,8 +1,8 @@
 """Niches: which rules found the elite, what a rule must reach, whose children it has."""
 
-from bife_core.config import SearchConfig
+from bife_core.run.config import SearchConfig
 from bife_core.search import SampleRequest, SolveRequest
-from bife_core.symbolic.search import SymbolicSearch
+from bife_core.search.symbolic.search import SymbolicSearch
 from tests.support.searching import answered, sample, solve
 
 BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"

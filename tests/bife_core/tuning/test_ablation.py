@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-import bife_core.fidelity.solving as measuring
-import bife_core.tuning.racing as racing
-from bife_core.benchmarks.base import Instance
-from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.solving import Solving
-from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import load_method
-from bife_core.sandbox import InProcess
-from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solved, SolveJob
+import bife_core.measure.race as racing
+import bife_core.measure.solving as measuring
+from bife_core.instances.base import Instance
+from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.race import CAP, USUAL
+from bife_core.measure.solves import Solved, SolveJob
+from bife_core.measure.solving import Solving
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.solver.scip.solve import SolveResult, SolveSettings
 from bife_core.store import Store
 from bife_core.tuning.ablation import ablate
-from bife_core.tuning.racing import CAP, USUAL
 from bife_core.tuning.space import BRANCHING, Space
+from bife_core.workers import InProcess
 
 INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") for number in range(9)]
 GENERAL = load_method("general")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bife_core.methods.loading import load_method
+from bife_core.measure.race import Raced
+from bife_core.solver.methods.loading import load_method
 from bife_core.tuning.configurator import MOST, read_configurations
-from bife_core.tuning.racing import Raced
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import Trial
 

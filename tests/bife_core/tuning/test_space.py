@@ -2,10 +2,10 @@
 
 import pytest
 
-from bife_core.errors import ConfigError
-from bife_core.methods.base import RPB
-from bife_core.methods.loading import load_method
-from bife_core.scip.solver import usual_parameters
+from bife_core.base.errors import ConfigError
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import usual_parameters
 from bife_core.tuning.space import BRANCHING, Space, table
 
 METHODS = {name: load_method(name) for name in ("general", "pscost")}

@@ -4,18 +4,18 @@ import sys
 
 import pytest
 
-from bife_core.errors import ConfigError
-from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.solving import Solving, solve_each
-from bife_core.methods.base import RPB, ScipMethod
-from bife_core.methods.loading import load_method
-from bife_core.sandbox import InProcess
-from bife_core.scip.solver import SolverConfig
+from bife_core.base.errors import ConfigError
+from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.race import Race, Raced
+from bife_core.measure.solving import Solving, solve_each
+from bife_core.solver.methods.base import RPB, ScipMethod
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposing import Tpe
-from bife_core.tuning.racing import Race, Raced
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import STARTS, Trial, Tuning, tune
+from bife_core.workers import InProcess
 from tests.support.stored import counts
 
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
@@ -81,7 +81,7 @@ def test_no_trial_begins_beyond_the_budget(knapsacks, pool, tmp_path):
 
 def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=1.0)
-    monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
+    monkeypatch.setattr("bife_core.measure.race.Race.run", lambda self, method: raced)
     begin = Race.begin
     monkeypatch.setattr(
         Race, "begin", lambda self, usual_s: begin(self, usual_s) or setattr(self, "cpu_s", 2.5)
@@ -93,7 +93,7 @@ def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsac
 
 def test_trials_that_take_nothing_end_too(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
-    monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
+    monkeypatch.setattr("bife_core.measure.race.Race.run", lambda self, method: raced)
     assert len(tuned(knapsacks[:1], solving(InProcess(), tmp_path), 0.45).trials) == 6
 
 
@@ -142,7 +142,7 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
     seen, knapsacks, tmp_path, monkeypatch
 ):
     raced = Raced(costs=(None,), ratio=3.0, seen=seen, cpu_s=0.0, given_up="3.00 times as much")
-    monkeypatch.setattr("bife_core.tuning.racing.Race.run", lambda self, method: raced)
+    monkeypatch.setattr("bife_core.measure.race.Race.run", lambda self, method: raced)
     found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=4)
     assert [trial.choices for trial in found.trials[1:]] == [
         LEAN | {"branching": "general"},

@@ -25,7 +25,7 @@ with ending_at_once(lambda: None, lambda: time.sleep(60)) as take_signals:
     time.sleep(60)
 """
 PREFECTS_RUNS = """
-from flows.operate.running import start_embedded_api
+from bife_flows.operate.running import start_embedded_api
 from prefect.client.orchestration import get_client
 start_embedded_api()
 with get_client(sync_client=True) as client:

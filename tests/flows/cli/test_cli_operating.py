@@ -1,4 +1,4 @@
-"""`bife up`, `status`, `down` without servers, `bife prune` and `bife backup`; the whole is in tests/flows/operate."""
+"""`bife up`, `status`, `down`, `bife prune`, `bife backup` without servers; the rest is in tests/flows/operate."""
 
 import shutil
 import sqlite3
@@ -6,6 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
+from bife_flows.operate.servers import state_file
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import LogFilter
@@ -13,8 +14,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Running
 
-from bife_core.home import Home
-from flows.operate.servers import state_file
+from bife_core.store.home import Home
 from tests.support.challenging import challenge_in, source
 from tests.support.operating import until
 from tests.support.programs import program

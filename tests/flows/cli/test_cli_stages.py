@@ -2,16 +2,16 @@ import json
 import shutil
 
 import pytest
+from bife_flows.cli import checks
+from bife_tasks.tracking import store
 
 from bife_core.cli import doctor
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.stages import finish, required, show_comparison
-from bife_core.config import InstancesConfig
-from bife_core.evaluation.comparing import statement
-from bife_core.methods.loading import load_method
-from bife_core.stages.records import TUNING
-from flows.cli import checks
-from tasks.tracking import store
+from bife_core.measure.evaluation.comparing import statement
+from bife_core.run.config import InstancesConfig
+from bife_core.run.stages.records import TUNING
+from bife_core.solver.methods.loading import load_method
 from tests.support.programs import FOREIGN, program, sentence
 
 

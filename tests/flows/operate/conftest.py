@@ -7,7 +7,7 @@ from prefect.client.orchestration import get_client
 from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
-from bife_core.home import Home
+from bife_core.store.home import Home
 from tests.support.operating import bife_up
 
 

@@ -8,21 +8,21 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from bife_flows.operate.running import GONE
+from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
+from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime
 from prefect import flow
 from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
 from prefect.server.events.schemas.automations import EventTrigger
 
-from bife_core.home import Home
-from bife_core.presets import preset, with_overrides
-from bife_core.settings import configuration, settings_of
-from bife_core.stages.resolving import resolved
-from bife_core.stages.runtime import Runtime
-from bife_core.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
-from bife_core.stages.tuning import tune
-from bife_core.stages.watching import CHAMPION_SLOWER
-from flows.operate.running import GONE
-from flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
-from tasks.runtime import NOTHING_TO_DO, TrackedRuntime
+from bife_core.run.presets import preset, with_overrides
+from bife_core.run.settings import configuration, settings_of
+from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.runtime import Runtime
+from bife_core.run.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
+from bife_core.run.stages.tuning import tune
+from bife_core.run.stages.watching import CHAMPION_SLOWER
+from bife_core.store.home import Home
 from tests.support.operating import until
 
 AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} for deployment in DEPLOYMENTS]

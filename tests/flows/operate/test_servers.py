@@ -9,12 +9,8 @@ import time
 
 import psutil
 import pytest
-
-from bife_core.errors import ConfigError
-from bife_core.home import Home
-from bife_core.store.claims import runs
-from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, ports, prefect_server, worker
-from flows.operate.servers import (
+from bife_flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, ports, prefect_server, worker
+from bife_flows.operate.servers import (
     Server,
     ServerError,
     Up,
@@ -25,7 +21,11 @@ from flows.operate.servers import (
     require_down,
     state_file,
 )
-from tasks.tracking.store import page
+from bife_tasks.tracking.store import page
+
+from bife_core.base.errors import ConfigError
+from bife_core.store.claims import runs
+from bife_core.store.home import Home
 from tests.support.operating import until
 from tests.support.programs import python
 
@@ -41,7 +41,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRe
 """
 OWNER = """
 import os, pathlib, signal, sys, time
-from flows.operate.servers import Server
+from bife_flows.operate.servers import Server
 port, folder = sys.argv[1:]
 log = pathlib.Path(folder) / "toy.log"
 server = Server("Toy", [sys.executable, "-c", os.environ["CODE"], port], {}, f"http://127.0.0.1:{port}/", log)
@@ -173,7 +173,7 @@ def test_another_program_at_its_address_is_not_taken_for_the_server(tmp_path):
 def test_a_database_that_prefect_does_not_know_is_said_to_be_so(tmp_path):
     (tmp_path / "prefect").mkdir()
     (tmp_path / "prefect" / "prefect.db").write_bytes(b"no database" * 100)
-    ended = python("-c", "from flows.operate.running import reach_prefect as do; do()", home=tmp_path)
+    ended = python("-c", "from bife_flows.operate.running import reach_prefect as do; do()", home=tmp_path)
     assert "file is not a database. If a newer Prefect wrote its database, install" in ended.stderr
 
 
@@ -184,7 +184,7 @@ def test_a_taken_port_is_passed_over_unless_it_was_asked_for():
         with pytest.raises(ServerError, match=f"Port {port} of 127.0.0.1 cannot be used"):
             ports(Access(), None, port)
     assert free_port(port) == port
-    other = f"from flows.operate.servers import free_port; print(free_port({port}))"
+    other = f"from bife_flows.operate.servers import free_port; print(free_port({port}))"
     assert int(subprocess.check_output([sys.executable, "-c", other])) != port, "kept until a server listens"
 
 
@@ -209,7 +209,7 @@ def test_a_password_that_is_none_or_too_short_is_refused_and_not_shown(monkeypat
 
 
 def test_links_name_an_address_that_others_reach(tmp_path, monkeypatch):
-    monkeypatch.setattr("flows.operate.programs.Server", lambda *args, **_: args)
+    monkeypatch.setattr("bife_flows.operate.programs.Server", lambda *args, **_: args)
     for name in ("PREFECT_API_URL", "PREFECT_UI_URL", "BIFE_MLFLOW_UI"):
         monkeypatch.delenv(name, raising=False)
     access = Access("0.0.0.0", "operator:twelve-or-so")

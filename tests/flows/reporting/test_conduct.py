@@ -6,16 +6,16 @@ import uuid
 from contextlib import contextmanager
 
 import pytest
+from bife_flows.reporting.conduct import stage
+from bife_tasks.runtime import with_message
+from bife_tasks.stores import observer, observing
+from bife_tasks.tracking import store
+from bife_tasks.tracking.provenance import provenance
+from bife_tasks.tracking.subscriber import outage
 from mlflow.exceptions import PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE, MlflowException
 from prefect.client.orchestration import get_client
 
-from bife_core.errors import BifeError
-from flows.reporting.conduct import stage
-from tasks.runtime import with_message
-from tasks.stores import observer, observing
-from tasks.tracking import store
-from tasks.tracking.provenance import provenance
-from tasks.tracking.subscriber import outage
+from bife_core.base.errors import BifeError
 from tests.support import journals
 from tests.support.diary import Diary
 from tests.support.tracked import parent, synced, traces
@@ -120,8 +120,8 @@ def test_a_run_begins_once_mlflow_answers_and_not_where_it_refuses(monkeypatch, 
         for error in answers:
             raise store.TrackingError("MLflow is away.") from error
 
-    monkeypatch.setattr("flows.reporting.conduct.client", client)
-    monkeypatch.setattr("flows.reporting.conduct.RETRY_S", 0.1)
+    monkeypatch.setattr("bife_flows.reporting.conduct.client", client)
+    monkeypatch.setattr("bife_flows.reporting.conduct.RETRY_S", 0.1)
     diary = Diary()
     with observing(diary):
         state = plain("a word", return_state=True)

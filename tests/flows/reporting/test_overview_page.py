@@ -3,12 +3,11 @@
 import logging
 from datetime import timedelta
 
+from bife_flows.reporting.artifacts import OVERVIEW, renew
+from bife_flows.reporting.conduct import stage
+from bife_tasks.overview import Link, Section, age_text, markdown
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
-
-from flows.reporting.artifacts import OVERVIEW, renew
-from flows.reporting.conduct import stage
-from tasks.overview import Link, Section, age_text, markdown
 
 
 def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
@@ -47,7 +46,7 @@ def test_the_end_of_a_run_renews_the_one_artifact(prepared, monkeypatch, caplog)
     (first,) = shown()
     assert first.type == "markdown"
     assert first.data.startswith("Of ")
-    monkeypatch.setattr("flows.reporting.artifacts.markdown", lambda _: "renewed")
+    monkeypatch.setattr("bife_flows.reporting.artifacts.markdown", lambda _: "renewed")
     renew()
     (second,) = shown()
     assert (second.id, second.data) == (first.id, "renewed")
@@ -55,7 +54,7 @@ def test_the_end_of_a_run_renews_the_one_artifact(prepared, monkeypatch, caplog)
     def broken(_):
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr("flows.reporting.artifacts.sections", broken)
+    monkeypatch.setattr("bife_flows.reporting.artifacts.sections", broken)
     with caplog.at_level(logging.WARNING, "prefect.flow_runs"):
         assert ending(return_state=True).is_completed(), "a home that cannot be read stops no run"
     assert "the disk is gone" in caplog.text

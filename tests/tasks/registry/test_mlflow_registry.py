@@ -2,21 +2,21 @@
 
 import mlflow
 import pytest
+from bife_tasks.registry import registry as deciding_registry
+from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
+from bife_tasks.runtime import TrackedRuntime
+from bife_tasks.stores import home_store, subscriber
+from bife_tasks.tracking import store
+from bife_tasks.tracking.store import TrackingError
 from click.testing import CliRunner
 from mlflow.cli import gc
 
-from bife_core.methods.loading import stored_text
-from bife_core.methods.references import registered_tags
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
-from bife_core.stages.evaluation_files import sample_name
-from bife_core.stages.records import EVOLUTION
-from tasks.registry import registry as deciding_registry
-from tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
-from tasks.runtime import TrackedRuntime
-from tasks.stores import home_store, subscriber
-from tasks.tracking import store
-from tasks.tracking.store import TrackingError
+from bife_core.run.stages.evaluation_files import sample_name
+from bife_core.run.stages.records import EVOLUTION
+from bife_core.solver.methods.loading import stored_text
+from bife_core.solver.methods.references import registered_tags
 from tests.support.challenging import challenge, made_champion, new_run
 from tests.support.registered import beside, evidence, source
 from tests.support.registry_contract import Keeping
@@ -36,7 +36,7 @@ def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):
     made_champion(name, 2, ratio=0.9)
     read = []
     monkeypatch.setattr(
-        "tasks.registry.mlflow_registry.whole_tags", lambda one, _: read.append(one) or one.tags
+        "bife_tasks.registry.mlflow_registry.whole_tags", lambda one, _: read.append(one) or one.tags
     )
     found = [(rule.version, rule.aliases) for rule in IN_MLFLOW.versions() if rule.name == name]
     assert found == [(3, (CHALLENGER,)), (2, ()), (1, (CHAMPION,))]

@@ -10,20 +10,20 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+from bife_tasks.tracking import store
+from bife_tasks.tracking.store import TrackingError
 from mlflow.exceptions import MlflowException
 
 import bife_core
-from bife_core.components import BRANCHING
-from bife_core.errors import RuleError
-from bife_core.features import FEATURES
-from bife_core.home import project_home
-from bife_core.methods.base import METHODS
-from bife_core.methods.configuration import Configuration
-from bife_core.methods.loading import load_method, stored_text
-from bife_core.methods.scorer import RuleMethod
+from bife_core.base.errors import RuleError
+from bife_core.language.components import BRANCHING
+from bife_core.language.features import FEATURES
 from bife_core.registry.local import LocalRegistry
-from tasks.tracking import store
-from tasks.tracking.store import TrackingError
+from bife_core.solver.methods.base import METHODS
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.loading import load_method, stored_text
+from bife_core.solver.methods.scorer import RuleMethod
+from bife_core.store.home import project_home
 from tests.support.challenging import made_champion, source
 from tests.support.registered import champion_in
 from tests.support.weighted import KIND, Weighted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bife_core.config import SearchConfig
+from bife_core.run.config import SearchConfig
 from bife_core.search import Answered, BaseSearch, Request, Sample, SolveRequest, solved_sample
 from bife_core.search.population import by_low_fidelity
 

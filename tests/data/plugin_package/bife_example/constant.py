@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bife_core.generators import Account, Draft, PromptContext
-from bife_core.generators.config import GeneratorConfig
 from bife_core.search import ReflectionRequest, WrittenRequest
+from bife_core.search.generators import Account, Draft, PromptContext
+from bife_core.search.generators.config import GeneratorConfig
 
 SOURCE = """
 def candidate_variable_score(variable_features) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.random import RandomState
 
-from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import Milp
+from bife_core.instances.base import Family
+from bife_core.instances.milp import Milp
 
 
 def knapsack(rng: RandomState, *, items: int, resources: int) -> Milp:

@@ -1,0 +1,1 @@
+"""What everything else is built on: values, errors, files, places, plugins, wording and statistics."""

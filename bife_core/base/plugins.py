@@ -1,0 +1,141 @@
+"""What can be added from outside, by name: what BiFE brings of a kind, and what other packages offer."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import UserDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from bife_core.base.errors import ConfigError
+
+Plugin = TypeVar("Plugin")
+
+_OF_EXTRAS: Final = {"httpx2": "llm", "openai": "llm", "pydantic_settings": "llm"}
+"""Packages that only some of BiFE's own plugins import, and the extra that brings each."""
+
+
+@dataclass(eq=False, repr=False)
+class Plugins(UserDict[str, Plugin]):
+    """All plugins of one kind by name; each is loaded when it is first asked for.
+
+    Another package adds one by an entry point in `group`, a script by entering it as into a dictionary. `kind` is what
+    one is called, such as ``search``, `own` has those BiFE brings, each as ``module:object``, `fits` and `form` say
+    what a loaded object has to be, and `also` has other names that may stand where a plugin's can, such as ``folder``.
+    """
+
+    kind: str
+    group: str
+    own: Mapping[str, str]
+    fits: Callable[[Any], bool]
+    form: str
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__init__()  # `data` holds those that are loaded
+
+    def known(self, name: str) -> str:
+        """Return `name` if it is one of `names`, else raise a ValueError; for validators."""
+        if name not in self.names:
+            raise ValueError(self._none(name))
+        return name
+
+    def find(self, name: str) -> Plugin:
+        """Return the plugin of that name; raise ConfigError if there is none or its package is broken."""
+        if name not in self:
+            raise ConfigError(f"{self._none(name)}.")
+        return self[name]
+
+    @property
+    def names(self) -> list[str]:
+        """All names a setting may hold."""
+        return [*self, *self.also]
+
+    @property
+    def foreign(self) -> list[str]:
+        """Names other packages offer."""
+        return [name for name in self if name not in self.own]
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Return name and package with its version, of each plugin."""
+        entries = self._entries
+        return [(name, _package(entries[name]) if name in entries else "this process") for name in self]
+
+    def revision(self, name: str) -> str:
+        """Return the `code_revision` of a plugin, without loading one of BiFE's own."""
+        return code_revision(self[name]) if name in self.foreign else ""
+
+    def offer(self, schema: dict[str, Any]) -> None:
+        """Enter the names into the JSON schema of a setting, so that a form lists them."""
+        schema["enum"] = self.names
+
+    def __missing__(self, name: str) -> Plugin:
+        self[name] = self._load(self._entries[name])
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.data or name in self._entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._entries, **self.data})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def _none(self, name: str) -> str:
+        return f"There is no {self.kind} {name!r}; choose one of {', '.join(self.names)}"
+
+    @cached_property
+    def _entries(self) -> dict[str, EntryPoint]:
+        offered = {name: EntryPoint(name, where, self.group) for name, where in self.own.items()}
+        for entry in entry_points(group=self.group):
+            first = offered.setdefault(entry.name, entry)
+            if first is not entry:
+                raise ConfigError(
+                    f"{_package(first)} and {_package(entry)} both offer a {self.kind} {entry.name!r}; "
+                    "uninstall one of them."
+                )
+        return offered
+
+    def _load(self, entry: EntryPoint) -> Plugin:
+        of = f"The {self.kind} {entry.name!r} of {_package(entry)}"
+        try:
+            loaded: Plugin = entry.load()
+        except Exception as error:  # importing a package may raise anything
+            advice = "update or uninstall it"
+            if missing := _OF_EXTRAS.get(getattr(error, "name", None) or ""):
+                advice = f"run `pip install 'bife-branching[{missing}]'`"
+            elif entry.dist is None:
+                raise
+            reason = f"{type(error).__name__}: {error}".rstrip(".: ")
+            raise ConfigError(f"{of} cannot be loaded ({reason}); {advice}.") from error
+        if entry.dist is not None and not self.fits(loaded):
+            raise ConfigError(f"{of} must be {self.form}, but {entry.value} is {type(loaded).__name__}.")
+        return loaded
+
+
+def _package(entry: EntryPoint) -> str:
+    if entry.dist is None:
+        return "BiFE"
+    # A folder on PYTHONPATH may have nothing but entry points.
+    if not any(map(entry.dist.read_text, ("METADATA", "PKG-INFO"))):
+        return f"{entry.module.partition('.')[0]} (not installed)"
+    return f"{entry.dist.name} {entry.dist.version}"
+
+
+def code_revision(plugin: Any) -> str:
+    """Return what distinguishes versions of a plugin's code: its `revision`, else a hash of its module; "" for ours."""
+    name = getattr(plugin, "__module__", "") or ""
+    if name.partition(".")[0] == "bife_core":
+        return ""
+    if (revision := getattr(plugin, "revision", None)) is not None:
+        return str(revision)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    code = getattr(plugin, "__code__", None)  # of a function typed into a notebook
+    content = Path(file).read_bytes() if file is not None else b"" if code is None else code.co_code
+    return hashlib.sha256(content).hexdigest()[:16]

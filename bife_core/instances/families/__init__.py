@@ -1,0 +1,1 @@
+"""The families of instances that BiFE generates, a file each."""

@@ -1,0 +1,155 @@
+"""The shape of an instance: its variables, constraint types and objective in words, and whether it is like others."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from pyscipopt import Model, Variable
+
+from bife_core.base.values import Value
+from bife_core.solver.scip.reading import read_model
+
+_ROWS: Final = 20_000
+"""Rows of an instance that are read, evenly spread."""
+_KINDS: Final = {"BINARY": "binary", "INTEGER": "integer"}
+_OF_VARIABLES: Final = "% of variables: "
+_OF_ROWS: Final = "% of constraints: "
+
+
+def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
+    """Return sentences on instance files of one benchmark, at least one; where they differ, the range is given."""
+    read = [read_model(path) for path in instances]
+    shapes = [shape(model) for model in read]
+    sense = "minimised"
+    if read[0].getObjectiveSense() == "maximize":
+        sense = "maximised (the solver minimises its negative, so features have the opposite sign)"
+    prices = [[v.getObj() for v in model.getVars() if v.getObj() != 0.0] for model in read]
+    objective = "There is no objective: any feasible solution is optimal."
+    if any(prices):
+        shares = _span(100 * len(own) / model.getNVars() for own, model in zip(prices, read, strict=True))
+        ends = _span(price for own in prices for price in own)
+        objective = f"The objective is {sense}; {shares} % of the variables have a coefficient in it: {ends}."
+    return (
+        f"Variables: {_described(shapes, 'variables', _OF_VARIABLES)}.",
+        f"Constraints: {_described(shapes, 'constraints', _OF_ROWS)}, "
+        f"each on {_span(one['variables of a constraint'] for one in shapes)} variables on average.",
+        objective,
+    )
+
+
+def _described(shapes: Sequence[dict[str, float]], what: str, prefix: str) -> str:
+    """Return a count and the shares of its kinds, the most frequent first."""
+    shares = {name: of for name, of in sorted(_by_name(shapes).items()) if name.startswith(prefix)}
+    listed = ", ".join(
+        f"{_span(of)} % {name.removeprefix(prefix)}"
+        for name, of in sorted(shares.items(), key=lambda item: -sum(item[1]))
+    )
+    return f"{_span(one[what] for one in shapes)} ({listed})"
+
+
+def _by_name(shapes: Sequence[dict[str, float]]) -> dict[str, list[float]]:
+    """Return the numbers of several shapes by name; one that a shape lacks is 0."""
+    names = dict.fromkeys(name for one in shapes for name in one)
+    return {name: [one.get(name, 0.0) for one in shapes] for name in names}
+
+
+def _span(values: Iterable[float]) -> str:
+    """Return numbers as one or as a range."""
+    found = sorted(values)
+    low, high = (f"{end:.0f}" if end == round(end) else f"{end:.3g}" for end in (found[0], found[-1]))
+    return low if low == high else f"{low} to {high}"
+
+
+def shape(model: Model) -> dict[str, float]:
+    """Return what distinguishes formulations: counts of variables and rows, and shares of their types in percent."""
+    constraints = model.getConss()
+    kinds = {variable.name: _kind(variable) for variable in model.getVars()}
+    chosen = constraints[:: math.ceil(len(constraints) / _ROWS) or 1]
+    types: Counter[str] = Counter()
+    entries = 0
+    for constraint in chosen:
+        if constraint.getConshdlrName() != "linear":
+            types[f"of SCIP's type {constraint.getConshdlrName()}"] += 1
+            continue
+        row = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
+        entries += len(row)
+        low, high, infinity = model.getLhs(constraint), model.getRhs(constraint), model.infinity()
+        sides = (None if low <= -infinity else low, None if high >= infinity else high)
+        types[row_type([kinds[name] for name in row], list(row.values()), *sides)] += 1
+    counts = {"variables": float(len(kinds)), "constraints": float(len(constraints))}
+    counts["variables of a constraint"] = entries / max(len(chosen), 1)
+    shares = {
+        f"{prefix}{name}": 100.0 * count / counter.total()
+        for prefix, counter in ((_OF_VARIABLES, Counter(kinds.values())), (_OF_ROWS, types))
+        for name, count in counter.items()
+    }
+    return counts | shares
+
+
+def _kind(variable: Variable) -> str:
+    if variable.vtype() == "INTEGER" and (variable.getLbOriginal(), variable.getUbOriginal()) == (0.0, 1.0):
+        return "binary"
+    return _KINDS.get(variable.vtype(), "continuous")
+
+
+def row_type(kinds: Sequence[str], values: Sequence[float], low: float | None, high: float | None) -> str:
+    """Return what a linear row is called, from the kinds of its variables, its coefficients and its sides."""
+    if values and max(values) <= 0:
+        values = [-value for value in values]
+        low, high = (None if high is None else -high), (None if low is None else -low)
+    if set(kinds) == {"continuous"}:
+        return "on continuous variables alone"
+    if "continuous" in kinds:
+        bound = "integer" not in kinds and len(kinds) == 2
+        return "variable bound (a binary switches a continuous variable)" if bound else "mixed-integer"
+    if "integer" in kinds:
+        return "on integer variables, not all of them binary"
+    if set(values) == {1.0}:
+        side = high if low is None else low
+        number = "1" if side == 1 else "k"
+        if low == high:
+            name = "set partitioning" if side == 1 else "cardinality"
+            return f"{name} (sum of binaries = {number})"
+        if low is None:
+            return f"{'set packing' if side == 1 else 'packing'} (sum of binaries <= {number})"
+        if high is None:
+            return f"{'set covering' if side == 1 else 'covering'} (sum of binaries >= {number})"
+    if min(values, default=0.0) > 0:
+        return "knapsack equation" if low == high else "knapsack" if low is None else "knapsack covering"
+    return "precedence of two binaries" if len(values) == 2 else "on binaries, with both signs"
+
+
+_FACTOR: Final = 1.5
+"""How far beyond the range of known instances a count may lie."""
+_POINTS: Final = 10.0
+"""How far beyond it a share may lie, in percent points."""
+_READ: Final = 8
+"""Instances that are read to know the others by."""
+
+
+class Likeness(Value):
+    """The range of each number in the `shape` of some instances."""
+
+    ranges: dict[str, tuple[float, float]]
+
+    def difference(self, found: dict[str, float]) -> str | None:
+        """Return in what an instance of a given shape differs from those known, or None if it is like them."""
+        for name in dict.fromkeys((*self.ranges, *found)):
+            low, high = self.ranges.get(name, (0.0, 0.0))
+            value = found.get(name, 0.0)
+            share = name.startswith("%")
+            below, above = (low - _POINTS, high + _POINTS) if share else (low / _FACTOR, high * _FACTOR)
+            if not below <= value <= above:
+                return f"{name}: {value:.4g} here, {_span((low, high))} there"
+        return None
+
+
+def likeness_of(instances: Sequence[Path]) -> Likeness:
+    """Return what some instance files have in common; of many the first few are read."""
+    shapes = [shape(read_model(path)) for path in instances[:_READ]]
+    ranges = {name: (round(min(of), 2), round(max(of), 2)) for name, of in _by_name(shapes).items()}
+    return Likeness(ranges=ranges)

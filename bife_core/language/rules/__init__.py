@@ -1,0 +1,17 @@
+"""Branching rules: source text in, a compiled rule or a rejection with its reason out.
+
+`compile_rule` checks a source against an allow-list (`docs/reference/rule-language.md`), writes it out as a program of
+numbers, and compiles that to machine code. Importing this package does not import numba.
+"""
+
+from bife_core.language.rules.compiling import (
+    check_source as check_source,
+    compile_rule as compile_rule,
+    rule_sha as rule_sha,
+)
+from bife_core.language.rules.complexity import complexity as complexity
+from bife_core.language.rules.reference_rules import (
+    BENCHMARK_RULES as BENCHMARK_RULES,
+    REFERENCE_RULES as REFERENCE_RULES,
+)
+from bife_core.language.rules.types import CompiledRule as CompiledRule, Rejection as Rejection

@@ -1,0 +1,110 @@
+"""Source in, compiled rule or rejection out. Nothing here runs the rule."""
+
+from __future__ import annotations
+
+import copyreg
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bife_core.base.arguments import checked
+from bife_core.base.errors import RuleError
+from bife_core.language.components import BRANCHING, Component
+from bife_core.language.rules.lowering import lower
+from bife_core.language.rules.module import Module, parse
+from bife_core.language.rules.types import CompiledRule, Program, Rejection, RejectionError
+
+
+def check_source(source: str | bytes, component: Component = BRANCHING) -> Program | Rejection:
+    """Return a rule as a scalar program, or why it is rejected, with the line."""
+    try:
+        return lower(Module.of(parse(source), component))
+    except RejectionError as error:
+        return error.rejection
+    except (RecursionError, MemoryError):  # the caller's own stack may have been nearly full
+        return Rejection("forbidden", "The source is nested too deeply to be checked.")
+
+
+@checked
+def compile_rule(
+    source: str | bytes | Callable[..., Any], *, name: str | None = None, component: Component = BRANCHING
+) -> CompiledRule | Rejection:
+    """Check a rule and compile it to machine code; no code of the rule runs.
+
+    Parameters
+    ----------
+    source : str, bytes or function
+        Python text of one rule, as `docs/reference/rule-language.md` has it, or a function of one argument.
+    name : str or None
+        Name of the rule; None derives one from its hash.
+    component : Component
+        What it is a rule of.
+
+    Returns
+    -------
+    CompiledRule or Rejection
+        The rule, ready to score, or why it is rejected.
+
+    Examples
+    --------
+    >>> rule = compile_rule("def candidate_variable_score(f): return f[20] * f[21]")
+    >>> sorted(rule.features)
+    [20, 21]
+    >>> compile_rule("def candidate_variable_score(f): return open('x')").reason
+    'Line 1: open is not among the functions a rule may use.'
+    """
+    if callable(source):
+        name = name or getattr(source, "__name__", None)
+        try:
+            text = textwrap.dedent(inspect.getsource(source))
+        except (OSError, TypeError):
+            return Rejection("no_code", f"The source of {source!r} cannot be read; give the rule as text.")
+        head = re.match(r"def\s+\w+", text)
+        if head is None:
+            return Rejection(
+                "no_code", "A rule is a plain function (def, undecorated), not a lambda or a class."
+            )
+        source = f"def {component.function}{text[head.end() :]}"
+    program = check_source(source, component)
+    if isinstance(program, Rejection):
+        return program
+    # numba takes a third of a second to import, which checking alone does not need.
+    from bife_core.language.rules.machine_code import compile_program
+
+    try:
+        address = compile_program(program)
+    except Exception as error:  # noqa: BLE001 - numba raises many types; each means "cannot compile this"
+        return Rejection("type", f"The rule is too large or too deep for numba ({type(error).__name__}).")
+    text = source if isinstance(source, str) else source.decode("utf-8-sig")
+    name = name or f"rule_{program.sha[:8]}"
+    return CompiledRule(name, text, program.sha, program.features, address, component)
+
+
+def recompiled(source: str, name: str, component: Component = BRANCHING) -> CompiledRule:
+    """Return the rule of a source, or raise `RuleError`; what unpickling a rule calls."""
+    rule = compile_rule(source, name=name, component=component)
+    if isinstance(rule, Rejection):
+        raise RuleError(rule.reason)
+    return rule
+
+
+# Machine code stays in its process: a copy is compiled anew from the source, which is checked again.
+copyreg.pickle(CompiledRule, lambda rule: (recompiled, (rule.source, rule.name, rule.component)))
+
+
+def rule_sha(source: str | bytes, component: Component = BRANCHING) -> str:
+    """Return the hash of a rule's scalar program, or raise `RuleError` where the source is no allowed rule."""
+    program = check_source(source, component)
+    if isinstance(program, Rejection):
+        raise RuleError(program.reason)
+    return program.sha
+
+
+def score_one(source: str, value: float) -> dict[str, float]:
+    """Return a rule's `score` of a candidate whose features are all `value`: `bife doctor` tries workers with it."""
+    rule = recompiled(source, "rule")
+    return {"score": float(rule.score(np.full((1, BRANCHING.n_features), value))[0])}

@@ -1,0 +1,1 @@
+"""What is measured: solves, decisions of strong branching, the fidelities, the race, and evaluations."""

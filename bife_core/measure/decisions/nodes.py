@@ -1,0 +1,114 @@
+"""The nodes of recorded decisions as bipartite graphs, in a file of NumPy arrays beside the decisions.
+
+``numpy.load(path)`` reads the file. Decision t has ``n_variables[t]`` rows of `variables` (19 features each, in the
+order of `VARIABLE_FEATURES`), ``n_rows[t]`` rows of `rows` (5, `ROW_FEATURES`) and ``n_candidates[t]`` items of
+`candidates`, which say where among its variables they are. Its edges are those of the structure ``structure[t]``,
+since most nodes share theirs with the node before: structure s has ``n_structure_rows[s]`` items of `row_edges`, each
+the number of a row's edges, and as many items of `edge_variables` and `edge_values` as their sum is.
+
+Merged decisions have an index beside them: the names of these files, in JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from bife_core.base.errors import DecisionsError
+from bife_core.base.files import write_whole
+from bife_core.measure.decisions.recorded import Decisions
+from bife_core.solver.scip.node import Node
+
+_PER_NODE: Final = ("candidates", "variables", "rows")
+_PER_STRUCTURE: Final = ("row_edges", "edge_variables", "edge_values")
+
+
+def sharing(node: Node, before: Node | None) -> Node:
+    """Return the node with the edges of the one before it, if they are the same."""
+    names = ("edge_starts", "edge_variables", "edge_values")
+    if before is None or not all(np.array_equal(getattr(node, one), getattr(before, one)) for one in names):
+        return node
+    return replace(node, **{name: getattr(before, name) for name in names})
+
+
+def save_nodes(path: Path, nodes: Sequence[Node]) -> None:
+    """Write the nodes of decisions, in single precision, at once or not at all."""
+    structures: list[Node] = []
+    structure = []
+    for node in nodes:
+        if not structures or node.edge_values is not structures[-1].edge_values:
+            structures.append(node)
+        structure.append(len(structures) - 1)
+    lists: dict[str, list[Any]] = {name: [getattr(node, name) for node in nodes] for name in _PER_NODE}
+    lists["row_edges"] = [np.diff(node.edge_starts) for node in structures]
+    lists |= {name: [getattr(node, name) for node in structures] for name in _PER_STRUCTURE[1:]}
+    arrays: dict[str, Any] = {f"n_{name}": np.array([len(one) for one in lists[name]]) for name in _PER_NODE}
+    arrays["n_structure_rows"] = np.array([len(one) for one in lists["row_edges"]])
+    for name, parts in lists.items():
+        joined = np.concatenate(parts)
+        arrays[name] = joined.astype(np.float32 if joined.dtype.kind == "f" else np.int32)
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
+        **arrays,
+        structure=np.array(structure),
+        first=np.array([node.first for node in nodes]),
+        depth=np.array([node.depth for node in nodes]),
+    )
+    write_whole(path, content.getvalue())
+
+
+def load_nodes(path: Path, decisions: Decisions) -> Iterator[Node]:
+    """Yield the nodes that `save_nodes` wrote, with the candidates' features of the `decisions` beside them."""
+    with np.load(path) as file:
+        arrays = dict(file)
+
+    def split(name: str, counts: Any) -> list[Any]:
+        return np.split(arrays[name], np.cumsum(counts)[:-1])
+
+    row_edges = split("row_edges", arrays["n_structure_rows"])
+    starts = [np.concatenate([[0], np.cumsum(counts)]) for counts in row_edges]
+    n_edges = [one[-1] for one in starts]
+    edges = {name: split(name, n_edges) for name in _PER_STRUCTURE[1:]}
+    own = {name: split(name, arrays[f"n_{name}"]) for name in _PER_NODE}
+    for t in range(min(len(decisions), len(arrays["structure"]))):
+        s = arrays["structure"][t]
+        yield Node(
+            features=decisions.columns[:, decisions.offsets[t] : decisions.offsets[t + 1]].T,
+            **{name: parts[t] for name, parts in own.items()},
+            edge_starts=starts[s],
+            **{name: parts[s] for name, parts in edges.items()},
+            first=bool(arrays["first"][t]),
+            depth=int(arrays["depth"][t]),
+        )
+
+
+def index_beside(merged: Path) -> Path:
+    """Return where is written which files hold the nodes of merged decisions."""
+    return merged.with_suffix(".nodes.json")
+
+
+def has_nodes(merged: Path | None) -> bool:
+    """Whether nodes were recorded with decisions."""
+    return merged is not None and index_beside(merged).is_file()
+
+
+def nodes_of(merged: Path) -> Iterator[Node]:
+    """Yield the nodes of merged decisions; a `DecisionsError` says that there are none."""
+    left = len(Decisions.load(merged))
+    if not has_nodes(merged):
+        raise DecisionsError(
+            f"{merged.name} was recorded without nodes, which the search or method reads; collect the decisions again "
+            "with collection.nodes=true."
+        )
+    for name in json.loads(index_beside(merged).read_text()):
+        path = merged.parent / name
+        decisions = Decisions.load(path.with_suffix("").with_suffix(".npz"))[:left]
+        yield from load_nodes(path, decisions)
+        left -= len(decisions)

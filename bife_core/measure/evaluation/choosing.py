@@ -1,0 +1,83 @@
+"""The choice among the best few rules of a search and their budgets, on instances apart from design and test.
+
+A search ends with the greatest of many noisy F_HF, and the greatest of noisy numbers is too great: its rule was
+good or lucky. Measuring the best few again, on other instances, distinguishes the two without touching the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bife_core.base.errors import SolverError
+from bife_core.base.values import Value
+from bife_core.base.wording import counted
+from bife_core.instances.base import Instance
+from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.evaluation.measuring import interleaved, labelled
+from bife_core.measure.high import high_fidelity
+from bife_core.measure.solves import run_solves
+from bife_core.measure.solving import Solving, misbehaviour
+from bife_core.solver.methods.base import Method
+
+
+class Choice(Value):
+    """Which rule was chosen, and by what.
+
+    `scores` are F_HF on the validation `instances` that count, by name, in the order of the finalists; None for a rule
+    that failed there. `solves` are one row per solve, as in `EvaluationSummary.rows`.
+    """
+
+    chosen: str
+    scores: dict[str, float | None]
+    instances: int
+    solves: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """How the choice was made."""
+        first, on = next(iter(self.scores)), counted(self.instances, "validation instance")
+        instead = "" if self.chosen == first else f" and so replaces {first}"
+        return f"{self.chosen} has the best F_HF of {len(self.scores)} methods on {on}{instead}."
+
+
+def choose(
+    finalists: Sequence[Method],
+    instances: Sequence[Instance],
+    solving: Solving,
+    progress: Callable[[int, int], None] | None = None,
+) -> Choice:
+    """Solve validation instances with all finalists and choose the one with the best F_HF there, of equals the first.
+
+    An instance on which RPB fails too is set aside, and `solving.note` is called. A `SolverError` says that every
+    finalist failed on some instance, or RPB on all; a `WorkerFailure` that the machine failed RPB too.
+    """
+    methods, high, note = labelled(finalists), solving.config, solving.note
+    once = EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s)
+    groups = interleaved(methods, instances, once, solving.solver)
+    measured = run_solves(groups, solving.solves, solving.pool, progress=progress, note=note)
+    aside = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
+    for instance, why in aside.items():
+        if note is not None:
+            note(f"{instance.name} is set aside in validation, because RPB fails on it too: {why}")
+    if len(aside) == len(instances):
+        reasons = " ".join(dict.fromkeys(aside.values()))
+        raise SolverError(f"RPB fails on all validation instances. {reasons}")
+    scores: dict[str, float | None] = {}
+    faults: dict[str, str] = {}
+    for label in methods:
+        solved = [one for one in measured if one.method == label and one.job.instance not in aside]
+        results = [one.result for one in solved if one.result is not None]
+        failed = (f"{label} on {one.job.instance.name}: {one.failure}" for one in solved if one.failure)
+        if fault := next(failed, None) or misbehaviour(map(dict, results), label):
+            faults[label] = fault
+        scores[label] = None if fault else high_fidelity(results, high)
+    known = {label: score for label, score in scores.items() if score is not None}
+    if not known:
+        raise SolverError(f"No finalist solved all validation instances. {' '.join(faults.values())}")
+    return Choice(
+        chosen=max(known, key=lambda label: known[label]),
+        scores=scores,
+        instances=len(instances) - len(aside),
+        solves=tuple(one.row for one in measured),
+    )

@@ -1,0 +1,371 @@
+"""Each method against the baseline: ratios with intervals, exact tests, wins (appendix E), and sentences on them.
+
+Here alone it is decided whether a method is better than another; the report and the champion gate both ask it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from bife_core.base.stats import (
+    CAP,
+    CONFIDENCE,
+    UpperBound,
+    confidence_of,
+    fewest_instances,
+    holm,
+    ratio_interval,
+    share_bound,
+    signed_rank_test,
+    win_tie_loss,
+)
+from bife_core.base.values import Value
+from bife_core.base.wording import counted, fits, interval_text
+from bife_core.measure.evaluation.metrics import METRICS
+from bife_core.solver.scip.cost import Cost
+
+Finding = Literal["better", "worse", "undecided"]
+
+
+def finding(ci_low: float | None, ci_high: float | None, p_value: float, confidence: float) -> Finding:
+    """Return better or worse only if interval and test agree that there is a difference."""
+    if ci_low is None or ci_high is None or p_value >= 1 - confidence:
+        return "undecided"
+    if ci_high < 1:
+        return "better"
+    return "worse" if ci_low > 1 else "undecided"
+
+
+WORTHWHILE: Final = 0.97
+"""A measured ratio above this one is no reason to collect more instances."""
+SLOW: Final = 1.25
+"""On an instance with a larger ratio of costs a method counts as slower."""
+MOST_SLOW: Final = 1 / 3
+"""Share of instances on which a champion may be slower, by its upper 95 % limit."""
+LARGE_GAIN: Final = 0.25
+"""Ratio of costs that settings and rule together often reach."""
+
+
+def fewest_for_champion(use: int, ratio: float = LARGE_GAIN) -> int:
+    """Return on how many test instances, at which use of them, a method with this ratio on each may become champion.
+
+    See `Ratio.doubt`: by fewer than eight, too large a share of others may be slower, whatever the ratio.
+    """
+    enough = next(number for number in count(1) if share_bound(0, number) <= MOST_SLOW)
+    return max(enough, fewest_instances(confidence_of(use, CONFIDENCE), ratio))
+
+
+class Ratio(Value):
+    """What a method costs over a baseline by a metric, below 1 if it is better, and how bad it may be elsewhere.
+
+    `ratio` is the geometric mean over the `groups` that the `instances` form, with its bootstrap interval at the level
+    `confidence`, if there is one. Of the pairs of `solves`, those `missing`, without a result or with a wrong one,
+    count with what they are charged; `proofs` ended with a proof. `unbranched` instances are left out, as methods
+    that differ in branching alone do not branch there; on `short` ones both cost no more than the metric's `least`.
+
+    `bound` is the `bife_core.base.stats.UpperBound` of the ratio. It takes `further` more groups at least until that is
+    below 1, at the lower end of the interval, and `likely` more at the measured ratio; None if no number is likely to
+    do. In `slower` groups the ratio exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst`
+    is the largest ratio, that of `worst_instance`.
+    """
+
+    metric: Cost = "time"
+    ratio: float = 1.0
+    ci_low: float | None = None
+    ci_high: float | None = None
+    confidence: float = CONFIDENCE
+    solves: int = 0
+    missing: int = 0
+    baseline_missing: int = 0
+    proofs: int = 0
+    baseline_proofs: int = 0
+    instances: int = 0
+    unbranched: int = 0
+    short: int = 0
+    groups: int = 0
+    bound: float | None = None
+    further: int | None = None
+    likely: int | None = None
+    slower: int = 0
+    slower_share: float = 1.0
+    worst: float = 1.0
+    worst_instance: str = ""
+
+    @property
+    def obstacle(self) -> str:
+        """Why the method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
+        if self.incomparable:
+            return self.incomparable
+        for whose, missing in (("the baseline's", self.baseline_missing), ("its", self.missing)):
+            if missing:
+                return f"{missing} of {whose} {self.solves} solves {'is' if missing == 1 else 'are'} missing"
+        if self.proofs < self.baseline_proofs:
+            return f"it finishes {self.proofs} of {self.solves} solves, the baseline {self.baseline_proofs}"
+        return ""
+
+    @property
+    def incomparable(self) -> str:
+        """Why the ratio says nothing, as half a sentence; empty if it does."""
+        if not self.instances:
+            return f"no method branches on any of {counted(self.unbranched, 'instance')}"
+        least = f"{METRICS[self.metric].words} at most {METRICS[self.metric].least:g}"
+        return f"solves are too short to compare ({least})" if self.short == self.instances else ""
+
+    @property
+    def unit(self) -> str:
+        """What is compared: an instance, or a group where some are not independent of each other."""
+        return "instance" if self.groups == self.instances else "group"
+
+    @property
+    def doubt(self) -> str:
+        """Why the method may still be no better on other instances, as half a sentence; empty if that is excluded."""
+        if self.bound is None or self.bound >= 1:
+            upper = "unknown" if self.bound is None else f"{self.bound:.3f}"
+            more = f", which {self.likely} more {self.unit}s of the measured ratio, {self.ratio:.3f}, would exclude"
+            return (
+                f"its ratio may be up to {upper} if {self.unit}s not seen are up to {CAP:g} times slower"
+                f"{more if self.likely and self.ratio <= WORTHWHILE else ''}"
+            )
+        if self.slower_share > MOST_SLOW:
+            return (
+                f"up to {100 * self.slower_share:.0f} % of {self.unit}s may be more than {SLOW:g} times slower "
+                f"({self.slower} of these are), and a champion may be so on {100 * MOST_SLOW:.0f} %"
+            )
+        return ""
+
+    @property
+    def worst_case(self) -> str:
+        """The worst instance in a sentence."""
+        most = f"at most {100 * self.slower_share:.0f} % of such {self.unit}s do (95 %)"
+        return (
+            f"The worst {self.unit}, {self.worst_instance}, takes {self.worst:.2f} times as much; {self.slower} of "
+            f"{self.groups} took more than {SLOW:g} times as much, {most}."
+        )
+
+
+class Comparison(Ratio):
+    """One method against the baseline on the same instances.
+
+    `node_ratio` is the ratio for nodes and `per_node_ratio` for CPU seconds a node. `p_value` is that of the exact
+    two-sided Wilcoxon signed-rank test on groups, `p_adjusted` its Holm adjustment over `family` tests, none where the
+    comparison is the `primary` one. On `wins`, `ties` and `losses` groups the method is cheaper, as cheap, costlier.
+    `note` is what limits the statement.
+    """
+
+    setting: str
+    method: str
+    baseline: str
+    node_ratio: float = 1.0
+    per_node_ratio: float = 1.0
+    p_value: float = 1.0
+    p_adjusted: float = 1.0
+    family: int = 1
+    primary: bool = False
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    note: str = ""
+
+    @property
+    def finding(self) -> Finding:
+        """Better or worse only if interval and adjusted test agree; never better with an `obstacle`."""
+        found = finding(self.ci_low, self.ci_high, self.p_adjusted, self.confidence)
+        return "undecided" if found == "better" and self.obstacle else found
+
+
+def branched(frame: pd.DataFrame, methods: Sequence[str] = ()) -> pd.DataFrame:
+    """Return solves, of some methods, on all instances; of methods alike but in branching only where one branches."""
+    frame = frame[frame["method"].isin(methods or frame["method"])]
+    if frame["beside_branching"].nunique() > 1:
+        return frame
+    at_root = (frame["nodes"] <= 1) & ~frame["missing"]
+    return frame[~at_root.groupby(frame["digest"]).transform("all")]
+
+
+def compare(
+    frame: pd.DataFrame,
+    methods: Sequence[str],
+    baseline: str,
+    metric: Cost = "time",
+    confidence: float = CONFIDENCE,
+    setting: str = "these instances",
+    primary: bool = False,
+) -> tuple[Comparison, ...]:
+    """Compare each method with the baseline on the solves of a `solve_frame`, and adjust the tests over all of them.
+
+    With `primary`, the comparison of the first method was set in advance as the one that decides, and is left as it is.
+    A method that shares no solve with the baseline, of the same instance and seed, gives no comparison.
+    """
+    pairs = (compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods)
+    found = [one.model_copy(update={"primary": primary and one.method == methods[0]}) for one in pairs if one]
+    return adjusted(found)
+
+
+def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Return comparisons with the p-values of those that are not primary adjusted over all of these (Holm)."""
+    others = [one for one in comparisons if not one.primary]
+    values = iter(holm([one.p_value for one in others]))
+    return tuple(
+        one if one.primary else one.model_copy(update={"p_adjusted": next(values), "family": len(others)})
+        for one in comparisons
+    )
+
+
+_SOLVED: Final = ["group", "digest", "seed"]
+
+
+def log_costs(
+    frame: pd.DataFrame, method: str, baseline: str, metric: str, by: str | list[str] = "group"
+) -> pd.DataFrame:
+    """Return the mean logarithms of two methods' costs by group, or by digest, where both have one, in frame order."""
+    valued = frame.assign(cost=np.log(METRICS[metric].of(frame)))
+    table = valued.pivot_table(index=_SOLVED, columns="method", values="cost", sort=False)
+    return table.reindex(columns=[method, baseline]).dropna().groupby(level=by, sort=False).mean()
+
+
+def _log_ratios(frame: pd.DataFrame, method: str, baseline: str, metric: str) -> pd.Series[float]:
+    costs = log_costs(frame, method, baseline, metric)
+    return costs[method] - costs[baseline]
+
+
+def compare_pair(
+    frame: pd.DataFrame, method: str, baseline: str, metric: Cost, confidence: float, setting: str
+) -> Comparison | None:
+    """Compare two methods; None if they share no solve."""
+    if log_costs(frame, method, baseline, metric).empty:
+        return None
+    known: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}
+    in_all, frame = frame["digest"].nunique(), branched(frame, (method, baseline))
+    known |= {"confidence": confidence, "unbranched": in_all - frame["digest"].nunique()}
+    shared = log_costs(frame, method, baseline, metric, _SOLVED).index
+    frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
+    short = METRICS[metric].of(frame).le(METRICS[metric].least).groupby(frame["digest"]).all()
+    known |= {"instances": len(short), "short": int(short.sum()), "groups": frame["group"].nunique()}
+    if short.all():
+        return Comparison.model_validate(known)
+    ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
+    logs = _log_ratios(frame, method, baseline, metric)
+    interval = ratio_interval(logs.sort_index(), confidence)
+    p_value = signed_rank_test(logs)
+    nodes, time = (math.exp(_log_ratios(frame, method, baseline, of).mean()) for of in ("nodes", "time"))
+    return Comparison(
+        **known,
+        ratio=interval.ratio,
+        ci_low=interval.low,
+        ci_high=interval.high,
+        node_ratio=nodes,
+        per_node_ratio=time / nodes,
+        solves=len(shared),
+        missing=ended[method]["missing"],
+        baseline_missing=ended[baseline]["missing"],
+        proofs=ended[method]["solved"],
+        baseline_proofs=ended[baseline]["solved"],
+        p_value=p_value,
+        p_adjusted=p_value,
+        note=interval.note,
+        **dict(zip(("wins", "ties", "losses"), win_tie_loss(logs), strict=True)),
+        **_tail(frame, logs, confidence, interval.low),
+    )
+
+
+def _tail(frame: pd.DataFrame, logs: pd.Series[float], level: float, low: float | None) -> dict[str, Any]:
+    """Return the fields of a `Ratio` on instances not seen; ratios are by group, in the order of the solves."""
+    bound = UpperBound.of(logs, level)
+    ratios = {"further": math.log(low) if low else float(logs.mean()), "likely": float(logs.mean())}
+    needed = {name: bound.further(log) for name, log in ratios.items()}
+    slower, worst = int((logs > math.log(SLOW)).sum()), str(logs.idxmax())
+    return {
+        "bound": math.exp(bound.value),
+        **{name: int(count) if math.isfinite(count) else None for name, count in needed.items()},
+        "slower": slower,
+        "slower_share": share_bound(slower, len(logs)),
+        "worst": math.exp(logs.max()),
+        "worst_instance": dict(zip(frame["digest"], frame["instance"], strict=True)).get(worst, worst),
+    }
+
+
+_NAMES: Final = {"relpscost": "RPB", "tuned_scip": "tuned SCIP"}
+
+
+def known_as(method: str) -> str:
+    """Return what the literature calls a method."""
+    return _NAMES.get(method, method)
+
+
+def p_text(value: float) -> str:
+    """Return a p-value as it is printed, such as ``p = 0.012`` or ``p < 0.001``."""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def change_text(comparison: Comparison) -> str:
+    """Return a ratio in words, such as ``35 % less CPU time``."""
+    words = METRICS[comparison.metric].words
+    change = abs(1 - comparison.ratio)
+    if change < 0.005:
+        return f"the same {words} within 1 %"
+    percent = f"{100 * change:.0f}" if comparison.ratio >= 0.01 else f"{100 * min(change, 0.9999):.2f}"
+    return f"{percent} % {'less' if comparison.ratio < 1 else 'more'} {words}"
+
+
+def evidence_text(comparison: Comparison) -> str:
+    """Return the numbers behind a statement: ratio, interval, p-value, instances, missing solves."""
+    if comparison.incomparable:
+        return comparison.incomparable
+    holm_over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
+    parts = [
+        f"ratio {comparison.ratio:.3f}",
+        interval_text(comparison.ci_low, comparison.ci_high, confidence=comparison.confidence),
+        f"{p_text(comparison.p_adjusted)}{holm_over}",
+        counted(comparison.instances, "instance", comparison.groups),
+    ]
+    if left_out := comparison.unbranched:
+        parts.append(f"{left_out} left out because no method branches on {'it' if left_out == 1 else 'them'}")
+    if comparison.short:
+        parts.append(f"{comparison.short} of them too short to differ")
+    missing = {comparison.method: comparison.missing, comparison.baseline: comparison.baseline_missing}
+    solves = f"of {comparison.solves} solves of"
+    parts += [f"{count} {solves} {known_as(method)} missing" for method, count in missing.items() if count]
+    return ", ".join(parts)
+
+
+_TIME: Final = {"better": "is faster than", "worse": "is slower than"}
+_COST: Final = {"better": "does better than", "worse": "does worse than"}
+
+
+def statement(comparison: Comparison) -> str:
+    """Return the sentence on one comparison."""
+    method, baseline = known_as(comparison.method), known_as(comparison.baseline)
+    where = f"On {comparison.setting},"
+    if comparison.incomparable:
+        return f"{where} {comparison.incomparable}, so {method} and {baseline} cannot be compared."
+    change, evidence = change_text(comparison), evidence_text(comparison)
+    if comparison.finding != "undecided":
+        verb = (_TIME if comparison.metric == "time" else _COST)[comparison.finding]
+        return f"{where} {method} {verb} {baseline}: it takes {change} ({evidence})."
+    if comparison.obstacle:
+        charged = "With missing solves charged, it" if comparison.missing else "It"
+        return (
+            f"{where} {method} cannot count as better than {baseline}: {comparison.obstacle}. "
+            f"{charged} took {change} ({evidence})."
+        )
+    undecided = f"no difference between {method} and {baseline} is significant"
+    return f"{where} {undecided}: {method} took {change} ({evidence})."
+
+
+def headline(comparison: Comparison) -> str:
+    """Return what a comparison comes to in a line of at most 90 characters."""
+    method, baseline = (fits(known_as(name), 24) for name in (comparison.method, comparison.baseline))
+    where = fits(f", {comparison.setting}", 20)
+    if comparison.incomparable:
+        return fits(comparison.incomparable[0].upper() + comparison.incomparable[1:] + where, 90)
+    if comparison.finding != "undecided":
+        return f"{method} takes {change_text(comparison)} than {baseline}{where}"
+    if comparison.obstacle:
+        return f"{method} cannot count as better than {baseline}{where}"
+    return f"{method} and {baseline} do not differ significantly{where}"

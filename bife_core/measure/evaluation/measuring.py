@@ -1,0 +1,88 @@
+"""Solve every instance with every seed under every method, in an order that is fair to all of them.
+
+Of one instance and seed, all methods are solved one right after the other on the same core, and which goes first
+rotates, so that a slow moment of the machine falls on all alike. Each solve is stored the moment it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from bife_core.base.values import digest_of
+from bife_core.instances.base import Instance, marks
+from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.solves import SolveJob
+from bife_core.solver.machine import here
+from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, Method
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.solver.scip.solve import SolveSettings
+from bife_core.store import Store
+
+
+def unique(methods: Sequence[Method]) -> list[Method]:
+    """Return each method once, where it comes first."""
+    found: dict[str, Method] = {}
+    for method in methods:
+        found.setdefault(method.identity, method)
+    return list(found.values())
+
+
+def labelled(methods: Sequence[Method]) -> dict[str, Method]:
+    """Return methods by a label of their own, which they are called by; one given twice has its first place."""
+    distinct = unique(methods)
+    # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
+    names = [method.name for method in distinct] + [*BUILTIN_METHODS]
+    found = {}
+    for one in distinct:
+        shared = names.count(one.name) > 1 and one.identity != one.name
+        label = f"{one.name} ({one.identity[:6]})" if shared else one.name
+        found[label] = one.model_copy(update={"name": label})
+    return found
+
+
+def interleaved(
+    methods: dict[str, Method], instances: Sequence[Instance], config: EvaluationConfig, solver: SolverConfig
+) -> list[list[SolveJob]]:
+    """Return all solves in groups, each done in turn on one core; seed by seed, in case the run stops early."""
+    # Solves compare fairly that were interleaved: with equal methods, instances, seeds and warm-up.
+    identities = [method.identity for method in methods.values()]
+    facts = [identities, [instance.digest for instance in instances], config.seeds, config.warm_up_s]
+    scope = digest_of(facts)[:16]
+    every, groups = list(methods.values()), []
+    for number, seed in enumerate(config.seeds):
+        settings = SolveSettings(solver=solver, time_limit_s=config.time_limit_s, seed=seed)
+        for position, instance in enumerate(instances):
+            first = (position + number) % len(every)
+            order = every[first:] + every[:first]
+            job = partial(SolveJob, instance=instance, settings=settings, scope=scope)
+            groups.append([job(method=method) for method in order])
+    return groups
+
+
+def key_of(rule: Method) -> str:
+    """Return what the keys of all comparisons of a rule begin with."""
+    return f"{digest_of(rule.identity)[:16]} "
+
+
+def enter_comparisons(
+    store: Store,
+    rules: Sequence[Method],
+    methods: Sequence[Method],
+    instances: Sequence[Instance],
+    config: EvaluationConfig,
+    solver: SolverConfig,
+    promoting: bool = False,
+) -> int:
+    """Enter that instances are about to compare rules, and return which use of them the first one is.
+
+    A comparison is known by the rule and by all that changes its solves or how they are judged. SCIP's own rules use
+    nothing up unless it is `promoting` one: 0 for one.
+    """
+    how = config.model_dump(mode="json", exclude={"instances", "most_instances"})
+    solved = [[one.digest, one.group] for one in instances]
+    facts = [[one.identity for one in methods], solved, how, solver.digest, here()]
+    groups, by = marks(instances), digest_of(facts)[:16]
+    spared = (RPB,) if promoting else BUILTIN_METHODS
+    uses = [0 if one.identity in spared else store.serve(groups, "test", key_of(one) + by) for one in rules]
+    return uses[0]

@@ -1,0 +1,145 @@
+"""What F_HF and trials share: solving instances under its limits, what a solve costs, and the load of the machine.
+
+Up to the first branching a solve does the same work under every branching rule. How long that took, over how long it
+took RPB in the reference, is how much slower the machine was; the whole solve is counted as if it had not been.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bife_core.base.values import Value
+from bife_core.instances.base import Instance
+from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.solves import Solved, SolveJob, run_solves
+from bife_core.solver.methods.base import RPB, Method, ScipMethod
+from bife_core.solver.scip.cost import LEAST, TICK_S
+from bife_core.solver.scip.settings import SolverConfig
+from bife_core.solver.scip.solve import SolveResult, SolveSettings
+from bife_core.store import Store
+from bife_core.workers import Note, Workers
+
+UNFINISHED_FACTOR: Final = 10.0
+"""Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
+
+_MOST_UNDECIDED: Final = 0.5
+"""A rule that leaves more than this share of its branchings to SCIP would be scored for SCIP's work."""
+
+_POOLED_S: Final = 0.5
+"""Seconds of root as which the load factor over all instances counts beside that of one: short roots are noisy."""
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How, where and, by `over`, until when instances are solved for F_HF; `solves` keeps what was solved."""
+
+    config: HighFidelityConfig
+    solver: SolverConfig
+    pool: Workers
+    solves: Store
+    note: Note | None = None
+    over: Callable[[], bool] = lambda: False
+
+
+def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
+    """Return what one solve costs under `config`, positive and lower is better."""
+    cost = max(result.cost(config.cost), LEAST[config.cost])
+    if config.cost == "time" and not result.finished:
+        # SCIP may have given up early, out of memory say; that is not to look fast.
+        return max(cost, config.time_limit_s)
+    if config.cost in {"nodes", "lp_iterations"} and not result.finished:
+        return UNFINISHED_FACTOR * cost
+    return cost
+
+
+def solve_each(
+    method: Method, instances: Sequence[Instance], solving: Solving, limits_s: Sequence[float] | None = None
+) -> list[Solved]:
+    """Solve each instance under F_HF's limits, or in `limits_s` CPU seconds; raises as `run_solves`, or `RuleError`."""
+    config, groups = solving.config, []
+    for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
+        settings = SolveSettings(solver=solving.solver, time_limit_s=limit_s, seed=config.seed)
+        groups.append([SolveJob(instance=instance, method=method, settings=settings)])
+    return run_solves(groups, solving.solves, solving.pool, note=solving.note, over=solving.over)
+
+
+@dataclass
+class Solves:
+    """The solves of one method by the position of their instance; those `cut_short` ended at the limit of a race."""
+
+    method: Method
+    instances: Sequence[Instance]
+    solving: Solving
+    results: dict[int, SolveResult] = field(default_factory=dict)
+    cut_short: set[int] = field(default_factory=set)
+    cpu_s: float = 0.0
+
+    def add(self, places: Sequence[int], limits_s: Sequence[float]) -> list[Solved]:
+        """Solve some instances, each within its CPU seconds, in place of what was solved there before."""
+        solved = solve_each(self.method, [self.instances[place] for place in places], self.solving, limits_s)
+        for place, limit_s, one in zip(places, limits_s, solved, strict=True):
+            self.cut_short.discard(place)
+            self.results.pop(place, None)
+            if one.result is not None:
+                self.results[place] = one.result
+                self.cpu_s += one.result.cpu_s
+                if limit_s < self.solving.config.time_limit_s and not one.result.finished:
+                    self.cut_short.add(place)
+        return solved
+
+    def cost(self, place: int) -> float:
+        """Return what a solve cost; one that was cut short, what it had cost by then."""
+        result = self.results[place]
+        return result.cpu_s if place in self.cut_short else cost_of(result, self.solving.config)
+
+
+def misbehaviour(solves: Iterable[Mapping[str, Any]], who: str = "The rule") -> str | None:
+    """Return what a rule did wrong in all its solves, given by field, as a sentence; RPB's within a budget aside."""
+    calls, undecided, errors = totals(solves, "calls", "undecided", "rule_errors")
+    if (left := undecided + errors) <= _MOST_UNDECIDED * calls:
+        return None
+    return f"{who} gave no usable score at {left} of {calls} branchings, which SCIP decided instead."
+
+
+def totals(solves: Iterable[Mapping[str, Any]], *counters: str) -> list[int]:
+    """Return the sums of counters over solves, given by field; what is missing counts 0."""
+    rows = list(solves)
+    return [sum(row.get(counter) or 0 for row in rows) for counter in counters]
+
+
+class Reference(Value):
+    """RPB's solves of the design instances in order, None where it fails (`failures`): what others are measured by."""
+
+    results: tuple[SolveResult | None, ...]
+    failures: tuple[str, ...] = ()
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of all solves."""
+        return math.fsum(result.cpu_s for result in self.results if result is not None)
+
+
+def measure_reference(instances: Sequence[Instance], solving: Solving) -> Reference:
+    """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
+    solved = solve_each(ScipMethod(name=RPB), instances, solving)
+    failures = tuple(
+        f"{one.job.instance.name} is set aside for the whole search, because RPB fails on it: {one.failure}"
+        for one in solved
+        if one.failure is not None
+    )
+    return Reference(results=tuple(one.result for one in solved), failures=failures)
+
+
+def load_factors(results: Mapping[int, SolveResult], rpb: Sequence[SolveResult | None]) -> dict[int, float]:
+    """Return by position how many times slower the machine was during a solve than during RPB's, if it has one."""
+    roots = {
+        place: both if min(both := (own.root_s or 0.0, other.root_s or 0.0)) > TICK_S else (0.0, 0.0)
+        for place, own in results.items()
+        if (other := rpb[place]) is not None
+    }
+    total = math.fsum(other for _, other in roots.values())
+    pooled = math.fsum(own for own, _ in roots.values()) / total if total else 1.0
+    return {place: (own + _POOLED_S * pooled) / (other + _POOLED_S) for place, (own, other) in roots.items()}

@@ -1,0 +1,84 @@
+"""How long a run will take, from the CPU seconds that RPB takes on a few instances, and how much of that is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from bife_core.base.values import Value
+from bife_core.base.wording import counted
+from bife_core.measure.race import USUAL
+from bife_core.run.config import PipelineConfig
+
+# Set by judgement: one run on 30 auctions was estimated at 10 minutes and took 14.5 beside other work.
+_TUNED: Final = 0.5
+"""What a solve takes under tuned settings, as a share of what it takes RPB under the default ones."""
+_RECORDING, _RECORDED = 2.0, 25
+"""What an instance takes on which decisions are recorded, likewise, and how many it gives."""
+_SOLVED: Final = 0.4
+"""Passes over the design instances per rule sampled: few rules earn solves, and races end most of them."""
+_RACED_AT_ONCE: Final = 2
+"""Cores that a race keeps busy."""
+
+
+class Estimate(Value):
+    """The stages of a run in order with their wall seconds; a lower bound if solves of RPB reached their limit."""
+
+    stages: tuple[tuple[str, float], ...]
+    cores: int
+    at_least: bool = False
+
+    @property
+    def left_s(self) -> float:
+        """Seconds of all stages."""
+        return sum(seconds for _, seconds in self.stages)
+
+    @property
+    def sentence(self) -> str:
+        """Minutes in all, and of each stage."""
+        seconds: dict[str, float] = {}
+        for stage, of_stage in self.stages:
+            seconds[stage] = seconds.get(stage, 0.0) + of_stage
+        whole = counted(max(round(self.left_s / 60), 1), "minute")
+        parts = ", ".join(f"{name} {'< 1' if one < 30 else round(one / 60)}" for name, one in seconds.items())
+        return f"{'at least' if self.at_least else 'about'} {whole} on {counted(self.cores, 'core')}: {parts}"
+
+    def at(self, stage: str, elapsed_s: float = 0.0) -> Estimate:
+        """Return what is left `elapsed_s` seconds after a stage began; all of it if there is no such stage."""
+        names = [name for name, _ in self.stages]
+        if stage not in names:
+            return self
+        (_, seconds), *rest = self.stages[names.index(stage) :]
+        return self.model_copy(update={"stages": ((stage, max(seconds - elapsed_s, 0.0)), *rest)})
+
+
+def estimate(
+    config: PipelineConfig, rpb_s: float, cores: int, parts: Mapping[str, int], at_least: bool = False
+) -> Estimate:
+    """Return how long a run takes, calls to a model aside, at `rpb_s` CPU seconds a solve; `parts` limit splits."""
+
+    def some(split: str, wanted: int) -> int:
+        return min(wanted, parts.get(split, wanted))
+
+    tune, chosen, judged, tuned = config.tune, config.validation, config.evaluation, config.tune.seconds > 0
+    solve_s = rpb_s * (_TUNED if tuned else 1.0)
+    design, tested = some("design", config.high.instances), some("test", judged.instances)
+    validated = some("validation", chosen.instances) * (chosen.finalists + len(chosen.budgets) + 2 * tuned)
+    collection = config.collection
+    recorded = math.ceil(collection.decisions / (collection.decisions_per_instance or _RECORDED))
+    first_s = tuned * some("design", min(USUAL, tune.instances)) * rpb_s
+    # RPB and the rule; SCIP tuned without it, and the rule alone.
+    compared_s = (rpb_s + solve_s) * (1 + tuned)
+    # Name, CPU seconds, and how many solves may go on at once.
+    stages = [
+        ("tuning", first_s + tune.seconds / 2, _RACED_AT_ONCE),
+        ("collection", recorded * min(_RECORDING * rpb_s, collection.time_limit_s), recorded),
+        ("evolution", (1 + _SOLVED * config.search.samples) * design * solve_s, design),
+        ("tuning", tune.seconds / 2, _RACED_AT_ONCE),
+        ("validation", validated * solve_s, validated),
+        ("tuning", tune.without_rule * tune.seconds, _RACED_AT_ONCE),
+        ("evaluation", tested * len(judged.seeds) * compared_s, tested),
+    ]
+    every = tuple((name, cpu_s / min(cores, at_once)) for name, cpu_s, at_once in stages if cpu_s)
+    return Estimate(stages=every, cores=cores, at_least=at_least)

@@ -1,0 +1,103 @@
+"""The first stages: where SCIP's time goes, and strong-branching decisions on the collection instances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Final
+
+from bife_core.base.values import digest_of, flat
+from bife_core.base.wording import counted
+from bife_core.measure.decisions.collecting import CollectionSummary, collect_decisions
+from bife_core.measure.solving import measure_reference
+from bife_core.run.config import PipelineConfig
+from bife_core.run.estimate import Estimate, estimate
+from bife_core.run.stages.records import COLLECTION, Record
+from bife_core.run.stages.results import CollectionResult, Precheck
+from bife_core.run.stages.runtime import Runtime
+from bife_core.search.config import SEARCHES
+from bife_core.solver.scip.cost import TICK_S
+from bife_core.solver.scip.solve import SolveResult
+
+PRECHECKED: Final = 3
+_MEASURED: Final = {"decisions", "candidates", "tie_share", "pruned_share", "tightenable_share"}
+_PARTS: Final = ("presolving", "separation", "heuristics", "propagation", "branching")
+"""What SCIP has clocks of."""
+
+
+def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
+    """Return where SCIP's time goes, by solves that a run makes anyway, and how long a run takes."""
+    opened = runtime.benchmark(config.instances)
+    instances = opened.instances("design", min(PRECHECKED, config.high.instances))
+    results = measure_reference(instances, runtime.solving(config)).results
+    known, sentence = [one for one in results if one is not None], time_sentence(results)
+    if not known:
+        return Precheck(sentence=sentence)
+    parts = {split: len(some) for split, some in getattr(opened.opened, "parts", {}).items()}  # of a folder
+    cut_short, cores = not all(one.finished for one in known), runtime.workers(config.runner).workers
+    expected: Estimate = estimate(config, fmean(one.cpu_s for one in known), cores, parts, cut_short)
+    return Precheck(sentence=f"{sentence} A run takes {expected.sentence}.", expected=expected)
+
+
+def time_sentence(results: Sequence[SolveResult | None]) -> str:
+    """Return the share of each part of SCIP in the CPU time of RPB's solves; it promises no saving."""
+    solved = f"{sum(one is not None for one in results)} of {counted(len(results), 'instance')}"
+    known = [one for one in results if one is not None and one.presolving_s is not None and one.cpu_s > 0]
+    if not known:
+        return f"Where SCIP's time goes is not known: RPB has a result on {solved}."
+    parts_s = {part: math.fsum(getattr(one, f"{part}_s") or 0.0 for one in known) for part in _PARTS}
+    cpu_s, clocks_s = math.fsum(one.cpu_s for one in known), math.fsum(parts_s.values())
+    if cpu_s < 50 * TICK_S:  # which these clocks go on by
+        return f"Solves are too short to say where SCIP's time goes: {cpu_s:.2f} CPU seconds on {solved}."
+    every_s = max(cpu_s, clocks_s)  # heuristics propagate: two clocks count it
+    parts = ", ".join(f"{name} {100 * seconds / every_s:.0f} %" for name, seconds in parts_s.items())
+    rest = 100 * (1.0 - clocks_s / every_s)
+    return f"SCIP's CPU time goes into {parts}, and LPs at nodes and the rest {rest:.0f} % ({solved}, RPB branches)."
+
+
+def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
+    """Record expert samples, unless an earlier run did; a `DecisionsError` says that no instance gave one."""
+    wanted = config.collection.decisions
+    runtime.observer.stage("collection", f"{wanted} decisions on {config.instances.label}")
+    summary = runtime.step("collect", f"collect {wanted} decisions", lambda: _recorded(config, runtime))
+    label = config.instances.label
+    settings = config.model_dump(mode="json", include={"instances", "solver", "collection"})
+    key = digest_of([*settings.values(), summary.digest])[:16]
+    record = Record(
+        experiment=COLLECTION,
+        key=key,
+        name=f"{label} {summary.decisions} decisions",
+        params=flat(settings) | {"decisions_digest": summary.digest},
+        metrics={
+            **summary.model_dump(include=_MEASURED),
+            "instances": len(summary.instances),
+            "failures": len(summary.failures),
+        },
+        tags={"kind": "collection", "benchmark": label},
+        tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
+    )
+    run = runtime.record(f"collection-{key}", record)
+    few = (
+        f"{summary.decisions} of {wanted} decisions could be recorded on {len(summary.instances)} instances."
+    )
+    short = (few,) if summary.decisions < wanted else ()
+    notes = runtime.noted((*short, *summary.failures, *summary.notes))
+    return CollectionResult(summary=summary, run=run, notes=notes)
+
+
+def _recorded(config: PipelineConfig, runtime: Runtime) -> CollectionSummary:
+    instances = config.instances
+    name, options = f"{instances.label}-{instances.fingerprint()}", config.collection
+    if getattr(SEARCHES.find(config.search.method), "sees_nodes", False):
+        options = options.model_copy(update={"nodes": True})
+    with runtime.alone(f"collection {name}", f"the collection for {instances.label}"):
+        return collect_decisions(
+            runtime.benchmark(instances),
+            options,
+            runtime.home.decisions / name,
+            runtime.workers(config.runner),
+            runtime.observer.progress,
+            runtime.observer.note,
+            config.solver,
+        )

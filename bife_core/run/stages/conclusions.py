@@ -1,0 +1,83 @@
+"""Conclusions in Markdown: what was found, how good it is, and where to look in MLflow."""
+
+from __future__ import annotations
+
+from bife_core.base.wording import as_markdown, counted, interval_text
+from bife_core.measure.evaluation.comparing import change_text
+from bife_core.measure.evaluation.metrics import METRICS
+from bife_core.run.stages.records import TrackedRun
+from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult
+from bife_core.run.study.files import abstract
+from bife_core.search import Sample
+
+
+def link(text: str, url: str) -> str:
+    """Return a link; an address without a server is shown as text."""
+    return f"[{text}]({url})" if url.startswith(("http://", "https://")) else f"{text}: `{url}`"
+
+
+def links(run: TrackedRun) -> str:
+    """Return where an evolution's rules are in MLflow, on one line."""
+    found = f"{link('all rules, best first', run.ranking)} · {link('the run with its curves', run.url)}"
+    return found if run.url.startswith("http") else f"On MLflow's pages, which `bife up` serves: {found}"
+
+
+def evolution_conclusion(result: EvolutionResult) -> str:
+    """Return the conclusion of a search."""
+    head = "No rule was of use" if result.best is None else f"{result.best.id} is the best rule"
+    counts = f"{len(result.samples)} rules sampled, {result.failures} of them failed, {result.seconds:.0f} s"
+    return _page(head, counts, links(result.run), _about(result.best), notes=result.notes)
+
+
+def evaluation_conclusion(result: EvaluationResult) -> str:
+    """Return the conclusion of a comparison."""
+    page = link("the comparison in MLflow", result.run.url)
+    return _page(as_markdown(result.sentence), _table(result), page, notes=result.notes)
+
+
+def pipeline_conclusion(result: PipelineResult) -> str:
+    """Return the conclusion of a whole run."""
+    evaluated, registered = result.evaluation, result.registered
+    if evaluated is None or registered is None:
+        return evolution_conclusion(result.evolution)
+    aliases = " and ".join(registered.aliases) or "no alias"
+    standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
+    where = f"{links(result.evolution.run)} · {link('the comparison in MLflow', evaluated.run.url)}"
+    head, rule = as_markdown(evaluated.sentence), _about(result.final)
+    return _page(head, standing, _table(evaluated), where, rule, notes=result.notes)
+
+
+def measured(result: EvaluationResult) -> list[tuple[str, str]]:
+    """Return the outcome of a comparison with all that qualifies it, labelled."""
+    summary, lead = result.summary, result.summary.lead
+    kind, better, worse = "time", "faster", "slower"
+    if lead.metric != "time":
+        kind, better, worse = METRICS[lead.metric].words, "better", "worse"
+    interval = interval_text(lead.ci_low, lead.ci_high, confidence=lead.confidence)
+    change = "" if lead.finding == "undecided" else f": the rule takes {change_text(lead)}"
+    won = f"{lead.wins} {better}, {lead.losses} {worse}" + (f", {lead.ties} even" if lead.ties else "")
+    seeds = counted(len(summary.protocol.seeds), "seed")
+    apart = "all methods interleaved on the same core"
+    missing = f"; {len(summary.failures)} of them missing and charged" if summary.failures else ""
+    return [
+        (f"{kind} ratio", lead.incomparable or f"{lead.ratio:.3f} ({interval}){change}"),
+        ("node ratio", f"{lead.node_ratio:.3f}"),
+        (f"{lead.unit}s", won),
+        ("solves", f"{len(summary.rows)}, {seeds} an instance, {apart}{missing}"),
+        ("conclusion", summary.conclusion),
+    ]
+
+
+def _table(result: EvaluationResult) -> str:
+    return "| | |\n|---|---|\n" + "\n".join(
+        f"| {name} | {as_markdown(value)} |" for name, value in measured(result)
+    )
+
+
+def _about(rule: Sample | None) -> str:
+    return "" if rule is None else abstract(rule)
+
+
+def _page(head: str, *parts: str, notes: tuple[str, ...]) -> str:
+    listed = "\n".join(f"- {as_markdown(note)}" for note in notes)
+    return "\n\n".join(filter(None, (f"# {head}", *parts, listed)))

@@ -1,0 +1,135 @@
+"""Files an evaluation leaves for its reader, and how they are found again: solves, page, tables, the search behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bife_core.base.errors import BifeError
+from bife_core.base.files import check_outputs, write_whole
+from bife_core.base.values import describe
+from bife_core.base.wording import as_markdown
+from bife_core.measure.evaluation.summary import EvaluationSummary
+from bife_core.registry.evidence import Origin
+from bife_core.run.stages.runtime import Runtime
+from bife_core.run.study import Opened, files as search_files
+from bife_core.run.study.archive import descent
+from bife_core.run.study.journal import read_journal
+from bife_core.search.population import ranked
+from bife_core.show import plots, report as reports
+from bife_core.show.report import Report, ReportFigure, SearchRecord, Story
+from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.loading import BUDGET, branching_of
+from bife_core.solver.methods.references import RUN_FILES, RUN_REFERENCE
+from bife_core.store.home import RECORD, RUN_ID, evaluation_at
+
+T = TypeVar("T", bound=BaseModel)
+
+STORY: Final = "story.json"
+PAGE: Final = "report.html"
+TABLES: Final = ("tables.md", "tables.tex")
+
+
+def write_evaluation(folder: Path, summary: EvaluationSummary, lead: Method, story: Story) -> None:
+    """Write the record of an evaluation that `lead` leads, and what its report is made from."""
+    write_whole(folder / lead.file_name, lead.text)
+    for label, file in summary.settings_files.items():
+        method = summary.methods[label]
+        write_whole(folder / file, method.settings if isinstance(method, Configuration) else method.text)
+    write_whole(folder / STORY, story.model_dump_json())
+    write_whole(folder / RECORD, summary.model_dump_json())
+
+
+def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
+    """Write tables, the figure of costs and last the page of one evaluation, or of several; return all figures."""
+    check_outputs([folder / name for name in (*TABLES, PAGE)])
+    figures = reports.report_figures(report)
+    write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{reports.report_markdown(report)}")
+    write_whole(folder / TABLES[1], reports.report_latex(report))
+    # MLflow shows pictures, but no page: the most telling one stands beside it.
+    plots.save(figures[0].figure, folder, "costs", formats=("png",))
+    write_whole(folder / PAGE, reports.render_page(report, figures))
+    return figures
+
+
+def read_summary(folder: Path) -> EvaluationSummary:
+    """Return the record of an evaluation, or raise `BifeError` if there is none that can be read."""
+    return _read(folder / RECORD, EvaluationSummary)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise BifeError(
+            f"{path} cannot be read, expected a file of `bife evaluate` of this version: {describe(error)}"
+        ) from error
+
+
+def sample_name(reference: str, runtime: Runtime) -> str | None:
+    """Return the sample's id, such as ``g02-c03``, of the rule of a run; None for other references."""
+    match = RUN_REFERENCE.fullmatch(reference)
+    if match is None:
+        return None
+    if match["file"] and match["file"] not in RUN_FILES:
+        return Path(match["file"]).stem
+    facts = runtime.run_facts(match["run"])
+    return facts.get("best_sample") or facts.get("sample_id") or facts.get("rule")
+
+
+def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Origin, SearchRecord | None]:
+    """Return the search that the file, run or version of a rule is from, if known; or raise `BifeError`."""
+    origin = Origin()
+    if reference.startswith("models:/"):
+        tags = runtime.registry.registered(reference).tags
+        origin = Origin.model_validate(
+            {name: tags[name] for name in Origin.model_fields.keys() & tags.keys()}
+        )
+    elif run := RUN_REFERENCE.fullmatch(reference):
+        facts = runtime.run_facts(run["run"])
+        if found := facts.get("evolution_key"):
+            runs = (facts.get("evolution_run"), facts.get("mlflow.parentRunId"), run["run"])
+            origin = Origin(evolution_key=found, evolution_run=next(filter(None, runs)))
+    path = Path(reference.partition(BUDGET)[0]).resolve()
+    key = origin.evolution_key
+    folder = runtime.home.runs / key if key else search_files.folder_of(path)
+    samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
+    shas = {method.identity, branching_of(method).identity}
+    best = next((sample for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
+    if samples is None or cost is None or best is None:
+        return origin, None
+    opened, _ = next(read_journal(runtime.store, folder.name), (None, 0))
+    known = opened if isinstance(opened, Opened) else Opened(key=folder.name)
+    origin = Origin(
+        evolution_key=known.key,
+        evolution_run=origin.evolution_run or runtime.run_of(known.key),
+        f_lf=best.f_lf,
+        f_hf=best.f_hf,
+        cost=known.params.get("high.cost", ""),
+        decisions_digest=known.params.get("decisions", ""),
+        lineage=descent(best, samples),
+    )
+    record = SearchRecord(name=cost.search, best=best.id, samples=samples, cost=cost, origin=known.origin)
+    return origin, record
+
+
+def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Path]:
+    """Return the report on evaluations, and the folder of the last; without references on the newest one.
+
+    A `BifeError` says that a reference, an MLflow run, a folder or an ``evaluation.json``, cannot be read.
+    """
+    folders = [_folder(one, runtime) for one in references] or runtime.home.evaluations()[-1:]
+    evaluations = tuple(map(read_summary, folders))
+    stories = tuple(_read(folder / STORY, Story) for folder in folders)
+    return Report(evaluations=evaluations, stories=stories), folders[-1]
+
+
+def _folder(reference: str, runtime: Runtime) -> Path:
+    if (run := RUN_ID.fullmatch(reference)) is None:
+        return evaluation_at(Path(reference))
+    key = runtime.run_facts(run[1]).get("bife.key", "")
+    return evaluation_at(runtime.home.runs / f"evaluation-{key}")

@@ -1,0 +1,237 @@
+"""All stages in order: settings and rule take turns, and what they end with is evaluated and registered.
+
+SCIP's settings are tuned with the branching methods at hand; rules are searched for under these settings; the settings
+are tuned again around the best rule; the best of all is chosen on validation instances. Beside it are evaluated its
+rule alone, and SCIP tuned as long without any rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Final
+
+from bife_core.base.wording import counted
+from bife_core.language.rules.reference_rules import BENCHMARK_RULES
+from bife_core.measure.evaluation.choosing import Choice, choose
+from bife_core.measure.evaluation.comparing import WORTHWHILE, evidence_text, statement
+from bife_core.measure.evaluation.measuring import unique
+from bife_core.measure.evaluation.summary import EvaluationSummary
+from bife_core.registry.evidence import Origin
+from bife_core.run.config import PipelineConfig
+from bife_core.run.stages.collecting import collect, precheck
+from bife_core.run.stages.conclusions import pipeline_conclusion
+from bife_core.run.stages.evaluating import evaluate
+from bife_core.run.stages.held_out import no_champion_by, unseen_instances
+from bife_core.run.stages.registering import no_champion, present_champion, register_rule
+from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.results import EvolutionResult, PipelineResult, TuningResult
+from bife_core.run.stages.runtime import Runtime
+from bife_core.run.stages.searching import NO_RULE, require_generator, search
+from bife_core.run.stages.tuning import AT_HAND, tune, what_brought
+from bife_core.run.study.archive import descent
+from bife_core.run.study.files import keep_rule
+from bife_core.search import Sample, open_search
+from bife_core.search.generators.account import left_of
+from bife_core.search.population import ranked
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.loading import budgeted, method_of
+from bife_core.tuning.space import BRANCHING
+
+WITHOUT_RULE: Final = ("pscost",)
+"""What may branch, beside RPB, in SCIP that is tuned without any rule of ours."""
+
+
+def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
+    """Discover settings and a rule for a benchmark and register them; it goes on where it stopped."""
+    config = resolved(config, runtime)
+    require_generator(config, runtime)
+    runtime.observer.stage("precheck", "what SCIP takes on a few instances")
+    hopeless: tuple[str, ...] = ()
+    if config.instances.folder is not None:
+        hopeless = no_champion_by(unseen_instances(config, runtime), config, runtime)
+    goes = runtime.step("pre-check", "measure where SCIP's time goes", lambda: precheck(config, runtime))
+    notes = runtime.noted((*hopeless, goes.sentence))
+    if goes.expected is not None:
+        runtime.observer.expect(goes.expected)
+    tuned = runtime.stage(tune, config, config.tune.seconds / 2, beside=True) if config.tune.seconds else None
+    under = config if tuned is None else _under(config, tuned)
+    collected = runtime.stage(collect, under) if open_search(config.search).low_fidelity else None
+    beside = None if tuned is None else _beside(config, tuned)
+    evolved = runtime.stage(search, under, collected.summary if collected is not None else None, beside)
+    told = [one.notes for one in (tuned, collected, evolved) if one is not None]
+    notes = (*notes, *(note for one in told for note in one))
+    if evolved.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
+        return PipelineResult(collection=collected, tuned=tuned, evolution=evolved, notes=notes)
+    methods, again = _finalists(config, evolved), tuned
+    if tuned is not None and again is not None:
+        if methods:
+            again = _tuned_again(config, runtime, methods[0][0], tuned)
+            notes = (*notes, *again.notes)
+        methods = _with_settings(methods, tuned, again)
+    method, choice = _chosen(config, runtime, [one for one, _ in methods])
+    steps = None
+    if tuned is not None and again is not None:
+        steps = what_brought(config, runtime, method, tuned, again)
+    notes += runtime.noted([steps.sentence] if steps is not None else ())
+    final = next((sample for one, sample in methods if one.identity == method.identity), None)
+    others = list(present_champion(config, runtime))
+    if tuned is not None and (alone := evolved.best) is not None:
+        others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
+    if tuned is not None and (share := config.tune.without_rule):
+        without = runtime.stage(
+            tune, config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip", beside=True
+        )
+        others, notes = [str(without.path), *others], (*notes, *without.notes)
+    # The registry, which may hold one of them, is asked before the solves.
+    files = {runtime.method(one).identity: one for one in others}
+    # Reports call a plain rule by the name of its file, which others say themselves.
+    path = str(keep_rule(evolved.folder, method))
+    evaluated = runtime.stage(
+        evaluate, config, path, others=tuple(others), choice=choice, promoting=True, ablation=steps
+    )
+    registered, further = register_rule(config, runtime, evaluated, _origin(config, evolved, final))
+    standing = no_champion(registered, runtime) if registered is not None else ""
+    advice = next_step(evaluated.summary, files)
+    further += (advice,) if advice else ()
+    result = PipelineResult(
+        collection=collected,
+        evolution=evolved,
+        final=final,
+        choice=choice,
+        tuned=tuned,
+        evaluation=evaluated,
+        registered=registered,
+        no_champion=standing,
+        advice=advice,
+        notes=tuple(dict.fromkeys((*notes, *evaluated.notes, *further))),  # stages share instances
+    )
+    runtime.conclude(config.instances.label, "pipeline", pipeline_conclusion(result))
+    if evaluated.summary.judged.finding != "better" and (evolved.new or runtime.present.tried_again):
+        runtime.announce(NO_RULE, f"evolution.{evolved.key}", {"reason": evaluated.sentence})
+    return result
+
+
+Finalist = tuple[Method, Sample | None]
+"""A method, and the sample of the search whose rule branches in it."""
+
+
+def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
+    solver = config.solver.with_parameters(tuned.tuning.configuration.params)
+    return config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
+
+
+def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
+    """Return the F_HF of SCIP's default settings on the design instances on which they were measured."""
+    first = tuned.tuning.trials[0].raced.costs[: config.high.instances]
+    costs = [cost for cost in first if cost is not None]
+    where = "" if len(costs) == config.high.instances else f" on {counted(len(costs), 'instance')}"
+    return {f"SCIP default settings{where}": -fmean(costs)} if costs else {}
+
+
+def _finalists(config: PipelineConfig, evolved: EvolutionResult) -> list[Finalist]:
+    """Return the best rules of a search, best first, and that one with budgets; without F_HF it alone."""
+    if (best := evolved.best) is None:
+        return []
+    few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
+    found: list[Finalist] = [(method_of(sample.source or "", sample.id), sample) for sample in few]
+    if best.f_hf is not None:
+        method, sample = found[0]
+        found += [(one, sample) for one in budgeted(method, config.validation.budgets)]
+    return found
+
+
+def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
+    """Return the rules with the best F_HF, best first, each rule once however often it was written."""
+    distinct: dict[str | None, Sample] = {}
+    for sample in ranked(samples):
+        if sample.failure is None and sample.f_hf is not None and sample.source:
+            distinct.setdefault(sample.sha, sample)
+    return tuple(distinct.values())[:count]
+
+
+def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: TuningResult) -> TuningResult:
+    """Tune around the best rule; the paper's rules, which often beat `general` under lean settings, take part."""
+    first, published = tuned.tuning.best.choices, tuple(BENCHMARK_RULES.values())
+    starts = (dict(first), *(first | {BRANCHING: rule} for rule in ("found", *published)))
+    methods = (*AT_HAND, *published)
+    return runtime.stage(tune, config, config.tune.seconds / 2, methods, "tuned_again", best, starts, True)
+
+
+def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:
+    """Return what tuning ended with, rules under their search's settings, and what tuning began with."""
+    first, last = tuned.tuning.configuration, again.tuning.configuration
+    branches = next((sample for rule, sample in rules if rule.identity == last.branching.identity), None)
+    methods: list[Finalist] = [(last.model_copy(update={"name": "tuned again"}), branches)]
+    methods += [
+        (first.model_copy(update={"name": rule.name, "branching": rule}) if first.params else rule, sample)
+        for rule, sample in rules
+    ]
+    methods.append((first.model_copy(update={"name": "tuned"}), None))
+    return [one for one in methods if one[0].identity != RPB]
+
+
+def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> tuple[Method, Choice | None]:
+    """Return the best method on instances of their own, and how it was chosen; without these the first."""
+    methods = unique(methods)
+    if len(methods) > 1:
+        instances = runtime.instances(config.instances, "validation", config.validation.instances)
+        count = max(config.high.instances, config.tune.instances if config.tune.seconds else 0)
+        design = runtime.instances(config.instances, "design", count)
+        if {one.digest for one in instances.instances} - {one.digest for one in design.instances}:
+            about = f"{len(methods)} methods on {len(instances.instances)} instances of their own"
+            runtime.observer.stage("validation", about)
+            choice = runtime.step(
+                "validate",
+                "choose the final rule",
+                lambda: choose(
+                    methods, instances.instances, runtime.solving(config), runtime.observer.progress
+                ),
+            )
+            return next(one for one in methods if one.name == choice.chosen), choice
+    return methods[0], None
+
+
+def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample | None) -> Origin:
+    if final is None:
+        return Origin()
+    return Origin(
+        evolution_key=evolved.key,
+        evolution_run=evolved.run.run_id,
+        f_lf=final.f_lf,
+        f_hf=final.f_hf,
+        cost=config.high.cost,
+        decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
+        lineage=descent(final, evolved.samples),
+    )
+
+
+def next_step(summary: EvaluationSummary, files: Mapping[str, str]) -> str:
+    """Return one of "use", "search longer" and "stop" with the number behind it.
+
+    `files` say where methods beside the leading one are, by identity; the best that is significantly better is to be
+    used. Where the leading method is better itself, only settings without a rule that do as well are named.
+    """
+    judged = summary.judged
+    usable = [
+        (one.ratio, "these settings" if method.by_scip else "this rule", files[method.identity], one)
+        for one in summary.comparisons
+        if one.method != summary.rule and one.metric == judged.metric and one.finding == "better"
+        if (method := summary.methods[one.method]).identity in files
+    ]
+    if judged.finding == "better":
+        alone = [
+            (file, one) for ratio, what, file, one in usable if "settings" in what and ratio <= judged.ratio
+        ]
+        return "".join(
+            f"Settings without a rule do as well: {file}. {statement(one)}" for file, one in alone[:1]
+        )
+    if usable:
+        _, what, file, found = min(usable, key=lambda one: one[0])
+        return f"Use {what}: {file}. {statement(found)}"
+    if judged.further and judged.likely and judged.ratio <= WORTHWHILE and not judged.obstacle:
+        return (
+            f"Search longer: {judged.likely} more {judged.unit}s would show it at the measured ratio, "
+            f"{judged.ratio:.3f}; {judged.further} are the fewest."
+        )
+    return f"Stop: nothing to gain here ({evidence_text(judged)})."

@@ -1,0 +1,76 @@
+"""What lists of runs hold of a stage beside its files: a record in the store, which trackers copy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import Field
+
+from bife_core.base.errors import BifeError
+from bife_core.base.values import Value
+from bife_core.store import Store
+
+COLLECTION: Final = "bife-collection"
+EVOLUTION: Final = "bife-evolution"
+EVALUATION: Final = "bife-evaluation"
+TUNING: Final = "bife-tuning"
+EXPERIMENTS: Final = (COLLECTION, EVOLUTION, EVALUATION, TUNING)
+"""Names of the lists that records are in."""
+
+
+class RecordError(BifeError):
+    """A record was written by another version."""
+
+
+class Record(Value):
+    """All that a list shows of a collection, a tuning or an evaluation; equal inputs have an equal key, and one run."""
+
+    experiment: str
+    key: str
+    name: str
+    params: dict[str, Any]
+    metrics: dict[str, float | None]
+    tags: dict[str, str]
+    tables: dict[str, tuple[dict[str, Any], ...]] = Field(
+        default_factory=dict
+    )  # rows by the file of the artifact
+    files: tuple[str, ...] = ()  # artifacts in its folder
+    curves: dict[str, tuple[float, ...]] = Field(default_factory=dict)  # metrics by step
+    children: tuple[Record, ...] = ()  # with runs below its own
+    calls: str = ""  # account of the calls to a model API that served it
+    began_unix_s: float = 0.0  # work on it
+    at_unix_s: float = 0.0  # when it was finished
+    provenance: dict[str, str] = Field(default_factory=dict)  # tags of the process
+
+
+class TrackedRun(Value):
+    """A run of MLflow, without an id where there is none yet; addresses are relative where it has no server."""
+
+    run_id: str = ""
+    url: str = ""
+    ranking: str = ""  # of a search's samples, best first
+
+
+def store_record(store: Store, study: str, record: Record, provenance: Mapping[str, str]) -> None:
+    """Store a record under a study, whose claim the caller holds, unless it is stored: it keeps time and provenance."""
+    try:
+        stored, _ = read_record(store, study)
+    except RecordError:  # it is followed by a new one
+        stored = None
+    if stored is None:
+        own = {"at_unix_s": time.time(), "provenance": dict(provenance)}
+        store.open_study(study, study.partition("-")[0], record.name)
+        store.append(study, "record", record.model_copy(update=own).model_dump(mode="json"))
+
+
+def read_record(store: Store, study: str) -> tuple[Record | None, int]:
+    """Return the last record of a study, if any, and the number of its event; or raise `RecordError`."""
+    events = [*store.events(study)]
+    try:
+        return (Record.model_validate(events[-1].body), events[-1].seq) if events else (None, 0)
+    except ValueError as error:
+        raise RecordError(
+            f"The record {study} was written by another version of BiFE; run the command that made it again."
+        ) from error

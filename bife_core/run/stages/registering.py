@@ -1,0 +1,115 @@
+"""How an evaluated rule gets into the registry, whichever stage evaluated it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from bife_core.base.errors import RegistryError
+from bife_core.instances.formulation import likeness_of
+from bife_core.measure.evaluation.comparing import Ratio
+from bife_core.registry.choosing import registered_name
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, Evidence, Origin, RegisteredRule, gate
+from bife_core.run.config import PipelineConfig
+from bife_core.run.stages.results import EvaluationResult
+from bife_core.run.stages.runtime import Runtime
+
+CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
+"""Event; its payload: `name` of the registered model and `approval`, who is to decide."""
+
+
+def register_rule(
+    config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult, origin: Origin
+) -> tuple[RegisteredRule | None, tuple[str, ...]]:
+    """Register a rule as challenger and return it with notes; None while the registry cannot be reached."""
+    runtime.observer.stage("registration", "the best rule")
+    try:
+        known = evidence(config, runtime, evaluated, origin)
+        same = {"evolution_key": known.evolution_key, "evaluation_run": known.evaluation_run}.items()
+        name = registered_name(config.instances, config.solver)
+        former = runtime.registry.versions(name, known.sha)
+        news = runtime.present.tried_again or not any(same <= version.tags.items() for version in former)
+        by_gate = config.approval == "gate"
+        registered = runtime.step(
+            "register",
+            f"register a rule as {name}",
+            lambda: runtime.registry.register(name, evaluated.method.text, known, by_gate),
+        )
+    except RegistryError as error:
+        # All that was measured is on disk, so an unreachable registry must not take the result away.
+        return None, runtime.noted(
+            (f"The rule is not registered yet; the same command registers it. {error}",)
+        )
+    if news and CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
+        payload = {"name": registered.name, "approval": config.approval}
+        runtime.announce(CHALLENGER_REGISTERED, registered.name, payload)
+    if registered.aliases:
+        return registered, ()
+    reason = "it does not pass the gate, and the present challenger does."
+    if registered.refusal:
+        reason = (
+            f"as measured on the same instances, {registered.refusal}. To decide on it again, give it the "
+            f"alias {CHALLENGER} in MLflow and run the promotion."
+        )
+    return registered, runtime.noted(
+        (f"Version {registered.version} of {registered.name} is no challenger: {reason}",)
+    )
+
+
+def no_champion(registered: RegisteredRule, runtime: Runtime) -> str:
+    """Return why the gate does not make a registered rule champion; empty if it does or a person refused the rule."""
+    known = registered.evidence
+    if known is None or CHAMPION in registered.aliases or registered.refusal:
+        return ""
+    decision = gate(known, runtime.registry.find(registered.name, CHAMPION))
+    return "" if decision.promote else f"The rule is not champion. {decision.reason}"
+
+
+def evidence(
+    config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult, origin: Origin
+) -> Evidence:
+    """Return what is known of a rule after its evaluation."""
+    summary = evaluated.summary
+    lead = summary.judged
+    champion = runtime.registry.champion_of(config.instances, config.solver)
+    champion_sha = "" if champion is None else champion.sha
+    label = summary.label_of(champion_sha)
+    found: dict[str, Any] = {}
+    if label not in (None, summary.rule) and (beside := summary.versus(label)) is not None:
+        found = beside.model_dump(include={"ratio", "ci_low", "ci_high", "p_value"})
+        found |= {"sha": champion_sha, "obstacle": beside.obstacle or beside.doubt}
+    return Evidence(
+        **origin.model_dump(),
+        **lead.model_dump(include=set(Ratio.model_fields)),
+        **{f"champion_{name}": value for name, value in found.items()},
+        sha=evaluated.method.identity,
+        benchmark=config.instances.label,
+        size=config.instances.size,
+        p_value=lead.p_adjusted,
+        time_ratio=summary.by("time").ratio,
+        baseline=summary.baseline,
+        seeds=len(summary.protocol.seeds),
+        unfinished=lead.solves - lead.missing - lead.proofs,
+        mismatches=len(summary.mismatches),
+        use=summary.use,
+        evaluation_run=evaluated.run.run_id or evaluated.directory.name,
+        test_digest=evaluated.held_out.content,
+        likeness=likeness_of([one.path for one in evaluated.held_out.instances]).model_dump_json(),
+        solver=summary.solver.known_as,
+        solver_digest=summary.solver.digest,
+        solver_params=json.dumps(summary.solver.effective),
+    )
+
+
+def present_champion(config: PipelineConfig, runtime: Runtime) -> tuple[str, ...]:
+    """Return the reference of the champion, if there is one, that a rule is to be measured beside.
+
+    Only what was measured on the same instances at the same time shows which of the two is faster. A rule measured
+    without the champion, since the registry cannot be reached, is not promoted later by mistake.
+    """
+    try:
+        champion = runtime.registry.champion_of(config.instances, config.solver)
+    except RegistryError as error:
+        runtime.observer.note(f"The rule is not measured beside the champion. {error}")
+        return ()
+    return () if champion is None else (champion.reference,)

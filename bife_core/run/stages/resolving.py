@@ -1,0 +1,70 @@
+"""What a search leaves open is resolved when its run begins: a seed from the scheduled time, the present champion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Final
+
+from bife_core.base.errors import BifeError
+from bife_core.base.files import write_whole
+from bife_core.registry.evidence import CHAMPION
+from bife_core.run.config import PipelineConfig
+from bife_core.run.stages.runtime import Runtime
+from bife_core.run.study.archive import archived
+from bife_core.solver.methods.loading import branching_of
+from bife_core.solver.methods.scorer import RuleMethod
+
+ARCHIVE: Final = "archive"
+
+
+def resolved(config: PipelineConfig, runtime: Runtime) -> PipelineConfig:
+    """Return a configuration that names one search: the same for every try of a run, another for the next run.
+
+    Without a seed, the time that the run was scheduled for is the seed. Among `search.first_rules`, "champion" stands
+    for the one registered under the same settings of SCIP, and "archive" for the best rules of earlier searches of this
+    home, as the first try found them.
+    """
+    search, present = config.search, runtime.present
+    changed: dict[str, object] = {}
+    if search.seed is None:
+        changed["seed"] = seed_at(present.scheduled)
+    words: dict[str, Callable[[], Iterable[str]]] = {
+        CHAMPION: lambda: (_champion(config, runtime),),
+        ARCHIVE: lambda: archived(runtime.store, search.initial, search.component),
+    }
+    if words.keys() & {*search.first_rules}:
+        kept = runtime.home.first_rules / f"{present.number}.json" if present.number else None
+        if kept is not None and kept.is_file():
+            rules = json.loads(kept.read_text(encoding="utf-8"))
+        else:
+            found = (words[rule]() if rule in words else (rule,) for rule in search.first_rules)
+            rules = [*chain.from_iterable(found)]
+            if kept is not None:
+                write_whole(kept, json.dumps(rules))
+        changed["first_rules"] = tuple(dict.fromkeys(filter(None, rules)))
+    if not changed:
+        return config
+    return config.model_copy(update={"search": type(search).model_validate(search.model_dump() | changed)})
+
+
+def seed_at(when: datetime) -> int:
+    """Return the seed of a search that is scheduled for a time: its digits in UTC, to the second."""
+    return int(f"{when.astimezone(UTC):%Y%m%d%H%M%S}")
+
+
+def _champion(config: PipelineConfig, runtime: Runtime) -> str:
+    """Return the rule that is the champion of a benchmark, without its budget; empty where none can be used."""
+    try:
+        champion = runtime.registry.champion_of(config.instances, config.solver)
+        if champion is None:
+            return ""
+        method = branching_of(runtime.method(champion.reference))
+        if isinstance(method, RuleMethod):
+            return method.source
+        runtime.observer.note("The search does not begin with the champion, which is no rule.")
+    except BifeError as error:
+        runtime.observer.note(f"The search does not begin with the champion. {error}")
+    return ""

@@ -1,0 +1,116 @@
+"""What the stages return: plain values with everything a reader is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bife_core.base.values import Value
+from bife_core.measure.decisions.collecting import CollectionSummary
+from bife_core.measure.evaluation.choosing import Choice
+from bife_core.measure.evaluation.comparing import statement
+from bife_core.measure.evaluation.summary import EvaluationSummary
+from bife_core.registry.evidence import RegisteredRule
+from bife_core.run.estimate import Estimate
+from bife_core.run.stages.records import TrackedRun
+from bife_core.run.stages.runtime import InstanceSet
+from bife_core.run.study import Evolution
+from bife_core.search import Sample
+from bife_core.search.generators import Spending
+from bife_core.solver.methods.base import Method
+from bife_core.tuning.tuner import Tuning
+
+
+class Precheck(Value):
+    """Where SCIP's time goes, in a sentence, and how long a run takes; None if no instance could be solved."""
+
+    sentence: str
+    expected: Estimate | None = None
+
+
+class CollectionResult(Value):
+    """Expert samples on disk, and their run."""
+
+    summary: CollectionSummary
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """How much there is."""
+        return f"{self.summary.decisions} decisions on {len(self.summary.instances)} instances."
+
+
+class TuningResult(Value):
+    """SCIP's settings as they were tuned, the file of the configuration, their run, and what a model's advice cost."""
+
+    tuning: Tuning
+    path: Path
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+    spending: Spending = Spending()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome."""
+        return self.tuning.sentence
+
+
+class EvolutionResult(Evolution):
+    """The outcome of a search; `new` says whether this run had anything left to do."""
+
+    key: str
+    decisions: CollectionSummary | None
+    new: bool = True
+    run: TrackedRun
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in one sentence."""
+        if not self.new:
+            return f"Nothing to do: this is evolution {self.key}, which ended before. {self.run.url}".rstrip()
+        if self.best is None:
+            return f"None of {len(self.samples)} sampled rules was of use."
+        name, value = ("F_LF", self.best.f_lf) if self.best.f_hf is None else ("F_HF", self.best.f_hf)
+        return f"{self.best.id} is the best of {len(self.samples)} rules: {name} {value:.4g}."
+
+
+class EvaluationResult(Value):
+    """How a rule compares with the baseline on held-out instances."""
+
+    summary: EvaluationSummary
+    held_out: InstanceSet
+    directory: Path
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> Method:
+        """The leading method."""
+        return self.summary.methods[self.summary.rule]
+
+    @property
+    def sentence(self) -> str:
+        """The outcome."""
+        return statement(self.summary.lead)
+
+
+class PipelineResult(Value):
+    """One run from instances to a registered rule; None stands for what was not reached, or not needed."""
+
+    collection: CollectionResult | None
+    evolution: EvolutionResult
+    final: Sample | None = None  # the rule of the search in what was registered
+    choice: Choice | None = None
+    tuned: TuningResult | None = None  # the settings the rule was searched for under
+    evaluation: EvaluationResult | None = None
+    registered: RegisteredRule | None = None
+    no_champion: str = ""  # why it is not champion, unless a person is to decide
+    advice: str = ""  # what to do next where nothing significant was found
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome."""
+        if self.evaluation is None:
+            return self.evolution.sentence
+        return f"{self.evaluation.sentence} {self.no_champion}".strip()

@@ -1,0 +1,187 @@
+"""What a stage runs in, and instances as its home has them: screened once, and entered in its store before use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from pydantic import Field
+
+from bife_core.base.errors import ConfigError
+from bife_core.base.values import Value
+from bife_core.instances.base import Instance, Split
+from bife_core.measure.solving import Solving
+from bife_core.registry.base import Registry
+from bife_core.registry.local import LocalRegistry
+from bife_core.run.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
+from bife_core.run.observer import EvolutionState, Observer
+from bife_core.run.stages.instances import Entered, entered
+from bife_core.run.stages.records import Record, TrackedRun, store_record
+from bife_core.run.study import content_of
+from bife_core.run.study.journal import claim_on
+from bife_core.solver.machine import this_machine
+from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.loading import BUDGET, load_method, with_budget
+from bife_core.solver.methods.references import MODEL_REFERENCE
+from bife_core.store import Store
+from bife_core.store.home import Home, project_home
+from bife_core.workers import Workers
+from bife_core.workers.cluster import worker_pool
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class InstanceSet(Value):
+    """The instances of one split, in order, and what a reader of results must know about them."""
+
+    label: str
+    instances: tuple[Instance, ...]
+    notes: tuple[str, ...] = ()
+    use: int = 0  # of test instances, the next that may promote a rule, 1 for the first; 0 if none may
+
+    @property
+    def content(self) -> str:
+        """Hash of the instances in their order, wherever they lie."""
+        return content_of(self.instances)
+
+
+class PresentRun(Value):
+    """The run that goes on: what names it on all its tries, when it was to begin, and whether it began before."""
+
+    number: str = ""  # empty where it is not tried again
+    scheduled: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    tried_again: bool = False
+    stands_alone: bool = False  # the present stage is no part of another
+
+
+class Runtime:
+    """Where stages keep what they find, and who is shown it; here all is done in this process, once.
+
+    Subclasses have others try steps again, make runs of stages, and track what is recorded. By default the home is that
+    of `project_home`, and the observer Python's logging, as ``bife``.
+    """
+
+    def __init__(self, home: Home | None = None, observer: Observer | None = None) -> None:
+        self.home = home or project_home()
+        self.observer = observer or Observer()
+        self.began_unix_s = time.time()
+
+    @property
+    def store(self) -> Store:
+        """All records of the home."""
+        return self.home.store
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Rules that were registered, and which of them are champions."""
+        return LocalRegistry(self.store)
+
+    def method(self, reference: str) -> Method:
+        """Return the method a reference names, as `load_method`, but a registered one from the registry here."""
+        plain, budgeted, budget = reference.partition(BUDGET)
+        if MODEL_REFERENCE.fullmatch(plain) is None:
+            return load_method(reference)
+        registered = self.registry.method(plain)
+        return with_budget(registered, budget) if budgeted else registered
+
+    def workers(self, runner: RunnerConfig) -> Workers:
+        """Return the processes that solve and score."""
+        return worker_pool(runner)
+
+    def solving(self, config: PipelineConfig) -> Solving:
+        """Return how instances are solved for F_HF."""
+        return Solving(
+            config.high, config.solver, self.workers(config.runner), self.store, self.observer.note
+        )
+
+    def benchmark(self, config: InstancesConfig) -> Entered:
+        """Return the benchmark a configuration names, as `entered` in the home."""
+        return entered(config, self.home, self.observer.progress)
+
+    def instances(self, config: InstancesConfig, split: Split, count: int) -> InstanceSet:
+        """Generate or find the instances of a split; a benchmark without usable instances is a `BifeError`."""
+
+        def find() -> InstanceSet:
+            opened = self.benchmark(config)
+            chosen = tuple(opened.instances(split, count))
+            return InstanceSet(label=opened.name, instances=chosen, notes=opened.notes)
+
+        return self.step("instances", f"instances {split}", find)
+
+    @contextmanager
+    def alone(self, name: str, work: str) -> Iterator[None]:
+        """Hold the claim on a piece of work; wait first while another process does the same."""
+
+        def wait(holder: str) -> None:
+            self.observer.note(f"Waiting: {work} is under way in {holder}; its results are then used.")
+
+        with self.store.claim(name, waits=wait):
+            yield
+
+    def noted(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Pass texts to the observer, each once, and return them."""
+        notes = tuple(dict.fromkeys(texts))
+        for text in notes:
+            self.observer.note(text)
+        return notes
+
+    def step(self, name: str, title: str, work: Callable[[], R]) -> R:
+        """Do a part of a stage, which may be done again where it fails for another reason than itself."""
+        return work()
+
+    def stage(
+        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
+        *args: P.args, **kwargs: P.kwargs,
+    ) -> R:  # fmt: skip
+        """Run a stage as a part of another."""
+        self.began_unix_s = time.time()
+        return stage(config, self, *args, **kwargs)
+
+    def record(self, study: str, record: Record) -> TrackedRun:
+        """Store a record whose files lie in the folder of a study."""
+        timed = record.model_copy(update={"began_unix_s": self.began_unix_s})
+        with self.store.claim(claim_on(study)):
+            store_record(self.store, study, timed, self.provenance())
+        return TrackedRun()
+
+    def follow(self, study: str) -> TrackedRun:
+        """Bring what tracks a search up to date with its events, and return where it is."""
+        return TrackedRun()
+
+    def run_of(self, study: str) -> str:
+        """Return the id of a study's run in what tracks it, empty while it has none."""
+        return ""
+
+    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
+        """Show where a search stands after a generation, beside what its observer is shown."""
+
+    def run_facts(self, run_id: str) -> Mapping[str, str]:
+        """Return the params and tags of a run of MLflow's."""
+        raise ConfigError(f"runs:/{run_id} is a run of MLflow's, which is not in use here; give a file.")
+
+    def provenance(self) -> dict[str, str]:
+        """Return what records say of this process."""
+        machine = this_machine()
+        return {"machine.digest": machine.digest} | {
+            f"{part}.version": machine.versions[part] for part in ("bife", "scip", "pyscipopt", "python")
+        }
+
+    @property
+    def present(self) -> PresentRun:
+        """The run that goes on."""
+        return PresentRun()
+
+    def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
+        """Return a context in which a model API is called with a key that is kept for runs, if there is one."""
+        return nullcontext()
+
+    def conclude(self, label: str, stage: str, text: str) -> None:
+        """Show the conclusion of a stage, in Markdown."""
+
+    def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
+        """Announce an event about a subject to whoever acts on such."""

@@ -1,0 +1,291 @@
+"""Rules that somebody else writes, scored one after the other in a study of their own: what `bife score` does."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from statistics import fmean
+from typing import Any, Final
+
+from bife_core.base.errors import GeneratorError
+from bife_core.base.stats import CONFIDENCE, ratio_interval, signed_rank_test
+from bife_core.base.values import Value
+from bife_core.instances.base import Instance
+from bife_core.measure.evaluation.comparing import finding
+from bife_core.measure.high import HighScore
+from bife_core.measure.solving import Reference, cost_of
+from bife_core.run.config import PipelineConfig, RunnerConfig
+from bife_core.run.presets import with_overrides
+from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.runtime import Runtime
+from bife_core.run.stages.searching import opened
+from bife_core.run.study import Study
+from bife_core.run.study.files import keep_rule
+from bife_core.run.study.journal import Drafted, Finalised, HighScored, Referred, Scored
+from bife_core.run.study.prompt_context import ContextBuilder, Past, execution
+from bife_core.search.bife import GIVEN
+from bife_core.search.generators import Draft, PromptContext
+from bife_core.search.generators.prompting import assemble
+from bife_core.search.population import by_high_fidelity
+from bife_core.search.types import Sample, SampleRequest, WrittenRequest
+from bife_core.solver.methods.loading import method_of
+from bife_core.workers import WorkerFailure, WorkerPool, Workers
+
+_OWN: Final = {"search.method": GIVEN, "search.initial": 1, "search.samples": 1, "search.first_rules": ()}
+
+
+class RuleScore(Value):
+    """What a search learns of a rule, in the study so far.
+
+    It is called `name`, and its id is `sample`. What was scored `again` was not solved anew. `failure` is why it is
+    no valid rule or failed in the solver, `eliminated` why it lost its race against the worst of the best rules
+    before it: it has an F_HF only if no instance was left. `duplicate_of` is the rule that chooses alike in all
+    recorded decisions, whose F_HF is this one's too. Other rules are given as name and id, such as "ours.py
+    (g00-c00)".
+
+    Of `f_lf` and `f_hf` higher is better. `regret` is the share of the best strong-branching score that its choices
+    miss on average; it is `fitted` if fitting changed its numbers, since that raised F_LF. `ratio` is its cost over
+    RPB's, the geometric mean over the design instances that were solved, with its bootstrap interval: each counts
+    alike, whereas in `f_hf`, which is minus the mean cost, the costliest count most.
+
+    `undecided` are the other rules with an F_HF, best first, that it cannot be told from by costs, instance by
+    instance: a Wilcoxon signed-rank test and a bootstrap interval, so that a rule of farther F_HF may be among them and
+    a nearer one not. Each is judged alone at 95 %, so that of many some are told apart by chance.
+
+    `instances` has a row for each design instance that was solved, the costliest over RPB's first, and `table` the same
+    to read, with the time a node takes; of more than eight the first and last four. `choices` says where it chooses
+    otherwise than strong branching, and which features it needs. `solver_s` are CPU seconds in the solver so far,
+    recording decisions and RPB's solves included, which `budget.solver_s` limits.
+    """
+
+    name: str
+    sample: str
+    again: bool = False
+    failure: str | None = None
+    eliminated: str | None = None
+    duplicate_of: str | None = None
+    f_lf: float | None = None
+    f_hf: float | None = None
+    regret: float | None = None
+    fitted: bool = False
+    ratio: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    undecided: tuple[str, ...] = ()
+    best: str | None = None
+    best_f_hf: float | None = None
+    instances: tuple[dict[str, Any], ...] = ()
+    table: str = ""
+    choices: tuple[str, ...] = ()
+    source: str | None = None
+    file: str | None = None
+    rules: int = 0
+    solver_s: float = 0.0
+    solver_limit_s: float | None = None
+
+
+@dataclass
+class _Given:
+    """Passes on what somebody wrote, each once."""
+
+    name: str = GIVEN
+    drafts: list[Draft] = field(default_factory=list)
+
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+        if not self.drafts:
+            raise GeneratorError(
+                "The study asks for a rule that nobody gave: score one with `bife score FILE`."
+            )
+        return self.drafts.pop()
+
+
+class _Reading(Runtime):
+    """Finds what was computed, and computes nothing."""
+
+    def workers(self, runner: RunnerConfig) -> Workers:
+        """Return processes that are closed."""
+        with WorkerPool(1) as pool:
+            return pool
+
+
+def score(
+    config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, str]], fit: bool = True
+) -> Iterator[RuleScore]:
+    """Score rules, and yield what is learned of each; one that was scored before is found again.
+
+    All rules of the same settings are in one study, with one budget, whatever process they come from. Each is checked,
+    scored on recorded decisions, and raced on the design instances against the best ones before it. The rules are pairs
+    of a name and a text, Python or the JSON of another method; with `fit` numbers are fitted to the decisions first. A
+    `GeneratorError` says that the budget is used up.
+    """
+    config, given = resolved(with_overrides(config, _OWN), runtime), _Given()
+    study, _, notes = opened(config, runtime, generator=given)
+    pool = runtime.workers(config.runner)
+    runtime.noted(notes)
+    for name, text in rules:
+        with study.claim():
+            journal = study.journal
+            drafted = {
+                (entry.draft.source, entry.draft.fit): entry.request.id for entry in journal.of(Drafted)
+            }
+            sample_id = drafted.get((text, fit))
+            again = sample_id is not None and journal.find(Finalised, sample_id) is not None
+            if sample_id is None:
+                given.drafts = [Draft(source=text, fit=fit, thought=name)]
+                found = study.run(samples=1)
+                if given.drafts:
+                    raise GeneratorError(f"{name} was not scored. {found.ended_by}")
+                sample_id = journal.of(Drafted)[-1].request.id
+            elif not again:
+                # A process ended on the way: what the rule lacks is solved now.
+                study.config = with_overrides(study.config, {"search.samples": len(drafted)})
+                study.run()
+        runtime.follow(journal.key)
+        yield _learned(study, pool, name, sample_id, again)
+
+
+def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
+    """Return what `score` found of each rule, best first, but no single instances; it computes nothing."""
+    runtime = _Reading(runtime.home, runtime.observer)
+    try:
+        study, _, _ = opened(resolved(with_overrides(config, _OWN), runtime), runtime, generator=_Given())
+    except WorkerFailure:
+        return []
+    scores = [RuleScore(**_known(study, entry.sample)) for entry in study.journal.of(Finalised)]
+    return sorted(scores, key=lambda one: math.inf if one.f_hf is None else -one.f_hf)
+
+
+def brief(config: PipelineConfig, runtime: Runtime) -> str:
+    """Return how a coding agent works with `score`, and what a language model is told before its first rule."""
+    config = resolved(with_overrides(config, _OWN), runtime)
+    study, _, _ = opened(config, runtime, generator=_Given())
+    request = SampleRequest(id="brief", generation=0, operator="i1", seed=0)
+    context = _context(study).build(request, Past(), runtime.workers(config.runner))
+    guide = (resources.files("bife_core.language") / "writing-rules.md").read_text(encoding="utf-8")
+    messages = assemble(request, context.model_copy(update={"theme": ""}), answer=False)
+    return "\n".join((guide, *(message.content for message in messages)))
+
+
+def _context(study: Study) -> ContextBuilder:
+    return ContextBuilder(study.benchmark, study.instances, study.decisions, study.config)
+
+
+def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool) -> RuleScore:
+    journal = study.journal
+    samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
+    solved = {entry.id: entry.score for entry in journal.of(HighScored) if entry.id in samples}
+    known, own, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
+    ranked = by_high_fidelity(samples.values())
+    best = next(iter(ranked), None)
+    if own is not None and referred is not None:
+        rival = next((solved[one.id] for one in ranked if one.id != sample_id), None)
+        known |= _solves(study, own, referred.reference, rival)
+        if known["f_hf"] is not None:
+            reached = {name: _f_hf(score, referred.reference) for name, score in solved.items()}
+            others = sorted(
+                (-f_hf, name) for name, f_hf in reached.items() if f_hf is not None and name != sample_id
+            )
+            known["undecided"] = tuple(
+                _called(samples[name])
+                for _, name in others
+                if undecided(study.instances, own.costs, solved[name].costs)
+            )
+    choices = _context(study).choices_of([samples[sample_id]], pool, indexed=True).get("failings", {})
+    about: dict[str, Any] = {
+        "name": name,
+        "again": again,
+        "best": best and _called(best),
+        "best_f_hf": best and best.f_hf,
+        "choices": choices.get(sample_id, ()),
+        "source": samples[sample_id].source,
+        "rules": len(samples),
+    }
+    return RuleScore(**known | about)
+
+
+def _known(study: Study, sample: Sample) -> dict[str, Any]:
+    """Return what is known of a sample, others and single instances aside, as fields of `RuleScore`."""
+    journal, config = study.journal, study.config.high
+    known: dict[str, Any] = {"name": sample.thought, "sample": sample.id}
+    known |= sample.model_dump(include={"failure", "eliminated", "f_lf", "f_hf"})
+    samples = [entry.sample for entry in journal.of(Finalised)]
+    if sample.eliminated is not None:
+        kept = by_high_fidelity(samples[: samples.index(sample)])[: study.config.search.elite_cap]
+        known["eliminated"] = lost_to(sample.eliminated, kept)
+    known["duplicate_of"] = next((_called(one) for one in samples if one.id == sample.duplicate_of), None)
+    if scored := journal.find(Scored, sample.id):
+        known |= {"regret": scored.score.regret, "fitted": scored.score.source is not None}
+    if sample.valid and sample.source is not None:
+        known["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
+    solved, referred = journal.find(HighScored, sample.id), journal.find(Referred)
+    cpu_s = [study.collection_s, *(entry.score.cpu_s for entry in journal.of(HighScored))]
+    cpu_s += [] if referred is None else [referred.reference.cpu_s]
+    known |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
+    if solved is not None and referred is not None:
+        rpb = [None if one is None else cost_of(one, config) for one in referred.reference.results]
+        if logs := _log_ratios(study.instances, solved.score.costs, rpb):
+            ratio = ratio_interval(logs)
+            known |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
+        known["f_hf"] = _f_hf(solved.score, referred.reference)
+    return known
+
+
+def _called(sample: Sample) -> str:
+    return f"{sample.thought} ({sample.id})"
+
+
+def lost_to(why: str, kept: Sequence[Sample]) -> str:
+    """Return why a rule lost its race against the last of those kept, which it names."""
+    which = f"the worst of the {len(kept)} best rules" if len(kept) > 1 else "the best rule"
+    why = why.replace("the worst rule kept", f"{_called(kept[-1])}, {which} before it,")
+    # Sums of the same costs may differ by rounding.
+    return re.sub(r"( on \d+ instances?), more than that one took on all instances$", r"\1", why)
+
+
+def _f_hf(score: HighScore, reference: Reference) -> float | None:
+    """Return F_HF, also that of a rule that lost its race with no instance left."""
+    costs = [cost for _, cost, *_ in score.beside(reference)]
+    whole = len(costs) == sum(result is not None for result in reference.results)
+    return -fmean(costs) if whole and score.failure is None else None
+
+
+def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore | None) -> dict[str, Any]:
+    config, names = study.config.high, [one.name for one in study.instances]
+    rows: list[dict[str, Any]] = [
+        {
+            "instance": result.instance,
+            "status": result.status,
+            "cost": cost,
+            "rpb_cost": cost_of(rpb, config),
+            "best_cost": rival.costs[place] if rival else None,
+            "nodes": result.nodes,
+            "rpb_nodes": rpb.nodes,
+        }
+        for place, cost, result, rpb in own.beside(reference)
+    ]
+    rows.sort(key=lambda row: -row["cost"] / row["rpb_cost"])
+    return {"instances": tuple(rows), "table": execution(own, reference, rival, config, names)}
+
+
+def undecided(
+    instances: Sequence[Instance], costs: Sequence[float | None], others: Sequence[float | None]
+) -> bool:
+    """Whether two rules cannot be told from each other by their costs of instances, at 95 %."""
+    logs = _log_ratios(instances, costs, others)
+    interval = ratio_interval(logs)
+    return finding(interval.low, interval.high, signed_rank_test(logs), CONFIDENCE) == "undecided"
+
+
+def _log_ratios(
+    instances: Sequence[Instance], costs: Sequence[float | None], others: Sequence[float | None]
+) -> list[float]:
+    """Return the mean logarithm of the ratios in each group of instances of which both costs are known."""
+    groups = defaultdict[str, list[float]](list)
+    for instance, cost, other in zip(instances, costs, others, strict=True):
+        if cost is not None and other is not None:
+            groups[instance.group].append(math.log(cost / other))
+    return [fmean(logs) for logs in groups.values()]

@@ -1,0 +1,159 @@
+"""A search for a rule, one generation after the other."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from bife_core.base.values import flat
+from bife_core.instances.base import Instance
+from bife_core.measure.decisions.collecting import CollectionSummary
+from bife_core.run.config import PipelineConfig
+from bife_core.run.settings import settings_of
+from bife_core.run.stages.collecting import collect
+from bife_core.run.stages.conclusions import evolution_conclusion
+from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.results import EvolutionResult
+from bife_core.run.stages.runtime import InstanceSet, Runtime
+from bife_core.run.study import EvolutionState, Journal, Study, create_study
+from bife_core.run.study.journal import Completed, Drafted, HighScored, Scored, Tried
+from bife_core.search import open_search
+from bife_core.search.generators import Account, Generator, open_generator
+
+EVOLUTION_ENDED: Final = "bife.evolution.ended"
+"""Event; its payload: `rule`, a reference to the best rule, and `config`, all settings of the evolution."""
+
+NO_RULE: Final = "bife.search.without-rule"
+"""Event of a search without a rule that is known to be faster than RPB; its payload: `reason`, a sentence."""
+
+NEARLY_USED: Final = "bife.budget.nearly-used"
+"""Event of a search that has used `NEARLY` of a limit of its budget, once for each; its payload: `reason`."""
+
+NEARLY: Final = 0.8
+
+
+def require_generator(config: PipelineConfig, runtime: Runtime) -> None:
+    """Raise `GeneratorError` or `ConfigError` before anything is spent if rules cannot be written."""
+    open_generator(config.generator, Account(runtime.store, "", config.budget))
+
+
+def search(
+    config: PipelineConfig,
+    runtime: Runtime,
+    decisions: CollectionSummary | None = None,
+    beside: dict[str, float] | None = None,
+) -> EvolutionResult:
+    """Search for a rule; with the same settings it goes on where it stopped.
+
+    The `decisions` of F_LF are collected first if they are needed and not given. F_HF of others is shown `beside` that
+    of rules, by name.
+    """
+    config = resolved(config, runtime)
+    require_generator(config, runtime)
+    study, decisions, notes = opened(config, runtime, decisions)
+    about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
+    runtime.observer.stage("evolution", about)
+    study.beside = beside or {}
+    with runtime.model_key(config.generator), study.claim():
+        result = _run(study, runtime, decisions, notes)
+    runtime.conclude(config.instances.label, "evolution", evolution_conclusion(result))
+    # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
+    if result.new or runtime.present.tried_again:
+        subject = f"evolution.{result.key}"
+        if result.best is None:
+            runtime.announce(NO_RULE, subject, {"reason": result.sentence})
+        elif result.run.run_id and runtime.present.stands_alone:
+            payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
+            runtime.announce(EVOLUTION_ENDED, subject, payload)
+    return result
+
+
+def opened(
+    config: PipelineConfig,
+    runtime: Runtime,
+    decisions: CollectionSummary | None = None,
+    generator: Generator | None = None,
+) -> tuple[Study, CollectionSummary | None, tuple[str, ...]]:
+    """Return the study of a resolved configuration, the decisions of its F_LF if it has one, and notes on instances."""
+    search = open_search(config.search)
+    if not search.low_fidelity:
+        decisions = None
+    elif decisions is None:
+        decisions = runtime.stage(collect, config).summary
+    design = runtime.instances(config.instances, "design", config.high.instances)
+    training, notes = _training(config, runtime, design, search.training_instances)
+    study = create_study(
+        config,
+        design.instances,
+        decisions,
+        store=runtime.store,
+        benchmark=config.instances.kind,
+        training=training,
+        generator=generator,
+        workers=runtime.workers(config.runner),
+        observer=runtime.observer,
+        runs=runtime.home.runs,
+        label=config.instances.label,
+        params=flat({"instances": config.instances.model_dump(mode="json")}),
+        provenance=runtime.provenance(),
+    )
+    return study, decisions, (*design.notes, *notes)
+
+
+def _run(
+    study: Study, runtime: Runtime, decisions: CollectionSummary | None, notes: tuple[str, ...]
+) -> EvolutionResult:
+    """Run the generations; after each, what tracks the search is brought up to date."""
+    journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
+    nearly_used, subject = set[str](), f"evolution.{study.journal.key}"
+    runtime.follow(journal.key)
+    known = _findings(journal)
+    more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
+    try:
+        while True:
+            generation = len(journal.of(Completed))
+            found = runtime.step("generation", f"generation {generation}", more)
+            run = runtime.follow(journal.key)
+            for state in states[-1:]:
+                runtime.show_generation(label, run, state)
+                for limit, used in state.budget_used.items():
+                    # The limits may have been raised since an earlier run.
+                    if used >= NEARLY and limit not in nearly_used and not state.replayed:
+                        nearly_used.add(limit)
+                        reason = f"{100 * used:.0f} % of the limit on {limit} is used."
+                        runtime.announce(NEARLY_USED, subject, {"reason": reason})
+            states.clear()
+            if found.ended_by is not None and not nearly_used:  # within a generation
+                runtime.announce(NEARLY_USED, subject, {"reason": found.ended_by})
+            if study.done or found.ended_by is not None:
+                break
+    finally:
+        run = runtime.follow(journal.key)
+    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches)
+    early = (f"The search ended early: {found.ended_by} Raise it and run again to go on.",)
+    notes = runtime.noted((*notes, *found.notes, *differing, *(early if found.ended_by else ())))
+    return EvolutionResult(
+        **dict(found) | {"notes": notes},
+        key=journal.folder.name,
+        decisions=decisions,
+        new=_findings(journal) > known,
+        run=run,
+    )
+
+
+def _findings(journal: Journal) -> int:
+    return sum(len(journal.of(kind)) for kind in (Drafted, Scored, Tried, HighScored))
+
+
+def _training(
+    config: PipelineConfig, runtime: Runtime, design: InstanceSet, count: int
+) -> tuple[list[Instance], list[str]]:
+    """Return instances for trials, further design instances first, so that F_HF is measured on others; and notes."""
+    whole = len(design.instances) + count
+    wider = runtime.instances(config.instances, "design", whole) if count else design
+    others = [instance for instance in wider.instances if instance not in design.instances]
+    few = (
+        f"{count - len(others)} of the {count} training instances of {config.search.method} are design instances too: "
+        "there are no others."
+    )
+    return [*others, *design.instances], [few] if len(others) < count else []

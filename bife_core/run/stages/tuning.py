@@ -1,0 +1,231 @@
+"""SCIP's settings, tuned with the methods at hand, around a rule that was found, or without any rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from string import Template
+from typing import Final
+
+from bife_core.base.files import write_whole
+from bife_core.base.values import digest_of, flat
+from bife_core.base.wording import counted
+from bife_core.instances.base import Instance
+from bife_core.run.config import PipelineConfig
+from bife_core.run.stages.collecting import PRECHECKED
+from bife_core.run.stages.records import TUNING, Record
+from bife_core.run.stages.results import TuningResult
+from bife_core.run.stages.runtime import InstanceSet, Runtime
+from bife_core.run.study import content_of
+from bife_core.run.study.identity import generator_identity
+from bife_core.search.generators import (
+    Account,
+    DraftingStoppedError,
+    Message,
+    NoDraftError,
+    Spending,
+    open_generator,
+)
+from bife_core.search.generators.prompting import prompt_files
+from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.loading import load_method
+from bife_core.solver.scip.solve import SolveSettings
+from bife_core.tuning.ablation import Ablation, ablate
+from bife_core.tuning.configurator import MOST, read_configurations
+from bife_core.tuning.space import Choices, Space, said
+from bife_core.tuning.tuner import Tuning, tune as _tune
+from bife_core.workers import WorkerFailure
+
+AT_HAND: Final = ("general", "pscost")
+"""What may branch beside RPB where no rule was found yet."""
+
+_SHOWN: Final = 3
+_SHOWN_S: Final = 10.0
+"""Instances whose statistics a model is shown, and CPU seconds that each solve for them may take."""
+
+_CALLS: Final = "calls.json"
+
+_TRIED_S: Final = 60.0
+"""CPU seconds of `try_starts` beside those of SCIP default settings: it is to end within two minutes on two cores."""
+
+
+def tune(
+    config: PipelineConfig,
+    runtime: Runtime,
+    seconds: float,
+    methods: Sequence[str] = AT_HAND,
+    name: str = "tuned",
+    found: Method | None = None,
+    starts: Sequence[Choices] = (),
+    beside: bool = False,
+) -> TuningResult:
+    """Tune SCIP's settings on the design instances; tuning that was interrupted goes on.
+
+    The last trial begins before solves have taken `seconds` of CPU time. SCIP default settings take half of it at most,
+    or one solve, unless their solves come on top (`beside`), as in a pipeline, whose estimate has them. Beside RPB may
+    branch what `methods` refer to, and the rule `found` by a search. `starts` are choices to begin with.
+    """
+    runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
+    if not beside:
+        first = f"one solve, which may take {config.high.time_limit_s:.0f} CPU seconds"
+        runtime.observer.note(
+            f"SCIP default settings come first: {first}, and more in half of the {seconds:.0f}."
+        )
+    design, own = runtime.instances(config.instances, "design", config.tune.instances), config.tune
+    given = {} if found is None else {"found": found}
+    space = Space(
+        given | {reference: runtime.method(reference) for reference in methods},
+        own.groups,
+        (*own.fixed, *config.solver.effective),
+    )
+
+    def show(tuning: Tuning) -> None:
+        spent_s = tuning.tuned_s if beside else tuning.cpu_s
+        runtime.observer.progress(int(min(spent_s, seconds)), max(int(seconds), 1))
+        if tuning.trials[-1].raced.won or tuning.trials[-1].reason:
+            led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
+            runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
+
+    proposals, asked = ([], None) if found else _proposed(config, runtime, design.instances, space)
+
+    def work() -> Tuning:
+        with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
+            return _tune(
+                design.instances,
+                runtime.solving(config),
+                space,
+                seconds,
+                proposals=proposals,
+                starts=starts,
+                seed=config.search.seed or 0,
+                usual_s=None if beside else seconds / 2,
+                shown=show,
+            )
+
+    tuned = runtime.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
+    return _recorded(config, runtime, design, tuned, name, asked)
+
+
+def _proposed(
+    config: PipelineConfig, runtime: Runtime, design: Sequence[Instance], space: Space
+) -> tuple[list[tuple[Choices, str]], Account | None]:
+    """Return what a language model proposes, if one is configured, and its calls; its answer is found again."""
+    shown, note = design[:_SHOWN], runtime.observer.note
+    facts = [content_of(shown), config.solver.digest, config.tune.groups]
+    study = f"configurations-{digest_of([*facts, generator_identity(config.generator)])[:16]}"
+    account = Account(runtime.store, study, config.budget, say=note)
+
+    def prompt() -> tuple[Message, ...]:
+        limit_s = min(config.high.time_limit_s, _SHOWN_S)
+        settings = SolveSettings(time_limit_s=limit_s, solver=config.solver).model_dump(mode="json")
+        given = {"instances": [str(one.path) for one in shown], "settings": settings}
+        call, reads = "bife_core.tuning.statistics:described", [one.path for one in shown]
+        described = runtime.workers(config.runner).submit(call, given, limit_s=600.0, reads=reads).result()
+        runtime.store.append(study, "asked", {})  # lists of calls leave out studies without events
+        fields = described | {
+            "benchmark": (config.generator.about or config.instances.kind).replace("_", " "),
+            "space": "\n".join(f"- {row.name}: {' | '.join(row.choices)}" for row in space.rows),
+        }
+        template = Template(prompt_files()["configurations.md"])
+        return (Message(role="user", content=template.substitute(fields, most=MOST)),)
+
+    with runtime.alone(study, "asking a model"), runtime.model_key(config.generator):
+        ask = getattr(open_generator(config.generator, account), "ask", None)
+        if ask is None:
+            return [], None
+        try:
+            answer = ask(f"configurations-{content_of(shown)}", prompt) or ""
+        except DraftingStoppedError:
+            raise
+        except (NoDraftError, WorkerFailure) as error:
+            note(f"No model proposes configurations: {error}")
+            return [], account
+    found = read_configurations(answer, space)
+    note(
+        f"A model proposes {counted(len(found), 'configuration')}, for {account.spending().tokens:,} tokens."
+    )
+    return found, account
+
+
+def what_brought(
+    config: PipelineConfig, runtime: Runtime, winner: Method, tuned: TuningResult, again: TuningResult
+) -> Ablation | None:
+    """Return what brought a configuration that one tuning made, or a later one; None where that is left out."""
+    own = config.tune
+    if not own.ablation or winner.identity == RPB or tuned.tuning.too_short:
+        return None
+    made = again if again.tuning.configuration.identity == winner.identity else tuned
+    runtime.observer.stage("ablation", "what each group of settings brought")
+    design = runtime.instances(config.instances, "design", own.instances)
+    fixed, choices = (*own.fixed, *config.solver.effective), made.tuning.best.choices
+
+    def work() -> Ablation:
+        with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
+            solving = runtime.solving(config)
+            return ablate(winner, choices, design.instances, solving, own.ablation * own.seconds, fixed)
+
+    return runtime.step("ablate", f"measure what brought {winner.name}", work)
+
+
+def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
+    """Return what SCIP and the starting configurations take on the first design instances."""
+    instances = runtime.benchmark(config.instances).instances("design", PRECHECKED)
+    space = Space({reference: load_method(reference) for reference in AT_HAND}, (), config.solver.effective)
+    return _tune(instances, runtime.solving(config), space, _TRIED_S, seed=None)
+
+
+def _recorded(
+    config: PipelineConfig,
+    runtime: Runtime,
+    design: InstanceSet,
+    tuning: Tuning,
+    name: str,
+    asked: Account | None,
+) -> TuningResult:
+    """Write what was tuned and the calls of a model to disk, record both, and return what was tuned."""
+    method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
+    settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
+    key = digest_of([settings, design.content, name, tuning.model_dump(mode="json")])[:16]
+    file = f"{name}.set" if method.by_scip else method.file_name  # settings are called as their file
+    path = runtime.home.runs / f"tuning-{key}" / file
+    write_whole(path, method.text)
+    if asked:
+        write_whole(
+            path.parent / _CALLS,
+            json.dumps([call.model_dump(mode="json") for call in asked.calls()], indent=1),
+        )
+    record = Record(
+        experiment=TUNING,
+        key=key,
+        name=f"{label} {name}",
+        params=flat(settings) | {"design_instances": design.content},
+        metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
+        tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity}
+        | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},
+        files=(file, _CALLS) if asked else (file,),
+        children=_trials(tuning, key),
+        calls=asked.study if asked else "",
+    )
+    run = runtime.record(f"tuning-{key}", record)
+    notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))
+    spent = asked.spending() if asked else Spending()
+    return TuningResult(tuning=tuning, path=path, run=run, notes=notes, spending=spent)
+
+
+def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
+    """Return each trial with all that any of them changed, since a chart leaves out what lacks one of its axes."""
+    changed = sorted({name for trial in tuning.trials for name in trial.choices})
+    return tuple(
+        Record(
+            experiment=TUNING,
+            key=f"{key}-{number:03}",
+            name=f"t{number:03}{' *' if raced.won else ''}",
+            params={name: trial.choices.get(name, "SCIP default") for name in changed},
+            metrics=raced.model_dump(include={"ratio", "seen", "cpu_s"}),
+            curves={"ratio_by_instance": tuning.ratios(trial)},
+            tags={"kind": "trial", "origin": trial.origin, "reason": trial.reason}
+            | {"mlflow.note.content": said(trial.choices)}
+            | {"outcome": "best" if raced.won else raced.failed or raced.given_up or "not better"},
+        )
+        for number, (trial, raced) in enumerate((one, one.raced) for one in tuning.trials)
+    )

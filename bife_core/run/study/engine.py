@@ -1,0 +1,281 @@
+"""The engine of a study: it asks the search, has the answers found or computed, and stores what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+from typing import Any, Final
+
+from bife_core.base.errors import BifeError
+from bife_core.base.values import Value
+from bife_core.measure.high import high_fidelity
+from bife_core.run.observer import EvolutionState, Observer
+from bife_core.run.study import files
+from bife_core.run.study.answering import Answering
+from bife_core.run.study.evaluator import Evaluator
+from bife_core.run.study.journal import Completed, Ended, Finalised, Journal, Referred
+from bife_core.search import (
+    BaseSearch,
+    GenerationSummary,
+    ReflectionRequest,
+    Request,
+    Sample,
+    SampleRequest,
+    SearchCost,
+    SolveRequest,
+    TrialRequest,
+)
+from bife_core.search.config import SearchConfig
+from bife_core.search.generators import Spending
+from bife_core.search.generators.account import used_shares
+from bife_core.solver.methods.loading import method_of
+from bife_core.solver.scip.solve import SolveResult, cautions, contradictions
+
+CONCURRENT_WORK: Final = 16
+"""Requests that are answered at once, or a generator's `concurrency` if that is more; solves wait for a core."""
+
+_ACTIVITIES: Final = {
+    ReflectionRequest: "writing {} reflections",
+    SampleRequest: "sampling {} rules",
+    TrialRequest: "{} trials on training instances",
+    SolveRequest: "solving {instances} instances with {} rules",
+}
+
+
+class Evolution(Value):
+    """The outcome of a search, earlier runs included.
+
+    Attributes
+    ----------
+    folder : Path
+        Where its files lie: rules, samples.json, search_cost.json, figures, and best_rule.py, the newest best rule.
+    best : Sample or None
+        The rule the search ended with, by the fidelity it goes by.
+    samples, generations : tuple
+        All rules sampled, and the summaries of completed generations, in order.
+    best_solves : tuple of SolveResult
+        The best rule's solves of the design instances.
+    references : dict
+        F_HF of RPB, and of others that are shown beside it, by name.
+    spending, cost : Spending, SearchCost
+        What calls to a model API cost, and rule-design time by what it went on.
+    ended_by : str or None
+        Which limit of the budget ended the search before its last sample, as a sentence.
+    seconds : float
+        Wall seconds that the search ran in this process.
+    mismatches, notes : tuple of str
+        Sentences on instances of which two rules proved different things, and on what scores leave out.
+    """
+
+    folder: Path
+    best: Sample | None
+    samples: tuple[Sample, ...]
+    generations: tuple[GenerationSummary, ...]
+    best_solves: tuple[SolveResult, ...]
+    references: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
+    spending: Spending
+    cost: SearchCost
+    ended_by: str | None = None
+    seconds: float
+    mismatches: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failures(self) -> int:
+        """Samples that gave no valid rule."""
+        return sum(not sample.valid for sample in self.samples)
+
+    @property
+    def best_rule(self) -> Path | None:
+        """File of the best rule, once the search has ended; it never changes, whatever a longer search finds."""
+        return None if self.best is None else _file_of(self.best, self.folder)
+
+    @property
+    def sentence(self) -> str:
+        """How much came of it so far."""
+        return f"{len(self.samples)} rules sampled, {self.failures} of them of no use."
+
+
+def _file_of(best: Sample, folder: Path) -> Path:
+    return files.rule_file(folder, method_of(best.source or "", best.id))
+
+
+class Engine:
+    """Runs a new search from where its events end; recording decisions took `collection_s` CPU seconds."""
+
+    def __init__(
+        self, search: BaseSearch, config: SearchConfig, journal: Journal, collection_s: float = 0.0
+    ) -> None:
+        self.paused = False
+        self._search, self._journal, self._budget = search, journal, config.samples
+        cost = SearchCost(search=config.method, collection_s=collection_s)
+        self._answering = Answering(search, journal, cost)
+        self._reported = 0
+        self._before_s, self._busy_s = journal.elapsed_s, 0.0
+
+    def run(
+        self,
+        evaluator: Evaluator,
+        observer: Observer,
+        on_generation: Callable[[EvolutionState], object],
+        generations: int | None = None,
+        limit: int | None = None,
+    ) -> Evolution:
+        """Run to the end, or to a limit: of the budget, of new generations, or of rules sampled in all.
+
+        `on_generation` is called once a generation is stored, and on taking a search up for those of earlier runs.
+        Raises `GeneratorError` if no further rule can be written until a person changes something.
+        """
+        self._evaluator, self._observer, self._on_generation = evaluator, observer, on_generation
+        self._answering.evaluator, self._answering.limit, self.paused = evaluator, limit, False
+        self._threads = ThreadPool(max(CONCURRENT_WORK, getattr(evaluator.generator, "concurrency", 0)))
+        try:
+            if self._journal.end(self._budget) is None:
+                self._journal.start()
+            self._go_on(generations)
+            return self._outcome()
+        except BaseException as error:
+            self._stop(error)
+            raise
+        finally:
+            self._threads.terminate()
+
+    def _stop(self, error: BaseException) -> None:
+        """Store why the run ends; but for a person, who waits, what the threads are at is completed first."""
+        by_person, reason = not isinstance(error, Exception), str(error) or type(error).__name__
+        if by_person:
+            self._answering.stop()
+            reason = "Interrupted; the next run goes on."
+        else:
+            self._threads.terminate()
+            self._threads.join()
+        if self._journal.started:
+            with suppress(OSError, BifeError):  # a full disk may be the reason
+                self._journal.stop(reason, by_person=by_person)
+
+    def _go_on(self, generations: int | None) -> None:
+        new, answering = 0, self._answering
+        requests = self._search.ask()
+        while requests:
+            asked_s = self._journal.elapsed_s
+            for kind, activity in _ACTIVITIES.items():
+                if count := sum(isinstance(request, kind) for request in requests):
+                    self._observer.activity(activity.format(count, instances=len(self._evaluator.design)))
+            answers = answering.answers(requests, self._threads, self._observer.progress)
+            self._busy_s += self._journal.elapsed_s - asked_s
+            if answering.unwritten.issuperset(request.id for request in requests):
+                return
+            self._search.tell(answers)
+            requests = self._search.ask()
+            if answering.ended_by is not None:
+                # What is written is evaluated in the solver; the generation stays open, to be completed another day.
+                if not any(isinstance(request, SolveRequest | TrialRequest) for request in requests):
+                    return
+                continue
+            new += self._complete(requests)
+            self.paused = generations is not None and new >= generations and bool(requests)
+            if self.paused:
+                return
+
+    def _complete(self, requests: Sequence[Request]) -> int:
+        """Store the generations that are complete, now that `requests` are asked, and return how many are new."""
+        waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
+        waiting |= {request.sample or "" for request in requests if isinstance(request, TrialRequest)}
+        self._finalise(sample for sample in self._search.samples if sample.id not in waiting)
+        stored = {entry.summary.generation: entry for entry in self._journal.of(Completed)}
+        new = 0
+        for summary in self._search.summaries[self._reported :]:
+            self._reported += 1
+            known = stored.get(summary.generation)
+            if known is None:
+                files.write_samples(self._journal.folder, self._search.samples)
+                new += 1
+            entry = known or self._journal.add(self._completion(summary))
+            self._on_generation(self._state(entry, replayed=known is not None))
+        return new
+
+    def _finalise(self, samples: Iterable[Sample]) -> None:
+        for sample in samples:
+            if not self._journal.find(Finalised, sample.id):
+                self._journal.add(Finalised(sample=sample))
+
+    def _completion(self, summary: GenerationSummary) -> Completed:
+        solved = [sample.f_hf for sample in self._search.samples if sample.f_hf is not None]
+        account, solver_s = self._evaluator.account, self._answering.cost.solver_s
+        spending, elapsed_s = account.spending(), self._journal.elapsed_s
+        return Completed(
+            summary=summary,
+            spending=spending,
+            mean_f_hf=sum(solved) / len(solved) if solved else None,
+            solved=len(solved),
+            solve_cpu_s=sum(score.cpu_s for score in self._answering.solves.values()),
+            budget_used=used_shares(account.budget, spending, solver_s, elapsed_s),
+        )
+
+    def _state(self, entry: Completed, *, replayed: bool) -> EvolutionState:
+        samples, sampled = self._search.samples, entry.summary.samples_total
+        return EvolutionState(
+            **dict(entry.summary),
+            replayed=replayed,
+            budget=self._budget,
+            eliminated=sum(sample.eliminated is not None for sample in samples),
+            last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
+            references=self._references(),
+            spending=entry.spending,
+            elapsed_s=entry.elapsed_s,
+            remaining_s=entry.elapsed_s * max(self._budget - sampled, 0) / max(sampled, 1),
+            rules=samples,
+            curve=self._answering.cost.curve,
+            budget_used=entry.budget_used,
+        )
+
+    def _references(self) -> dict[str, float]:
+        entry = self._journal.find(Referred)
+        results = [] if entry is None else [one for one in entry.reference.results if one is not None]
+        rpb = {"RPB": high_fidelity(results, self._evaluator.config.high)} if results else {}
+        return rpb | dict(self._evaluator.beside)
+
+    def _outcome(self) -> Evolution:
+        """Return what the search found; unless it only pauses, write that down."""
+        folder, answering = self._journal.folder, self._answering
+        solves, scores = answering.solves, answering.solves.values()
+        samples = tuple(sample for sample in self._search.samples if sample.id not in answering.unwritten)
+        best, ended = self._search.best, self._journal.end(self._budget)
+        summaries = self._search.summaries[: max(self._reported, 1)]
+        former, notes = self._journal.find(Ended), [note for score in scores for note in score.notes]
+        wall_s, spending = self._journal.elapsed_s - self._before_s, self._evaluator.account.spending()
+        # The cost on record is that of the run which ended the search, not of one that only found it ended.
+        whole: dict[str, Any] = {"wall_s": wall_s, "other_s": wall_s - self._busy_s}
+        whole |= {"tokens": spending.tokens, "usd": spending.cost_usd}
+        cost = ended.cost if ended is not None else answering.cost.model_copy(update=whole)
+        if not self.paused and (ended is None or not (folder / files.COST).is_file()):
+            self._journal.store.require_claims(self._journal.key)
+            files.write_outcome(folder, best, samples, summaries, cost)
+        if not self.paused and ended is None:
+            # Of a generation that a limit left open, what was solved with is final; the best rule is among it.
+            self._finalise(sample for sample in samples if sample.f_hf is not None)
+            end = Ended(best=best, cost=cost, samples=self._budget, ended_by=answering.ended_by)
+            self._journal.add(end)
+            if best and former and former.best and former.best.sha != best.sha:
+                notes.append(
+                    f"The best rule is {best.id} now ({_file_of(best, folder)}) and was {former.best.id} before, "
+                    f"whose file stays as it is ({_file_of(former.best, folder)}); compare them on held-out "
+                    "instances before one replaces the other."
+                )
+        measured = [solve for score in scores for solve in score.results]
+        return Evolution(
+            folder=folder,
+            best=best,
+            samples=samples,
+            generations=tuple(summaries),
+            best_solves=solves[best.id].results if best and best.id in solves else (),
+            references=self._references(),
+            spending=spending,
+            cost=cost,
+            ended_by=answering.ended_by,
+            seconds=wall_s,
+            mismatches=contradictions(measured),
+            notes=tuple(dict.fromkeys([*notes, *cautions(measured)])),
+        )

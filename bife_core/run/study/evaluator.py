@@ -1,0 +1,166 @@
+"""The work of a search: a rule is written, scored and evaluated in the solver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+from bife_core.base.errors import ConfigError, GeneratorError, SolverError
+from bife_core.instances.base import Instance
+from bife_core.measure.decisions.nodes import has_nodes
+from bife_core.measure.decisions.recorded import numbers_in
+from bife_core.measure.high import HighScore, score_high
+from bife_core.measure.low import LowScore, score_low
+from bife_core.measure.solving import Reference, Solving
+from bife_core.run.config import PipelineConfig
+from bife_core.run.study.archive import origin
+from bife_core.run.study.prompt_context import ContextBuilder, Past
+from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.search.bife import GIVEN
+from bife_core.search.generators import (
+    Account,
+    Draft,
+    DraftingStoppedError,
+    Generator,
+    NoDraftError,
+    PromptContext,
+)
+from bife_core.solver.methods.base import RPB, ScipMethod
+from bife_core.solver.methods.loading import method_of
+
+_TRAINING_LIMIT_S: Final = 7 * 86400.0
+_ROOM_MB: Final = 3072.0
+_ROOM_PER_NUMBER: Final = 96.0
+"""Bytes of memory besides `_ROOM_MB` for each feature of each candidate: it is read, sorted into columns, and its
+logarithm is kept in seven shapes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluator:
+    """Does the work of one search, in threads too; solves raise `OutOfTimeError` once the time is up."""
+
+    config: PipelineConfig
+    context: ContextBuilder
+    generator: Generator
+    account: Account
+    solving: Solving
+    decisions: Path | None  # None where the search goes without F_LF
+    folder: Path
+    design: Sequence[Instance]  # what F_HF is measured on
+    training: Sequence[Instance] = ()  # what trials solve
+    beside: Mapping[str, float] = field(default_factory=dict)  # F_HF shown beside that of rules, by name
+    stopped: Event = field(default_factory=Event)  # once it is set, no further piece is begun
+
+    def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:
+        """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
+        if isinstance(request, SampleRequest) and request.source is not None:
+            return Draft(generator="search", source=request.source, thought=origin(request.source)), None
+        if isinstance(request, SampleRequest) and request.training is not None:
+            self.account.check_time()
+            return self._trained(request, past), None
+        context = PromptContext(benchmark=self.context.benchmark)
+        if getattr(self.generator, "needs_context", False):
+            context = self.context.build(request, past, self.solving.pool)
+        check = None
+        if self.config.generator.prompts == "informed" and isinstance(request, SampleRequest):
+            check = partial(self.score, request)
+        return write_draft(request, context, self.generator, self.account, check)
+
+    def _trained(self, request: SampleRequest, past: Past) -> Draft:
+        name, decisions = self.config.search.method, self.decisions
+        sources = {"parents": request.parents, "known": past.samples}
+        known = {about: [one.source for one in some if one.source] for about, some in sources.items()}
+        training = {"seed": request.seed, **known, **(request.training or {})}
+        draft = self.solving.pool.submit(
+            "bife_core.search.base:train_rule",
+            {"search": name, "folder": str(self.folder), "decisions": decisions and str(decisions)}
+            | {"training": training},
+            limit_s=_TRAINING_LIMIT_S,
+            memory_mb=None if has_nodes(decisions) else room_for(decisions),
+            reads=[] if decisions is None else [decisions],
+            writes=[self.folder],
+        ).result()
+        return Draft(generator=name, fit=False, **draft)  # its numbers are likeliest as they are
+
+    def score(self, request: SampleRequest, draft: Draft) -> LowScore:
+        """Check a draft's rule and, where the request wants it, measure F_LF."""
+        if draft.source is None:
+            return LowScore(failure=draft.failure or "The generator gave no rule.")
+        low = self.config.low if draft.fit else self.config.low.model_copy(update={"tune": 0})
+        given = self.generator.name == GIVEN
+        decisions = self.decisions if request.scored or given else None
+        # What a person gives, or a search gives or found by training, need not be a rule; what was written must be one.
+        trained, component = request.training is not None, request.component
+        method = given or request.source is not None or trained
+        return score_low(draft.source, decisions, low, self.solving.pool, method=method, component=component)
+
+    def try_out(self, request: TrialRequest) -> HighScore:
+        """Solve training instances as a search asks, with seconds as the clock shows them."""
+        if not self.training:
+            raise ConfigError("The search makes trials but there are no training instances.")
+        cost = request.cost or self.config.high.cost
+        high = self.config.high.model_copy(update={"time_limit_s": request.time_limit_s, "cost": cost})
+        instances = [self.training[position] for position in request.instances]
+        rule = ScipMethod(name=RPB) if request.source is None else method_of(request.source, request.id)
+        try:
+            return score_high(rule, instances, replace(self.solving, config=high))
+        except SolverError as error:
+            return HighScore(failure=str(error))
+
+    def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
+        """Solve the design instances with a rule."""
+        rule = method_of(request.sample.source or "", request.id)
+        race = {"to_beat": request.to_beat, "best": request.best}
+        return score_high(rule, self.design, self.solving, reference=reference, **race)
+
+
+def room_for(decisions: Path | None) -> float:
+    """Return the megabytes of address space that a search may take that is trained on a file of decisions."""
+    numbers = 0 if decisions is None else numbers_in(decisions)
+    return _ROOM_MB + _ROOM_PER_NUMBER * numbers / 2**20
+
+
+def write_draft(
+    request: WrittenRequest,
+    context: PromptContext,
+    generator: Generator,
+    account: Account,
+    check: Callable[[Draft], LowScore] | None = None,
+) -> tuple[Draft, LowScore | None]:
+    """Have one rule or reflection written; an answer without a rule is a draft too.
+
+    A generator that repairs is given the reason once where `check` finds that the draft has no valid rule. The score is
+    what `check` found of the draft that is returned, or None. Raises `DraftingStoppedError` if no further request can
+    succeed either, `BudgetReachedError` if the budget is used up, and another `NoDraftError` if no answer came.
+    """
+    account.check_time()
+    began = time.perf_counter()
+    try:
+        draft, score = generator.generate(request, context), None
+        seconds = time.perf_counter() - began
+        repair = getattr(generator, "repair", None)
+        if check is not None and repair is not None and draft.unanswered is None:
+            score = check(draft)
+            if score.failure is not None:
+                began = time.perf_counter()
+                second = repair(request, context, draft, score.failure)
+                seconds += time.perf_counter() - began
+                # A server that does not take the longer conversation leaves the first answer as it was.
+                if second is not None and second.unanswered != "refused":
+                    draft, score = second, None
+    except NoDraftError:
+        raise
+    except GeneratorError as error:
+        raise DraftingStoppedError(str(error)) from error
+    # Calls have their own time, in an earlier run too; here they may have waited for each other.
+    called_s = sum(call.seconds for call in account.calls(request.id))
+    about = {"generator": generator.name, "seconds": called_s or draft.seconds or seconds}
+    draft = draft.model_copy(update=about)
+    if draft.unanswered is not None:
+        raise NoDraftError(draft.failure or "The model API gave no answer.", draft)
+    return draft, score

@@ -1,0 +1,84 @@
+"""What tells one evolution from another: the facts it depends on, and the key that they come to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from bife_core.base.values import digest_of
+from bife_core.instances.base import Instance
+from bife_core.language.components import BRANCHING, COMPONENTS
+from bife_core.measure.high import HighScore
+from bife_core.measure.low import LowScore
+from bife_core.measure.solving import Reference
+from bife_core.run.config import GeneratorConfig, PipelineConfig
+from bife_core.search import SEARCHES
+from bife_core.search.generators import GENERATORS, Draft
+from bife_core.solver.scip.solve import SolveResult
+
+VERSION: Final = 13
+"""Raise this when the same configuration would no longer give the same search."""
+
+_STORED: Final = (Draft, LowScore, Reference, HighScore, SolveResult)
+"""What the events of an evolution hold that costs time or money, and that is read back when it goes on."""
+
+
+def content_of(instances: Sequence[Instance]) -> str:
+    """Return a hash of instances in their order, wherever they lie."""
+    return hashlib.sha256("\n".join(instance.digest for instance in instances).encode()).hexdigest()[:16]
+
+
+def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
+    """Return what a generator's answers depend on, the environment's part included and secrets left out."""
+    # A limit, such as one of the budget: raised after answers that had no room, it goes on with the same search.
+    identity = config.model_dump(mode="json", exclude={"max_completion_tokens"})
+    if config.kind == "openai":
+        from bife_core.search.generators.model_settings import ModelApiSettings
+        from bife_core.search.generators.prompting import prompt_version
+
+        settings = ModelApiSettings.from_environment()
+        identity["model"] = config.model or settings.model
+        identity["prompt_version"] = prompt_version()
+    return identity
+
+
+def evolution_facts(
+    config: PipelineConfig,
+    benchmark: str,
+    decisions: str | None,
+    design: Sequence[Instance],
+    training: Sequence[Instance] = (),
+    generator: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return all that an evolution depends on, as JSON.
+
+    Data the search does not read is no part of it, nor where and by how many workers it runs. Of a model API the model,
+    its temperature and the prompts count, its address and key do not. `decisions` is the digest of what F_LF is
+    measured on, and `generator` identifies one that the configuration does not name.
+    """
+    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)} | {"component"}
+    facts: dict[str, Any] = {
+        "benchmark": benchmark,
+        # A search may be extended: the number of its samples is no part of what it is.
+        "search": config.search.model_dump(mode="json", exclude={"samples", *unused}),
+        "solver": config.solver.model_dump(mode="json"),
+        "high": config.high.model_dump(mode="json"),
+        "generator": generator or generator_identity(config.generator),
+        "design": content_of(design),
+    }
+    # What other packages bring is part of a search only by its code.
+    code = [SEARCHES.revision(config.search.method), GENERATORS.revision(config.generator.kind)]
+    if any(code):
+        facts |= {"code": code}
+    if config.search.component != BRANCHING.name:
+        facts |= {"component": digest_of(str(asdict(COMPONENTS.find(config.search.component))))}
+    if decisions is not None:
+        facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
+    return facts | ({"training": content_of(training)} if training else {})
+
+
+def evolution_key(facts: dict[str, Any]) -> str:
+    """Return the key of an evolution, from its facts."""
+    return digest_of({"version": VERSION, "measured": [one.form() for one in _STORED], **facts})[:16]

@@ -1,0 +1,313 @@
+"""The events of an evolution: everything it found out, in the order it was found.
+
+A search draws nothing but from its seed and its answers, so the events are enough to go on where a process ended, and
+for a subscriber, such as MLflow, to learn what happened. They are rows of the store, only ever added.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar, Final, TypeVar, cast
+from weakref import WeakSet
+
+from pydantic import Field
+
+from bife_core.base.errors import BifeError
+from bife_core.base.values import Value, describe
+from bife_core.measure.high import HighScore
+from bife_core.measure.low import LowScore
+from bife_core.measure.solving import Reference
+from bife_core.search import GenerationSummary, Sample, SearchCost, TrialRequest, WrittenRequest
+from bife_core.search.generators import Draft, Spending
+from bife_core.store import ClaimTimeoutError, Store, StudyRow
+
+
+class JournalError(BifeError):
+    """A journal cannot be read, or is that of another search."""
+
+
+class Entry(Value):
+    """What every event says: when it was stored, and for how many wall seconds the search had run over all starts."""
+
+    kind: ClassVar[str]
+    """What events of the class are called in the store, such as "high_scored"."""
+
+    at_unix_s: float = 0.0
+    elapsed_s: float = 0.0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the events after their class."""
+        super().__init_subclass__(**options)
+        cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+    @property
+    def subject(self) -> str:
+        """Id of the request or sample that the event is about; empty if it is about the search as a whole."""
+        about = getattr(self, "request", None) or getattr(self, "sample", None) or self
+        return str(getattr(about, "id", ""))
+
+
+class Opened(Entry):
+    """The first event: `params` define the search, `tags` find it, and `origin` says where its rules come from."""
+
+    key: str
+    name: str = ""
+    params: dict[str, Any] = Field(default_factory=dict)
+    tags: dict[str, str] = Field(default_factory=dict)
+    origin: str = ""
+
+
+class Started(Entry):
+    """A process takes the search up; `provenance` is what the caller says of that process."""
+
+    provenance: dict[str, str] = Field(default_factory=dict)
+
+
+class Drafted(Entry):
+    """What a generator gave for a request; from then on it is the answer, valid or not."""
+
+    request: WrittenRequest = Field(discriminator="kind")
+    draft: Draft
+
+
+class Scored(Entry):
+    """F_LF of a sample, or why it has none."""
+
+    id: str
+    score: LowScore
+
+
+class Tried(Entry):
+    """What solving training instances cost."""
+
+    request: TrialRequest
+    score: HighScore
+
+
+class Referred(Entry):
+    """RPB's solves of the design instances, which those of rules are measured by."""
+
+    reference: Reference
+
+
+class HighScored(Entry):
+    """F_HF of a sample with its solves, or why it has none."""
+
+    id: str
+    score: HighScore
+
+
+class Finalised(Entry):
+    """A sample of which nothing more will become known."""
+
+    sample: Sample
+
+
+class Completed(Entry):
+    """A generation: of all samples with an F_HF so far count, mean F_HF and CPU seconds, and shares of the budget."""
+
+    summary: GenerationSummary
+    spending: Spending
+    mean_f_hf: float | None
+    solved: int
+    solve_cpu_s: float
+    budget_used: dict[str, float] = Field(default_factory=dict)
+
+
+class Ended(Entry):
+    """The search is over after so many `samples`, or by a limit of its budget; a later start may raise either."""
+
+    best: Sample | None
+    cost: SearchCost
+    samples: int = 0
+    ended_by: str | None = None
+
+
+class Stopped(Entry):
+    """The search was given up for now, by a person or because of trouble."""
+
+    reason: str
+    by_person: bool = False
+
+
+EntryType = TypeVar("EntryType", bound=Entry)
+
+_KINDS: Final = {one.kind: one for one in Entry.__subclasses__()}
+
+
+def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[Entry, int]]:
+    """Yield the events of an evolution that come after a sequence number, each with its own; see `JournalError`."""
+    for event in store.events(study, after):
+        try:
+            yield _KINDS[event.kind].model_validate(event.body), event.seq
+        except (KeyError, ValueError) as error:
+            raise JournalError(
+                f"Event {event.seq} of the search {study} in {store.name} cannot be read "
+                f"({describe(error).rstrip('.')}); it was written by another version of BiFE."
+            ) from error
+
+
+def claim_on(study: str) -> str:
+    """Return the name of the claim on an evolution, which a process that adds to its events must hold."""
+    return f"study {study}"
+
+
+_open: WeakSet[Journal] = WeakSet()
+
+
+class Journal:
+    """The events of one evolution (`entries`), open for writing: by one process at a time.
+
+    Without a `store` they are in one of `folder`, which then holds this search alone. `provenance` is what `Started`
+    says of this process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> Journal(folder, Opened(key="a")).stop("Interrupted.")
+    >>> [entry.kind for entry in Journal(folder, Opened(key="a")).entries]
+    ['opened', 'stopped']
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        opened: Opened,
+        provenance: Mapping[str, str] | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self.folder, self.key = folder, opened.key
+        self.store = store if store is not None else Store(folder)
+        others = [] if store is not None else [row.key for row in self.store.studies() if row.key != self.key]
+        if others:
+            raise JournalError(
+                f"{folder} holds another search (its key is {others[0]}, this one's {self.key}): the settings or the "
+                "data differ. Give it a folder of its own, or the settings it was begun with."
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._provenance = dict(provenance or {})
+        self._lock = Lock()
+        self.entries: list[Entry] = []
+        self._latest: dict[tuple[type[Entry], str], Entry] = {}
+        self._before_s = 0.0
+        self._began_s: float | None = None
+        self.store.open_study(self.key, "evolution", opened.name)
+        self.refresh()
+        if not self.entries:
+            with self.store.claim(claim_on(self.key)):
+                if not self.refresh():
+                    self.add(opened)
+        _open.add(self)
+
+    def of(self, kind: type[EntryType]) -> list[EntryType]:
+        """Return the entries of a kind, in order."""
+        return [entry for entry in self.entries if isinstance(entry, kind)]
+
+    def find(self, kind: type[EntryType], subject: str = "") -> EntryType | None:
+        """Return the latest entry of a kind about a subject; None if there is none."""
+        return cast("EntryType | None", self._latest.get((kind, subject)))
+
+    def stored(self, kind: type[EntryType], subject: str = "") -> EntryType:
+        """Return what `find` does, where there has to be such an entry."""
+        return cast(EntryType, self._latest[kind, subject])
+
+    def end(self, samples: int) -> Ended | None:
+        """Return how a search of so many samples came to its own end; None while it has not."""
+        last = self.find(Ended)
+        return last if last is not None and last.ended_by is None and last.samples >= samples else None
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall seconds the search has run, from each start to its stop; a kill loses those since the last entry."""
+        began_s = self._began_s
+        return self._before_s + (0.0 if began_s is None else time.monotonic() - began_s)
+
+    @property
+    def started(self) -> bool:
+        """Whether this process has taken the search up, and not ended or stopped it since."""
+        return self._began_s is not None
+
+    def refresh(self) -> bool:
+        """Read what other processes have added, and say whether they have; for the holder of the study's claim."""
+        with self._lock:
+            new = [entry for entry, _ in read_journal(self.store, self.key, after=len(self.entries))]
+            if new:
+                self._enter(*new)
+                self._before_s, self._began_s = new[-1].elapsed_s, None
+        return bool(new)
+
+    def halt(self) -> None:
+        """Stop the clock, as the end of the search or a stop does."""
+        self._before_s, self._began_s = self.elapsed_s, None
+
+    def start(self) -> None:
+        """Store that this process takes the search up, unless it is `started`; the clock runs from then on."""
+        if not self.started:
+            self.add(Started(provenance=self._provenance))
+
+    def add(self, entry: EntryType) -> EntryType:
+        """Store an event and return it with its time."""
+        with self._lock:
+            timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
+            self.store.append(self.key, entry.kind, timed.model_dump(mode="json"))
+            self._enter(timed)
+            if isinstance(timed, Started | Ended | Stopped):
+                self._before_s = timed.elapsed_s
+                self._began_s = time.monotonic() if isinstance(timed, Started) else None
+        return timed
+
+    def _enter(self, *entries: Entry) -> None:
+        self.entries += entries
+        self._latest |= {(type(entry), entry.subject): entry for entry in entries}
+
+    def stop(self, reason: str, *, by_person: bool = False) -> None:
+        """Store that the search stopped."""
+        self.add(Stopped(reason=reason, by_person=by_person))
+
+
+def stop_journals(reason: str) -> list[str]:
+    """Write into all journals of this process whose search is under way that a person stops it; return their keys."""
+    stopped = [journal for journal in _open if journal.started]
+    for journal in stopped:
+        journal.stop(reason, by_person=True)
+    return [journal.key for journal in stopped]
+
+
+def left_open(row: StudyRow) -> bool:
+    """Whether the events of an evolution end without saying that its search ended or stopped."""
+    return row.kind == "evolution" and row.last > 0 and row.last_kind not in ("ended", "stopped")
+
+
+def close_left(
+    store: Store,
+    folder: Path,
+    reason: str,
+    *,
+    by_person: bool = False,
+    provenance: Mapping[str, str] | None = None,
+) -> bool:
+    """Stop a search of the store that no process is at any more, and say whether that was needed.
+
+    It is left alone unless the process that was at it last gave all of the `provenance`. That a person stopped it
+    holds, whatever its threads wrote after, and whoever found it left before.
+    """
+    with suppress(ClaimTimeoutError), store.claim(claim_on(folder.name), timeout_s=0.0):
+        entries = [entry for entry, _ in read_journal(store, folder.name)]
+        marks = [entry for entry in entries if isinstance(entry, Started | Stopped)]
+        own = next((mark.provenance for mark in reversed(marks) if isinstance(mark, Started)), {})
+        stopped = marks[-1] if marks and isinstance(marks[-1], Stopped) else Stopped(reason="")
+        over = not entries or isinstance(entries[-1], Ended | Stopped)
+        if stopped.by_person:
+            reason, by_person = stopped.reason, True
+        elif by_person and provenance and entries[-1:] == [stopped]:
+            over = False
+        if not over and (provenance or {}).items() <= own.items():
+            Journal(folder, Opened(key=folder.name), store=store).stop(reason, by_person=by_person)
+            return True
+    return False

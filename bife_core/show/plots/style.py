@@ -1,0 +1,114 @@
+"""How all figures look, and how they are written: on screen, in print, and within a page that may be dark.
+
+Colours are those of Okabe and Ito, distinguished with any colour vision.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from bife_core.base.files import write_whole
+
+BLUE: Final = "#0072B2"
+ORANGE: Final = "#D55E00"
+GREEN: Final = "#009E73"
+YELLOW: Final = "#E69F00"
+GREY: Final = "#6E6E6E"
+GRID: Final = "#E5E5E5"
+
+_LONGEST: Final = 64
+"""Characters of a name in a figure: what lies beside its axes shall not take its width."""
+
+_VARIABLES: Final = {
+    "#000000": "--ink",
+    "#FFFFFF": "--card",
+    GRID: "--grid",
+    GREY: "--muted",
+    BLUE: "--blue",
+    ORANGE: "--orange",
+    GREEN: "--green",
+    YELLOW: "--yellow",
+}
+"""Variables a page may set to give a figure the colours of its theme."""
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches, apart from pyplot's."""
+    figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def label(name: str) -> str:
+    """Return a name as a figure shows it: on one line, not too long, neither a formula nor left out of a legend."""
+    name = " ".join(name.split())
+    if len(name) > _LONGEST:
+        name = f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
+    return (" " + name if name.startswith("_") else name).replace("$", r"\$")
+
+
+def tidy(axes: Axes, *, grid: str = "both") -> None:
+    """Take away what carries no information, and put a pale grid behind the data."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(visible=True, axis=grid, color=GRID, linewidth=0.8)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+
+
+def readable_log(axes: Axes) -> None:
+    """Make the x axis logarithmic with ticks a person reads, whether it spans decades or a part of one."""
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    wide = high / low > 12
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(4, prune=None))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def save(
+    figure: Figure, directory: Path, stem: str, formats: tuple[str, ...] = ("png", "svg", "pdf")
+) -> list[Path]:
+    """Write a figure in each format and return the files; equal figures give equal files."""
+    files = [directory / f"{stem}.{kind}" for kind in formats]
+    stamps = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with rc_context({"svg.hashsalt": stem}):
+        for path, kind in zip(files, formats, strict=True):
+            write_whole(path, _drawn(figure, format=kind, metadata=stamps.get(kind)))
+    return files
+
+
+def _drawn(figure: Figure, **options: Any) -> bytes:
+    """Return a figure's file; that its font lacks a sign of a name is nothing that a reader could change."""
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(content, **options)
+    return content.getvalue()
+
+
+def inline_svg(figure: Figure, name: str, description: str) -> str:
+    """Return a figure as SVG for a page: text as text, colours as CSS variables, ids of its own by `name`."""
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        svg = _drawn(figure, format="svg", transparent=True, metadata={"Date": None}).decode()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    for colour, variable in _VARIABLES.items():
+        svg = re.sub(colour, f"var({variable}, {colour})", svg, flags=re.IGNORECASE)
+    # The page gives the width; the view box keeps the proportions.
+    head, _, body = svg.partition(">")
+    box = re.findall(r'viewBox="[^"]+"', head)[0]
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'{box} role="img" aria-label="{html.escape(description)}">{body}'
+    )

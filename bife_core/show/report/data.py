@@ -1,0 +1,137 @@
+"""What a report is made of: one evaluation or several, and the searches that led to the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from pydantic import Field
+
+from bife_core.base.stats import CONFIDENCE
+from bife_core.base.values import Value
+from bife_core.base.wording import counted, level_text
+from bife_core.measure.evaluation.comparing import Comparison, adjusted, statement
+from bife_core.measure.evaluation.summary import EvaluationSummary
+from bife_core.search import Sample
+from bife_core.search.types import SearchCost
+from bife_core.solver.scip.branching import FALLBACKS
+from bife_core.tuning.ablation import Ablation
+
+
+class SearchRecord(Value):
+    """A search as a reader wants to see it; what is not known stays empty."""
+
+    name: str
+    best: str  # id of the rule it ended with
+    samples: tuple[Sample, ...] = ()
+    cost: SearchCost | None = None
+    chosen: str = ""  # why that rule, where more than F_HF decided
+    origin: str = ""  # where its rules came from, see `PipelineConfig.origin_of_rules`
+
+    @property
+    def spent(self) -> str:
+        """What the search cost, in all and for each rule that was promoted to F_HF, as a sentence."""
+        cost = self.cost
+        if cost is None:
+            return ""
+
+        def amounts(rules: int) -> str:
+            usd = "" if cost.usd is None else f" (${float(cost.usd) / rules:.3g})"
+            tokens = f"{cost.tokens / rules:,.0f} tokens{usd} and " if cost.tokens else ""
+            return f"{tokens}{cost.design_s / rules:,.0f} s of work, {cost.solver_s / rules:,.0f} s of it in the solver"
+
+        each = (
+            f"; for each of the {cost.solved} promoted to F_HF {amounts(cost.solved)}" if cost.solved else ""
+        )
+        return f"The {self.name} search for {self.best} sampled {cost.samples} rules in {amounts(1)}{each}."
+
+
+class Story(Value):
+    """What solves do not show: the searches behind an evaluation's rules, what brought it, and notes on its reach."""
+
+    searches: tuple[SearchRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+    ablation: Ablation | None = None
+
+
+class Report(Value):
+    """Everything on a page; tests are adjusted over the comparisons of all evaluations."""
+
+    evaluations: tuple[EvaluationSummary, ...] = Field(min_length=1)
+    stories: tuple[Story, ...] = ()
+
+    @property
+    def comparisons(self) -> tuple[tuple[Comparison, ...], ...]:
+        """The comparisons of each evaluation, all adjusted together."""
+        alone = len(self.evaluations) == 1  # of several evaluations no comparison was set in advance
+        given = [one for evaluation in self.evaluations for one in evaluation.comparisons]
+        every = iter(adjusted([one.model_copy(update={"primary": one.primary and alone}) for one in given]))
+        return tuple(tuple(islice(every, len(evaluation.comparisons))) for evaluation in self.evaluations)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """A sentence on each comparison, and on methods that did not branch themselves."""
+        compared = [statement(one) for of_one in self.comparisons for one in of_one]
+        return (*compared, *(aside for one in self.evaluations for aside in one.branched_by_scip))
+
+    @property
+    def conclusion(self) -> str:
+        """The sentences the page begins with: on the leading method of each evaluation, and on SCIP's settings."""
+        settings = list(dict.fromkeys(one.solver.sentence for one in self.evaluations))
+        if len(settings) > 1:
+            settings = [f"{one.setting}: {one.solver.sentence}" for one in self.evaluations]
+        said = []
+        for lead, *_ in self.comparisons:
+            said += [statement(lead), *([lead.worst_case] if lead.worst_instance else [])]
+        return " ".join([*said, *settings])
+
+    @property
+    def searches(self) -> tuple[SearchRecord, ...]:
+        """Searches of all stories."""
+        return tuple(search for story in self.stories for search in story.searches)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What limits the result, in sentences: missing solves, unlike conditions, short samples."""
+        found = [note for story in self.stories for note in story.notes]
+        for evaluation in self.evaluations:
+            found += evaluation.failures
+            found += [f"Proven optima differ, which is a defect: {one}" for one in evaluation.mismatches]
+            found += evaluation.cautions
+            found += [f"{evaluation.setting}: {one}" for one in _conditions(evaluation)]
+            found += [f"{c.method} on {c.setting}: {c.note}." for c in evaluation.comparisons if c.note]
+        return tuple(dict.fromkeys(found))
+
+
+def _conditions(evaluation: EvaluationSummary) -> Iterator[str]:
+    """Yield sentences on the conditions of a measurement that a reader should weigh."""
+    frame, machine, limit = evaluation.frame, evaluation.machine, evaluation.protocol.time_limit_s
+    if machine is not None and evaluation.workers > machine.physical_cores:
+        cores = f"{machine.physical_cores} physical cores"
+        yield f"{evaluation.workers} solves ran at once on {cores}: hyper-threads shared caches and units."
+    waited = float((frame["wall_s"] / frame["cpu_s"].clip(lower=1e-3)).median())
+    if waited > 1.1:
+        yield (
+            f"The machine did other work too: in the median a solve took {waited:.1f} times its CPU time by the "
+            "clock on the wall. CPU times are compared, but caches and memory were shared."
+        )
+    if evaluation.use > 1:
+        yield (
+            f"Rules were compared {evaluation.use - 1} times before on some of these test instances. "
+            f"Intervals and tests are at {level_text(evaluation.lead.confidence)}, so that all uses together keep to "
+            f"{level_text(CONFIDENCE)}."
+        )
+    if missing := int(frame["missing"].sum()):
+        yield (
+            f"{missing} of {len(frame)} solves are missing or wrong; each counts with the limit of {limit:g} s or what "
+            "the slowest method took, and as the worst of its instance in all else."
+        )
+    if unsolved := int((~frame["solved"] & ~frame["missing"]).sum()):
+        yield (
+            f"{unsolved} of {len(frame)} solves ended without {evaluation.solver.goal} and count with the "
+            f"limit of {limit:g} s, which flatters the slower method; their nodes and LP iterations count as far as "
+            "they got."
+        )
+    left = frame.reindex(columns=FALLBACKS).fillna(0)
+    if fell_back := int(left.sum(axis="columns").gt(0).sum()):
+        yield f"In {counted(fell_back, 'solve')} a rule fell back to SCIP's default at some nodes."

@@ -1,0 +1,109 @@
+"""One table for page, Markdown and LaTeX: what each method did, and how it compares with the baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from bife_core.base.wording import as_markdown, counted
+from bife_core.measure.evaluation.comparing import Comparison, Finding, known_as, p_text
+from bife_core.measure.evaluation.metrics import METRICS, method_table
+from bife_core.show.report.data import Report
+
+CAPTION: Final = (
+    "Geometric mean (geometric standard deviation) over all solves. Ratio: geometric mean over groups of instances of "
+    "cost / baseline's cost, below 1 is better, with its paired bootstrap interval; an instance is a group of its own "
+    "unless the number of groups is given. p: exact two-sided Wilcoxon signed-rank test on groups, Holm-adjusted over "
+    "all rows; bold where interval and test agree."
+)
+
+_COMPARED: Final = ("Ratio", "Interval", "p, adjusted", "Win/tie/loss", "Nodes, ratio", "Time a node, ratio")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method of an evaluation: its cells as text, and what the comparison with the baseline found."""
+
+    cells: tuple[str, ...]
+    finding: Finding | None
+
+
+def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """Return heads and rows of the table of a report; with all metrics, and without comparisons, if `every`."""
+    compared_by = (evaluation.protocol.metric for evaluation in report.evaluations)
+    shown = list(METRICS) if every else list(dict.fromkeys(("nodes", "time", *compared_by)))
+    heads = ["Instances", "Method", "Solved", *(METRICS[name].label for name in shown)]
+    heads += ["Wins", "In branching"] if every else _COMPARED
+    rows = []
+    for evaluation, comparisons in zip(report.evaluations, report.comparisons, strict=True):
+        by_method, lead = {one.method: one for one in comparisons}, comparisons[0]
+        setting = evaluation.setting
+        if lead.groups != lead.instances:
+            setting += f", {counted(lead.instances, 'instance', lead.groups)}"
+        table = method_table(evaluation.frame, evaluation.protocol.metric)
+        for method, did in zip(map(str, table.index), table.to_dict("records"), strict=True):
+            missing = f", {did['missing']} missing" if did["missing"] else ""
+            cells = [setting, known_as(method), f"{did['solved']} of {did['solves']}{missing}"]
+            cells += [mean_text(did[name], did[f"{name}_spread"]) for name in shown]
+            one = by_method.get(method)
+            if every:
+                cells += [str(did["wins"]), f"{did['inference_share']:.1%}"]
+            else:
+                cells += _compared(one) if one is not None else [""] * len(_COMPARED)
+            rows.append(Row(tuple(cells), None if every or one is None else one.finding))
+    return tuple(heads), tuple(rows)
+
+
+def _compared(one: Comparison) -> list[str]:
+    interval = "none" if one.ci_low is None or one.ci_high is None else f"{one.ci_low:.3f}–{one.ci_high:.3f}"
+    return [
+        "none" if one.incomparable else f"{one.ratio:.3f}",
+        interval,
+        p_text(one.p_adjusted).removeprefix("p ").removeprefix("= "),
+        f"{one.wins}/{one.ties}/{one.losses}",
+        f"{one.node_ratio:.2f}",
+        f"{one.per_node_ratio:.3f}",
+    ]
+
+
+def mean_text(mean: float, spread: float) -> str:
+    """Return a mean with its spread: two decimals, fewer where it is large, more where it is tiny."""
+    if mean != mean:
+        return "-"
+    digits = ".2g" if mean < 0.1 else ".2f" if mean < 1000 else ".1f" if mean < 10_000 else ".0f"
+    return f"{mean:{digits}} ({spread:.2f})"
+
+
+def report_markdown(report: Report) -> str:
+    """Return the table of a report in Markdown."""
+    heads, rows = report_table(report)
+    lines = [f"| {' | '.join(heads)} |", f"|---|---|{'---:|' * (len(heads) - 2)}"]
+    for row in rows:
+        cells = [as_markdown(cell) for cell in row.cells]
+        if row.finding in ("better", "worse"):
+            cells[heads.index("Ratio")] = f"**{cells[heads.index('Ratio')]}**"
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", CAPTION, ""])
+
+
+def report_latex(report: Report) -> str:
+    """Return the table of a report in LaTeX, as a float that needs booktabs."""
+    heads, rows = report_table(report)
+    cells = pd.DataFrame([[" ".join(cell.split()) for cell in row.cells] for row in rows], columns=heads)
+    bold = ["textbf:--rwrap" if row.finding in ("better", "worse") else "" for row in rows]
+    style = cells.style.format(escape="latex").format_index(escape="latex", axis="columns")
+    return str(
+        style.apply(lambda _: bold, subset=["Ratio"])
+        .hide(axis="index")
+        .to_latex(
+            column_format=f"ll{'r' * (len(heads) - 2)}",
+            caption=CAPTION,
+            label="tab:results",
+            environment="table*",
+            position="t",
+            position_float="centering",
+            hrules=True,
+        )
+    )

@@ -1,0 +1,94 @@
+"""Compile functions to machine code and keep it on disk.
+
+numba keeps compiled code by the time stamp of one file, and our functions call each other across files. Code made here
+is therefore kept in a folder named after the code of every file that takes part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numba
+
+from bife_core.base.places import compiled_code, usable
+
+_COMPILED: Final = ("bife_core.language.features", "bife_core.solver.scip.compiled")
+"""Packages all of whose code takes part, beside each module that imports this one."""
+
+_OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)]*\))?\n", re.MULTILINE)
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of all code that is compiled: what computes features, and what rules are compiled to."""
+    root = Path(str(importlib.resources.files("bife_core")))
+    texts = {path: path.read_bytes() for path in root.rglob("*.py")}
+    compiled = tuple(root.joinpath(*name.split(".")[1:]) for name in _COMPILED)
+    return digest_of_code(
+        text
+        for path, text in texts.items()
+        if __name__.encode() in text or any(path.is_relative_to(folder) for folder in compiled)
+    )
+
+
+def digest_of_code(texts: Iterable[bytes]) -> str:
+    """Return a hash of the text of modules, the same wherever the modules lie."""
+    hashes = {hashlib.sha256(_OWN_IMPORT.sub(b"", text)).hexdigest() for text in texts}
+    return hashlib.sha256(" ".join([numba.__version__, *sorted(hashes)]).encode()).hexdigest()[:16]
+
+
+@cache
+def cache_directory() -> Path:
+    """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
+
+    Where neither can be written to, as in a worker, a folder below the system's temporary directory is used, with links
+    to what they hold; numba replaces a file it writes, and so only the link.
+    """
+    kept = compiled_code() / code_digest()
+    folder = usable(kept)
+    for compiled in kept.rglob("*.nb[ic]") if folder != kept else ():
+        link = folder / compiled.relative_to(kept)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            link.symlink_to(compiled)
+    return folder
+
+
+@contextmanager
+def _our_cache() -> Iterator[None]:
+    # numba reads the setting when a function is decorated, so others' functions are not affected.
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_directory())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def jit(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
+    """Compile `function` on its first call, without Python objects and without checks of division and bounds."""
+    with _our_cache():
+        return numba.njit(signature, cache=True, error_model="numpy", **options)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile like `jit`, into the machine code of every function that calls this one: a call costs nothing."""
+    return jit(function, forceinline=True)
+
+
+def jit_for(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile like `jit`, but at once, for functions that workers call: a worker cannot add to the cache."""
+    return lambda function: jit(function, signature)
+
+
+def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile the decorated function at once into a C function with the given numba signature."""
+    compiler: Callable[[Callable[..., Any]], Any] = numba.cfunc(signature, cache=True)
+    return _our_cache()(compiler)

@@ -1,0 +1,208 @@
+"""`attach` and `solve`: branch by whatever a reference names."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pyscipopt
+
+from bife_core.base.arguments import checked
+from bife_core.base.errors import ConfigError
+from bife_core.base.files import check_outputs
+from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
+from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
+from bife_core.solver.scip.cost import relative_gap
+from bife_core.solver.scip.exactness import violation_of
+from bife_core.solver.scip.libscip import lp_iterations, saved_nodes, total
+from bife_core.solver.scip.reading import model_format, read_model
+from bife_core.solver.scip.settings import foremost, own_rule
+from bife_core.solver.scip.solutions import best_of, check_names, solution_of, write_solution
+from bife_core.solver.scip.solve import (
+    PROVEN,
+    RootClock,
+    SolveResult,
+    SolveSettings,
+    apply,
+    optimize,
+    versions,
+)
+
+
+@checked
+def attach(
+    model: pyscipopt.scip.Model,
+    rule: AnyReference,
+    guard: bool | Guard = False,
+    budget: Budget | float | None = None,
+) -> BranchingStats:
+    """Let `rule` choose the branching variable whenever an LP solution is branched on.
+
+    Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
+    rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
+    branching priorities set by the user, only those of the highest are scored (`docs/how-to/troubleshooting.md`). A
+    copy of the model branches without the rule, and so does ``solveConcurrent``, which solves copies: a warning says
+    so.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        Any model, before `optimize`. One rule may be attached to it; of SCIP's own the last counts.
+    rule : str, Path, CompiledRule, Method or function
+        What `load_method` takes. A warning says if ``models:/...`` was measured under other settings of SCIP than the
+        model has.
+    guard : bool or Guard
+        Whether RPB, second in priority, takes over where the rule gives no finite score or takes more than a share of
+        the solving time; `Guard` sets the share.
+    budget : Budget or float, optional
+        Share of all LP iterations that RPB's strong branching may take; the rule branches beyond it. By default what
+        the reference says, which is none for a plain rule.
+
+    Returns
+    -------
+    BranchingStats
+        Live counters; those of a branching rule of SCIP stay 0.
+
+    Raises
+    ------
+    SolverError
+        If the model already has a rule or is being solved, or SCIP refuses the plugin.
+    RuleError
+        If a reference cannot be loaded, or what is given is no rule.
+
+    Examples
+    --------
+    >>> stats = attach(pyscipopt.Model(), "pseudocost_product")
+    """
+    method = load_method(rule)
+    check_free(model)
+    if budget is not None:
+        method = with_budget(method, budget)
+    warn_of_other_settings(rule, model.getParams)
+    if (own := own_rule(model)) is not None:
+        warnings.warn(
+            f"{method.name} branches in place of the model's own rule {own}; if a pricer relies on that, it is wrong.",
+            stacklevel=3,
+        )
+    return method.attach(model, guard) or BranchingStats()
+
+
+@checked
+def solve(
+    path: str | Path,
+    method: AnyReference = "relpscost",
+    *,
+    settings: SolveSettings | None = None,
+    show_log: bool = False,
+    solution: str | Path | None = None,
+    **overrides: Any,
+) -> SolveResult:
+    """Solve an instance with the given method.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .mps, .lp, .cip or .opb file, gzipped or not.
+    method : str, Path, CompiledRule, Method or function
+        What `load_method` takes, such as ``"relpscost"``, a reference rule or a file.
+    settings : SolveSettings, optional
+        SCIP default settings without a time limit by default.
+    show_log : bool
+        Whether SCIP prints its log.
+    solution : str or Path, optional
+        Where to write the best solution, as SCIP does (.sol); no file is left there if none was found.
+    **overrides
+        Single fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
+
+    Raises
+    ------
+    ConfigError, InstanceError, RuleError
+        If there is no such field or a value does not fit; the instance cannot be read; or the rule not loaded. Or the
+        solution would be written over one of them, or is of variables without names of their own.
+    SolverError
+        If SCIP refuses a parameter or fails while solving.
+    OSError
+        If the solution cannot be written there, before the solve.
+
+    Examples
+    --------
+    >>> result = solve("model.mps.gz", "pseudocost_product", time_limit_s=60)  # doctest: +SKIP
+    >>> result.status, result.nodes  # doctest: +SKIP
+    ('optimal', 87)
+    """
+    settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
+    path, chosen = Path(path), load_method(method)
+    model = read_model(path)
+    if solution is not None:  # not only after a long solve
+        if model_format(Path(solution)) is not None:
+            raise ConfigError(f"{solution} is called as an instance is; call the solution .sol.")
+        named = (one for one in (path, method, overrides.get("solver")) if isinstance(one, str | Path))
+        check_outputs([Path(solution)], named)
+        check_names(variable.name for variable in model.getVars())
+    apply(settings, model)
+    warn_of_other_settings(method, model.getParams)
+    model.hideOutput(not show_log)
+    with RootClock.over(model) as clock:
+        result = solve_model(model, chosen, settings, path.name, clock)
+        if solution is not None:
+            write_solution(Path(solution), solution_of(model), result.primal_bound)
+        return result
+
+
+def solve_model(
+    model: pyscipopt.Model,
+    method: Method | None,
+    settings: SolveSettings,
+    name: str,
+    clock: RootClock | None = None,
+) -> SolveResult:
+    """Solve a model, to which `settings` were applied, with the given method; `clock` listens to it already.
+
+    Without a method the model branches as it is.
+    """
+    stats = None if method is None else method.attach(model, settings.guard or False)
+    label = foremost(model.getParams()) if method is None else method.name
+
+    def seconds(*counters: str) -> float:
+        return sum(total(model, each, ctypes.c_double, besides=PLUGIN_NAME) for each in counters)
+
+    cpu, wall = time.thread_time(), time.perf_counter()
+    optimize(model, f"solving {name} under {label}")
+    cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+
+    status, nodes = model.getStatus(), model.getNTotalNodes()
+    iterations, strong = lp_iterations(model)
+    others_s = seconds("SCIPbranchruleGetTime")
+    best = best_of(model)
+    primal = None if best is None else float(model.getPrimalbound())
+    dual = None if model.isInfinity(abs(model.getDualbound())) else float(model.getDualbound())
+    return SolveResult(
+        instance=name,
+        method=label,
+        rule_sha=None if stats is None or method is None else method.identity,
+        seed=settings.seed,
+        status=status,
+        nodes=nodes,
+        lp_iterations=iterations,
+        strong_branching_iterations=strong,
+        cpu_s=cpu,
+        root_s=None if clock is None else clock.root_s,
+        wall_s=wall,
+        gap=0.0 if status in PROVEN else relative_gap(primal, dual),
+        primal_bound=primal,
+        dual_bound=dual,
+        violation=None if best is None else violation_of(model, best),
+        primal_dual_integral=model.getPrimalDualIntegral(),
+        fair_nodes=nodes + saved_nodes(model),
+        branching_s=others_s + (0.0 if stats is None else stats.callback_s),
+        presolving_s=model.getPresolvingTime(),
+        separation_s=seconds("SCIPsepaGetTime", "SCIPconshdlrGetSepaTime"),
+        heuristics_s=seconds("SCIPheurGetTime"),
+        propagation_s=seconds("SCIPpropGetTime", "SCIPconshdlrGetPropTime"),
+        **({} if stats is None else stats.counts()),
+        versions=versions(),
+    )

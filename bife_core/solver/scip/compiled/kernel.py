@@ -1,0 +1,341 @@
+"""All features at native speed: one compiled function over SCIP's LP, with no Python in its way.
+
+`extract` follows `docs/reference/features.md` value by value. What depends on a row alone is taken once per row and
+call. Sums over a row's entries, and which columns it has, are kept between calls for as long as the row is the same.
+Each group of features is a pass of its own that is skipped when the rule reads none of its members.
+
+After an LP, SCIP's structs are cold, and waiting for them costs more than all sums over them. So what is about to be
+read is fetched early. SCIP's functions alone say what a struct holds; the offsets below only say where those functions
+will look, in SCIP 10. Where they are wrong, time is lost and nothing else.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+from __future__ import annotations
+
+from typing import Final
+
+from numba import float64, int64, literal_unroll
+
+from bife_core.language.components import BRANCHING
+from bife_core.language.features import columns, rows
+from bife_core.solver.jit import inlined, jit
+from bife_core.solver.scip.compiled import api, layout, needs
+from bife_core.solver.scip.compiled.memory import (
+    clear,
+    ensure_room,
+    fill,
+    float64_at,
+    int32_at,
+    int64_at,
+    int64_view,
+    prefetch,
+)
+from bife_core.solver.scip.compiled.rows import by_row, same_row, take_row
+from bife_core.solver.scip.libscip import scip_version
+
+_objective, _structure = inlined(columns.objective), inlined(columns.structure)
+_fractionality, _pseudocost = inlined(columns.fractionality), inlined(columns.pseudocost)
+_cutoff = inlined(columns.cutoff)
+_add_value, _spread = inlined(rows.add_value), inlined(rows.spread)
+_write_objective, _write_structure = needs.writer(columns.OBJECTIVE), needs.writer(columns.STRUCTURE)
+_write_fractionality, _write_cutoff = needs.writer(columns.FRACTIONALITY), needs.writer(columns.CUTOFF)
+_write_pseudocost = needs.writer(columns.PSEUDOCOST)
+
+_WIDTH: Final = BRANCHING.n_features
+
+_VARIABLE: Final = (0xB0, 0x150, 0x1C9)
+"""Column; history and problem index; status."""
+_COLUMN: Final = (0xB0, 0xE0)
+"""Rows and coefficients; index and counts."""
+_ROW: Final = (0x08, 0x50, 0x80, 0xF8, 0x110)
+"""Sides and norm; dual value and activity; the LP of the activity; index and counts; LP position."""
+_ROW_ENTRIES: Final = 0xC0
+_HISTORY: Final = 0x150 // 8
+"""Word of a variable that is the address of its history: pseudocosts first, sums of cutoffs further down."""
+_HISTORY_LINES: Final = (0, 64)
+_KNOWS_HISTORY: Final = scip_version().startswith("10.")
+"""A word that is read, not just fetched, must be known to lie within the struct."""
+
+_LINE: Final = 64
+_FAR, _MIDDLE, _NEAR, _NEXT = 14, 10, 6, 3
+"""How many candidates ahead each step from a variable to its rows is taken."""
+
+
+@jit
+def _fetch(address, offsets):
+    for offset in literal_unroll(offsets):
+        prefetch(address + offset)
+
+
+@jit
+def _fetch_row(row, mask):
+    _fetch(row, _ROW)
+    if mask & needs.KEPT:
+        prefetch(row + _ROW_ENTRIES)
+
+
+@jit
+def _record(state, variable):
+    index = int64(api.var_probindex(variable))
+    known = (index + 1) * layout.N_ENTRIES <= state[layout.ENTRIES + 1]
+    return state[layout.ENTRIES] + 8 * index * layout.N_ENTRIES if known else int64(0)
+
+
+@jit
+def _fetch_entries(state, record):
+    start = int64_at(record)[layout.ENTRY_START]
+    n = int64_at(record)[layout.ENTRY_COUNT]
+    places = state[layout.PLACES] + 4 * start
+    for byte in range(0, 4 * n, _LINE):
+        prefetch(places + byte)
+    common = float64_at(record)[layout.ENTRY_VALUE]
+    if common != common:
+        coefs = state[layout.COEFS] + 8 * start
+        for byte in range(0, 8 * n, _LINE):
+            prefetch(coefs + byte)
+
+
+@jit
+def _fetch_rows(state, record, mask):
+    """Fetch the rows a variable stood in when it was last looked at, but those this call has taken."""
+    places = state[layout.PLACES] + 4 * int64_at(record)[layout.ENTRY_START]
+    for k in range(int64_at(record)[layout.ENTRY_COUNT]):
+        place = int32_at(places)[k]
+        known = place < state[layout.N_LP_ROWS]
+        if known and int64_at(state[layout.ROW_TAG])[place] < 2 * state[layout.CALL]:
+            _fetch_row(int64_at(state[layout.LP_ROWS])[place], mask)
+
+
+@jit
+def _fetch_ahead(state, candidates, c, n, mask):
+    """Fetch what the candidates after the one at `c` need, step by step from a variable to its rows."""
+    if c + _FAR < n:
+        _fetch(int64_at(candidates)[c + _FAR], _VARIABLE)
+    if c + _MIDDLE < n:
+        variable = int64_at(candidates)[c + _MIDDLE]
+        if _KNOWS_HISTORY:
+            _fetch(int64_at(variable)[_HISTORY], _HISTORY_LINES)
+        if mask & needs.BY_ROW:
+            prefetch(_record(state, variable))
+        if mask & (needs.STATIC | needs.DEGREE):
+            _fetch(api.var_col(variable), _COLUMN)
+    if not mask & needs.BY_ROW:
+        return
+    if c + _NEAR < n:
+        variable = int64_at(candidates)[c + _NEAR]
+        record = _record(state, variable)
+        if record != 0:
+            _fetch_entries(state, record)
+        if record == 0 or int64_at(record)[layout.ENTRY_VERSION] != state[layout.LP_VERSION]:
+            _fetch(api.var_col(variable), _COLUMN)
+    if c + _NEXT < n:
+        variable = int64_at(candidates)[c + _NEXT]
+        record = _record(state, variable)
+        if record != 0 and int64_at(record)[layout.ENTRY_VERSION] != state[layout.LP_VERSION]:
+            col = api.var_col(variable)
+            prefetch(api.col_rows(col))
+            prefetch(api.col_vals(col))
+            _fetch_rows(state, record, mask)
+
+
+@jit
+def _forget_rows(state):
+    state[layout.ARENA_USED] = 0
+    state[layout.ARENA_DEAD] = 0
+    clear(state, layout.ROW_TAG)
+    clear(state, layout.ROW_KEPT)
+
+
+@jit
+def reset(state):
+    """Forget everything taken from a solve that has ended."""
+    state[layout.STATIC_TAKEN] = state[layout.OBSERVED] = 0
+    _forget_rows(state)
+    state[layout.PLACES_USED] = 0
+    state[layout.N_KNOWN_ROWS] = -1
+    clear(state, layout.ENTRIES)
+    clear(state, layout.COL_STAMP)
+    clear(state, layout.COL_PSEUDO)
+
+
+@jit
+def _restart_if_new_solve(scip, state):
+    """Forget the columns and rows of an earlier solve or of the run before a restart."""
+    run = int64(api.n_runs(scip))
+    lps, dead = api.n_lps(scip), state[layout.ARENA_DEAD]
+    if run != state[layout.LAST_RUN] or lps < state[layout.LAST_LP]:
+        reset(state)
+    elif dead > layout.ARENA_SLACK and 2 * dead > state[layout.ARENA_USED]:
+        _forget_rows(state)
+    state[layout.LAST_RUN] = run
+    state[layout.LAST_LP] = lps
+
+
+@jit
+def _take_static(state, col):
+    index = int64(api.col_index(col))
+    room = ensure_room(state, layout.COL_STATIC, (index + 1) * needs.N_STATIC)
+    if not (room and ensure_room(state, layout.COL_STAMP, index + 1)):
+        return False
+    int64_view(state[layout.COL_STAMP], index + 1)[index] = 1
+    rows_of_col, vals = api.col_rows(col), api.col_vals(col)
+    lengths = positive = negative = rows.NO_VALUES
+    for k in range(int64(api.col_n_rows(col))):
+        row, value = int64_at(rows_of_col)[k], float64_at(vals)[k]
+        if api.row_lp_pos(row) >= 0:
+            lengths = _add_value(lengths, float64(api.row_n_entries(row)))
+            if value > 0.0:
+                positive = _add_value(positive, value)
+            elif value < 0.0:
+                negative = _add_value(negative, -value)
+    record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
+    _write_objective(record, _objective(api.col_obj(col)))
+    of_rows, of_positive, of_negative = _spread(lengths), _spread(positive), _spread(negative)
+    found = _structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative)
+    _write_structure(record, found)
+    return True
+
+
+@jit
+def _take_all_static(scip, state):
+    """At the first branching of a solve: static features of every integer column of the LP."""
+    scratch = state.ctypes.data + 8 * layout.SCRATCH
+    fill(state, layout.SCRATCH, layout.SCRATCH + 2, 0)
+    api.lp_cols(scip, scratch, scratch + 8)
+    cols = state[layout.SCRATCH]
+    for c in range(state[layout.SCRATCH + 1]):
+        col = int64_at(cols)[c]
+        if api.col_is_integral(col) & 0xFF and not _take_static(state, col):
+            return False
+    state[layout.STATIC_TAKEN] = 1
+    return True
+
+
+@jit
+def _mark_unfixed_integers(scip, state):
+    """Stamp the columns of all unfixed integer variables with the present call."""
+    scratch = state.ctypes.data + 8 * layout.SCRATCH
+    fill(state, layout.SCRATCH, layout.SCRATCH + 3, 0)
+    api.pseudo_cands(scip, scratch, scratch + 8, scratch + 16)
+    variables = state[layout.SCRATCH]
+    for v in range(state[layout.SCRATCH + 1]):
+        col = api.var_col(int64_at(variables)[v])
+        if col == 0:
+            continue
+        index = int64(api.col_index(col))
+        if not ensure_room(state, layout.COL_PSEUDO, index + 1):
+            return False
+        int64_view(state[layout.COL_PSEUDO], index + 1)[index] = state[layout.CALL]
+    return True
+
+
+@jit
+def _by_variable(scip, variable, value, mask, row):
+    """Write the features of one candidate that need no row; `value` is its value in the LP solution."""
+    fraction = api.feas_frac(scip, value)
+    if mask & needs.FRACTIONALITY:
+        _write_fractionality(row, _fractionality(fraction))
+    if mask & needs.PSEUDOCOST:
+        up = api.pseudocost(scip, variable, api.UP)
+        down = api.pseudocost(scip, variable, api.DOWN)
+        _write_pseudocost(row, _pseudocost(fraction, up, down))
+    if mask & needs.CUTOFF:
+        up = api.var_cutoff_sum(variable, api.UP)
+        down = api.var_cutoff_sum(variable, api.DOWN)
+        n_up = api.var_n_branchings(variable, api.UP)
+        n_down = api.var_n_branchings(variable, api.DOWN)
+        _write_cutoff(row, _cutoff(up, down, n_up, n_down))
+
+
+@jit
+def _take_all_rows(scip, state, mask, epsilon):
+    """Take every row of the LP in order, each fetched well before it is needed, and see whether they are new."""
+    rows = state[layout.LP_ROWS]
+    n = state[layout.N_LP_ROWS]
+    if not ensure_room(state, layout.ROW_IDENTITY, 2 * n):
+        return False
+    same = state[layout.N_KNOWN_ROWS] == n
+    for position in range(n):
+        if position + 12 < n:
+            _fetch_row(int64_at(rows)[position + 12], mask)
+        row = int64_at(rows)[position]
+        same &= same_row(state, row, position)
+        if not take_row(scip, state, row, position, mask, epsilon):
+            return False
+    if not same:
+        state[layout.LP_VERSION] += 1
+    state[layout.N_KNOWN_ROWS] = n
+    return True
+
+
+@jit
+def extract(scip, state, mask, only_priority):
+    """Compute the features of the LP branching candidates into the buffer ``state[MATRIX]``.
+
+    `mask` has the bits of the groups to compute; columns of other groups hold no meaning. With `only_priority` it stops
+    after the candidates of highest branching priority. Returns the number of candidates (`NO_MEMORY` if the system has
+    none left, `NO_LP` if there is no LP solution), and the address of their SCIP_VAR* array.
+    """
+    # SCIP complains on standard error when it is asked for candidates without an LP solution.
+    status = api.lp_status(scip)
+    if status != api.LP_OPTIMAL and status != api.LP_UNBOUNDED_RAY:
+        return layout.NO_LP, int64(0)
+    _restart_if_new_solve(scip, state)
+    state[layout.CALL] += 1
+    needs_static = mask & (needs.STATIC | needs.DEGREE) != 0
+    if needs_static and state[layout.STATIC_TAKEN] == 0 and not _take_all_static(scip, state):
+        return layout.NO_MEMORY, int64(0)
+    if mask & needs.ACTIVE_CANDIDATE_SUM and not _mark_unfixed_integers(scip, state):
+        return layout.NO_MEMORY, int64(0)
+
+    scratch = state.ctypes.data + 8 * layout.SCRATCH
+    fill(state, layout.SCRATCH, layout.SCRATCH + 7, 0)
+    if api.branch_cands(scip, scratch, scratch + 32, 0, scratch + 8, scratch + 16, scratch + 24) != 1:
+        return layout.NO_LP, int64(0)
+    candidates = state[layout.SCRATCH]
+    n = state[layout.SCRATCH + 2] if only_priority else state[layout.SCRATCH + 1]
+    if not (ensure_room(state, layout.MATRIX, n * _WIDTH) and ensure_room(state, layout.SCORES, n)):
+        return layout.NO_MEMORY, int64(0)
+    state[layout.SCRATCH] = 0
+    api.lp_rows(scip, state.ctypes.data + 8 * layout.LP_ROWS, scratch)
+    n_lp_rows = state[layout.SCRATCH]
+    state[layout.N_LP_ROWS] = n_lp_rows
+    for slot, words in layout.BY_POSITION:
+        if not ensure_room(state, slot, n_lp_rows * words):
+            return layout.NO_MEMORY, int64(0)
+    infinity = api.infinity(scip)
+    epsilon = api.epsilon(scip)
+    by_rows = mask & needs.BY_ROW != 0
+    # Where candidates will meet most rows anyway, one pass over all of them waits less for memory.
+    many = by_rows and 2 * state[layout.ROW_VISITS] > n_lp_rows
+    if not many:  # the rows are not looked at one by one, so all entries are taken for outdated
+        state[layout.LP_VERSION] += 1
+        state[layout.N_KNOWN_ROWS] = -1
+    elif not _take_all_rows(scip, state, mask, epsilon):
+        return layout.NO_MEMORY, int64(0)
+    state[layout.ROW_VISITS] = 0
+    solution = state[layout.SCRATCH + 4]
+    for c in range(n):
+        _fetch_ahead(state, candidates, c, n, mask)
+        variable = int64_at(candidates)[c]
+        col = api.var_col(variable)
+        row = state[layout.MATRIX] + 8 * c * _WIDTH
+        if needs_static:
+            index = int64(api.col_index(col))
+            unseen = index >= state[layout.COL_STAMP + 1] or int64_at(state[layout.COL_STAMP])[index] == 0
+            if unseen and not _take_static(state, col):
+                return layout.NO_MEMORY, int64(0)
+            record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
+            for k in range(needs.N_STATIC):
+                float64_at(row)[needs.STATIC_COLUMNS[k]] = float64_at(record)[k]
+        _by_variable(scip, variable, float64_at(solution)[c], mask, row)
+        if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
+            return layout.NO_MEMORY, int64(0)
+    return n, candidates
+
+
+@jit
+def probindices(candidates, out):
+    """Write the problem index of each SCIP_VAR* in the array at address `candidates`."""
+    for c in range(len(out)):
+        out[c] = api.var_probindex(int64_at(candidates)[c])

@@ -1,0 +1,77 @@
+"""What compiled code takes from the table of features: a bit for every group, and where its values are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import float64, int64, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from bife_core.base.errors import SolverError
+from bife_core.language.components import BRANCHING
+from bife_core.language.features import FEATURES, GROUPS, Group, columns, groups_of, members_of, rows
+
+
+def _bits(groups: Iterable[Group]) -> int:
+    return sum(1 << GROUPS.index(group) for group in groups)
+
+
+STATIC: Final = _bits(group for group in GROUPS if group.cost == "solve")
+BY_ROW: Final = _bits(group for group in GROUPS if group.cost in ("row", "entry"))
+KEPT: Final = _bits(group for group in GROUPS if group.cost == "entry")
+
+FRACTIONALITY: Final = _bits([columns.FRACTIONALITY])
+PSEUDOCOST: Final = _bits([columns.PSEUDOCOST])
+CUTOFF: Final = _bits([columns.CUTOFF])
+DEGREE: Final = _bits([rows.DEGREE])
+RHS_RATIO: Final = _bits([rows.RHS_RATIO])
+ONE_TO_ALL: Final = _bits([rows.ONE_TO_ALL])
+ACTIVE_UNIT: Final = _bits([rows.UNIT])
+ACTIVE_ROW_SUM: Final = _bits([rows.ROW_SUM])
+ACTIVE_CANDIDATE_SUM: Final = _bits([rows.CANDIDATE_SUM])
+ACTIVE_DUAL: Final = _bits([rows.DUAL])
+ACTIVE: Final = ACTIVE_UNIT | ACTIVE_ROW_SUM | ACTIVE_CANDIDATE_SUM | ACTIVE_DUAL
+
+SPREAD: Final = 1 << len(GROUPS)
+"""Set if more of a weighting over active rows is read than its sums."""
+
+STATIC_COLUMNS: Final = tuple(feature.index for feature in FEATURES if feature.static)
+"""Columns of the static features, in the order of a column's record."""
+
+N_STATIC: Final = len(STATIC_COLUMNS)
+
+
+def mask_of(features: frozenset[int] | None) -> int:
+    """Return the bits of what `extract` computes for features, all for None; a `SolverError` says that one is none."""
+    if features is not None and not features <= frozenset(range(BRANCHING.n_features)):
+        raise SolverError(
+            f"Features were expected to be numbers from 0 to {BRANCHING.n_features - 1} and are {set(features)}."
+        )
+    spread = features is None or any(feature.index in features for feature in rows.COSTLY)
+    return _bits(groups_of(features)) | (SPREAD if spread else 0)
+
+
+def writer(group: Group) -> Any:
+    """Return ``write(row, values)``: values of a formula go to the candidate, or record of static ones, at `row`."""
+    members = members_of(group)
+    places = [STATIC_COLUMNS.index(feature.index) if feature.static else feature.index for feature in members]
+
+    @intrinsic
+    def write(typing_context: Any, row: Any, values: Any) -> Any:
+        if len(values) != len(members):
+            raise TypingError(f"{group.name!r} has {len(members)} features, its formula {len(values)}.")
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+            for position, place in enumerate(places):
+                value = builder.extract_value(args[1], position)
+                value = context.cast(builder, value, values[position], float64)
+                builder.store(value, builder.gep(base, [ir.Constant(ir.IntType(64), place)]))
+            return context.get_dummy_value()
+
+        return types.void(int64, values), codegen
+
+    return write

@@ -1,0 +1,95 @@
+"""The features of the branching candidates of a PySCIPOpt model, for use from Python."""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import numpy.typing as npt
+import pyscipopt
+
+from bife_core.base.arguments import checked
+from bife_core.base.errors import SolverError
+from bife_core.solver.scip.compiled import bipartite, kernel, layout
+from bife_core.solver.scip.compiled.needs import mask_of
+from bife_core.solver.scip.libscip import scip_address
+from bife_core.solver.scip.node import Node, features_at
+
+
+class FeatureExtractor:
+    """Extract the features of the present branching candidates.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        The model that is being solved.
+    features : frozenset of int or None
+        Columns wanted; the others are 0, and passes that only they need are skipped. None computes all.
+
+    Notes
+    -----
+    Static features are those of one solve; call `reset` before solving the same model a second time.
+
+    Examples
+    --------
+    Inside any PySCIPOpt branching rule::
+
+        class MyRule(pyscipopt.Branchrule):
+            def branchinitsol(self):
+                self.extractor = bife_core.FeatureExtractor(self.model)
+
+            def branchexeclp(self, allowaddcons):
+                probindex, X = self.extractor.extract()
+    """
+
+    @checked
+    def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
+        self._model = model
+        self._mask = mask_of(features)
+        self._features = features
+        self._state = layout.new_state()
+        weakref.finalize(self, layout.free_state, self._state)
+
+    def reset(self) -> None:
+        """Forget the static features and rows of an earlier solve."""
+        kernel.reset(self._state)
+
+    def extract(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """Return the candidates and their features at the node being branched on.
+
+        Returns
+        -------
+        probindex : (n,) int32
+            Position of each candidate among the variables of the transformed problem, in the order of
+            `Model.getLPBranchCands`.
+        X : (n, n_features) float64
+            Row i belongs to candidate i; column j is described by `FEATURES[j]`.
+
+        Raises
+        ------
+        SolverError
+            If the model is not at a node whose LP was solved, or no memory is left.
+        """
+        candidates, features = self._extract()
+        probindex = np.empty(len(features), dtype=np.int32)
+        kernel.probindices(candidates, probindex)
+        return probindex, features
+
+    def observe(self, observes: int = bipartite.ALWAYS) -> Node:
+        """Return the node being branched on with its graph; `observes` is a constant of `bipartite`."""
+        candidates, features = self._extract()
+        scip = scip_address(self._model)
+        address = bipartite.observe(scip, self._state, candidates, len(features), observes)
+        if address == 0:
+            raise SolverError("The system has no memory left for the graph of the node.")
+        return Node.at(address, features)
+
+    def _extract(self) -> tuple[int, npt.NDArray[np.float64]]:
+        if self._model.getStage() != pyscipopt.SCIP_STAGE.SOLVING:
+            raise SolverError("Features exist only while SCIP is branching: call extract() in branchexeclp.")
+        n, candidates = kernel.extract(scip_address(self._model), self._state, self._mask, False)
+        if n == layout.NO_MEMORY:
+            raise SolverError("The system has no memory left for the feature matrix.")
+        if n == layout.NO_LP:
+            raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
+        return candidates, features_at(self._state, n, self._features)

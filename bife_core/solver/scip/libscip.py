@@ -1,0 +1,195 @@
+"""Find the libscip that PySCIPOpt runs on and make its functions callable, also from compiled code.
+
+They are looked up through PySCIPOpt's own extension module, so no path and no file name is guessed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final
+
+import llvmlite.binding
+import pyscipopt
+
+from bife_core.base.errors import BifeError, SolverError
+
+_OKAY: Final = 1
+"""SCIP_RETCODE of a call that worked."""
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Return the libscip of this process."""
+    return ctypes.CDLL(pyscipopt.scip.__file__)
+
+
+@cache
+def scip_version() -> str:
+    """Return the version of SCIP, such as ``10.0.2``."""
+    return ".".join(str(function(f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
+
+
+def function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFuncPointer:
+    """Return a function of libscip; a `SolverError` says if it is not exported."""
+    try:
+        # Indexing, unlike attribute access, gives an object of our own, whose result type others do not see.
+        found = library()[name]
+        found.restype = result
+        return found
+    except AttributeError as error:
+        raise SolverError(
+            f"PySCIPOpt {pyscipopt.__version__} runs on a SCIP library that does not export {name}; install a "
+            "PySCIPOpt wheel or conda package that links libscip dynamically (6.1 or newer)."
+        ) from error
+
+
+def call_from_compiled_code(names: Iterable[str]) -> None:
+    """Make the compiler know functions of libscip under their names."""
+    for name in names:
+        address = ctypes.cast(function(name), ctypes.c_void_p).value
+        llvmlite.binding.add_symbol(name, address)
+
+
+def scip_address(model: pyscipopt.Model) -> int:
+    """Return the address of the ``SCIP*`` behind a PySCIPOpt model, for calls through `library`."""
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return int(get_pointer(model.to_ptr(False), b"scip"))
+
+
+def check(code: int, doing: str) -> None:
+    """Raise a `SolverError` if a SCIP return code is not SCIP_OKAY."""
+    if code != _OKAY:
+        raise SolverError(f"SCIP refused to {doing} (return code {code}).")
+
+
+def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
+    """Return all LP iterations of a solve, and those of them in strong branching.
+
+    SCIP's own total leaves strong branching out, with propagation or without, and has those of diving and probing.
+    """
+    strong = 0
+    if model.getStage() >= pyscipopt.SCIP_STAGE.SOLVING:  # SCIP prints an error if asked before
+        count = function("SCIPgetNStrongbranchLPIterations", ctypes.c_longlong)
+        strong = count(ctypes.c_void_p(scip_address(model)))
+    return model.getNLPIterations() + strong, strong
+
+
+def saved_nodes(model: pyscipopt.Model) -> int:
+    """Return two for each cutoff and each tightened domain by which branching saved nodes (Gamrath and Schubert)."""
+    counters = ("SCIPbranchruleGetNCutoffs", "SCIPbranchruleGetNDomredsFound")
+    return int(2 * sum(total(model, name, ctypes.c_longlong) for name in counters))
+
+
+def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
+    """Return the sum of a counter of SCIP's, such as ``SCIPheurGetTime``, over all plugins but `besides`."""
+    plugin, counter = name.removeprefix("SCIP").partition("Get")[0], function(name, kind)
+    every, called = (
+        _listed(model, f"{plugin.capitalize()}s"),
+        function(f"SCIP{plugin}GetName", ctypes.c_char_p),
+    )
+    return float(sum(counter(one) for one in every if called(one) != besides.encode()))
+
+
+def priced(model: pyscipopt.Model) -> list[tuple[str, float]]:
+    """Return the variables that pricers added to a model, by name and with their value in its best solution."""
+    scip, original = ctypes.c_void_p(scip_address(model)), function("SCIPvarIsTransformedOrigvar")
+    best = ctypes.c_void_p(function("SCIPgetBestSol", ctypes.c_void_p)(scip))
+    name, value = function("SCIPvarGetName", ctypes.c_char_p), function("SCIPgetSolVal", ctypes.c_double)
+    kinds = ("Vars", "FixedVars") if function("SCIPgetNActivePricers")(scip) else ()
+    every = (one for kind in kinds for one in _listed(model, kind))
+    return [(name(one).decode(), value(scip, best, one)) for one in every if not original(one)]
+
+
+def _listed(model: pyscipopt.Model, what: str) -> Iterator[ctypes.c_void_p]:
+    """Yield what SCIP lists of a model, such as its ``Vars`` or ``Heurs``."""
+    scip = ctypes.c_void_p(scip_address(model))
+    listed = function(f"SCIPget{what}", ctypes.POINTER(ctypes.c_void_p))(scip)
+    yield from (ctypes.c_void_p(listed[k]) for k in range(function(f"SCIPgetN{what}")(scip)))
+
+
+def plugins(model: pyscipopt.Model) -> int:
+    """Return how many plugins a model has; more than a new one where it has some of its own."""
+    kinds = ("Benders", "Branchrules", "Conshdlrs", "Cutsels", "Eventhdlrs", "Heurs", "Nodesels", "Presols")
+    counts = (function(f"SCIPgetN{kind}") for kind in (*kinds, "Pricers", "Props", "Relaxs", "Sepas"))
+    return sum(count(ctypes.c_void_p(scip_address(model))) for count in counts)
+
+
+def lp_solver() -> str:
+    """Return name and version of the LP solver SCIP was built with, such as ``SoPlex 8.0.2``."""
+    name: bytes = function("SCIPlpiGetSolverName", ctypes.c_char_p)()
+    return name.decode()
+
+
+_SCIP_ERROR: Final = re.compile(r"^\[[^\]]*\] ERROR: (.*)$", re.MULTILINE)
+_collecting = threading.local()
+_hooks: Final = list[Any]()
+_hooking: Final = threading.RLock()
+
+
+def _kept() -> tuple[list[bytes], list[BaseException]] | None:
+    return getattr(_collecting, "kept", None)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+def _keep_or_print(_data: object, _file: object, text: bytes | None) -> None:
+    if kept := _kept():
+        kept[0].append(text or b"")
+    else:
+        os.write(2, text or b"")
+
+
+def _keep_or_report(unraisable: Any) -> None:
+    if (kept := _kept()) and str(unraisable.object).startswith("pyscipopt."):
+        kept[1].append(unraisable.exc_value)
+    else:
+        _hooks[0](unraisable)
+
+
+@cache
+def _print_errors() -> None:
+    function("SCIPmessageSetErrorPrinting")(_keep_or_print, None)
+    atexit.register(function("SCIPmessageSetErrorPrintingDefault"))
+
+
+@contextmanager
+def scip_errors(problem: str = "", kind: type[BifeError] = SolverError) -> Iterator[list[str]]:
+    """Keep the errors SCIP reports in this thread, the cause first, instead of printing them; the list has them then.
+
+    PySCIPOpt raises plain exceptions that name a return code. With a `problem` they become an error of a `kind`, which
+    says it and what SCIP reported, or what a callback in Python raised: PySCIPOpt only prints that.
+    """
+    _print_errors()
+    messages: list[str] = []
+    outer = _kept()
+    pieces, raised = _collecting.kept = list[bytes](), list[BaseException]()
+    with _hooking:  # threads share the hook: the last to leave puts back what the first found
+        _hooks.append(sys.unraisablehook)
+        sys.unraisablehook = _keep_or_report
+    try:
+        yield messages
+    except Exception as error:
+        if raised and not isinstance(raised[0], Exception):  # Ctrl-C, where SCIP does not take it
+            raise raised.pop() from None
+        if not problem:
+            raise
+        reported = _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))
+        reason = (reported or [str(error).removeprefix("SCIP: ")])[0].strip(" .!'")
+        if raised:
+            raise kind(f"{problem}: a callback raised {raised[0]!r}.") from raised.pop(0)
+        raise kind(f"{problem}: {reason}.") from error
+    finally:
+        with _hooking:
+            others = _hooks.pop()
+            sys.unraisablehook = sys.unraisablehook if _hooks else others
+        _collecting.kept = outer
+        messages += _SCIP_ERROR.findall(b"".join(pieces).decode(errors="replace"))

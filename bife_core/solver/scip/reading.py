@@ -1,0 +1,139 @@
+"""Read an instance file with SCIP, after making sure that it is whole and read as it was written."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import zlib
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final, Literal, get_args
+
+from pyscipopt import Model
+
+from bife_core.base.errors import InstanceError
+from bife_core.solver.scip.libscip import scip_errors
+from bife_core.solver.scip.text_lp import check_lp
+from bife_core.solver.scip.text_mps import check_mps, free_rows
+from bife_core.solver.scip.texts import MisreadError, check_cip, check_opb, check_whole
+
+ModelFormat = Literal["mps", "lp", "cip", "opb"]
+
+EXPECTED_FILES: Final = "a .mps, .lp, .cip or .opb file, plain or gzipped (.gz)"
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_CHECKS: Final = {"mps": check_mps, "lp": check_lp, "cip": check_cip, "opb": check_opb}
+_CHECKED: Final[dict[tuple[int, int, int, int, str], list[str]]] = {}
+"""Notes on files as they were when they were checked: a large one that is solved again is not gone through again."""
+
+_SAID: Final = re.compile(r"(?m)^(?:Warning line (\d+)|WARNING): (.*)$")
+_COUNT: Final = re.compile(rb"\*\s*SCIP STATISTICS\s(?:\*.*\s)*?\*\s*Constraints\s*:\s*(\d+)")
+"""Of how many constraints SCIP says that it wrote them."""
+_HARMLESS: Final = re.compile(
+    "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
+    "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
+    '|for objective function "N" ignored'
+)
+"""Of what SCIP's readers warn of, what changes no model."""
+
+
+def model_format(path: Path) -> ModelFormat | None:
+    """Return the format a file's name promises, or None if it is no instance file.
+
+    Examples
+    --------
+    >>> model_format(Path("lseu.mps.gz")), model_format(Path("P0548.MPS")), model_format(Path("notes.txt"))
+    ('mps', 'mps', None)
+    """
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    return next((known for known in get_args(ModelFormat) if suffix == f".{known}"), None)
+
+
+def read_model(path: Path, notes: list[str] | None = None) -> Model:
+    """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden; it can be given parameters and solved.
+
+    `notes` is extended by sentences on what other solvers read otherwise.
+    An `InstanceError` is raised if the file is missing, damaged, or one of which SCIP would make another model than was
+    written. Its text is gone through before: an MPS file cut among its rows can bring the process down.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise InstanceError(f"There is no file {path}.") from error
+    except OSError as error:
+        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
+    format_ = model_format(path)
+    if format_ is None or not path.is_file():
+        raise InstanceError(f"{path} is no instance file; expected {EXPECTED_FILES}.")
+    file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
+    if checks := file not in _CHECKED:
+        text, found = _check_text(path, format_)
+    model = Model()
+    model.hideOutput()
+    with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
+        if checks:
+            model.setParam("display/verblevel", 5)  # where readers say what they leave out
+            model.setLogfile(log.name)
+        with scip_errors(f"{path.name} cannot be read as {format_.upper()}", InstanceError):
+            model.readProblem(str(path), format_)
+        if checks:
+            model.setLogfile(None)
+            model.resetParam("display/verblevel")
+            _check_model(path.name, model, log.read(), text)
+            _CHECKED[file] = found
+    if notes is not None:
+        notes += _CHECKED[file]
+    return model
+
+
+def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
+    try:
+        text = path.read_bytes()
+        # SCIP goes by the content too, so a gzipped file need not be called .gz.
+        if text.startswith(_GZIP_MAGIC):
+            text = gzip.decompress(text)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InstanceError(f"{path.name} cannot be decompressed: it is cut off or damaged.") from error
+    except OSError as error:
+        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
+    if not text.strip():
+        raise InstanceError(f"{path.name} is empty.")
+    try:
+        check_whole(text)
+        return text, sorted(_CHECKS[format_](text))
+    except MisreadError as error:
+        where = f", line {error.line}:" if error.line else ""
+        raise InstanceError(f"{path.name}{where} {error}.") from error
+
+
+def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
+    """Refuse a model of which SCIP's reader or writer left something out, or that no solution can have."""
+    for line, said in _SAID.findall(log):
+        left_out = re.search(r' for row "(.*)" ignored$', said)
+        if _HARMLESS.search(said) or (left_out and left_out[1].encode() in free_rows(text)):
+            continue
+        where = f"{name}, line {line}" if line else name
+        raise InstanceError(f"{where}: SCIP would read another model ({said.strip(' .')}); correct it.")
+    if counted := _COUNT.search(text):
+        rows = {row.name for row in model.getConss()}  # of one with AND, SCIP writes the second as `_op`
+        missing = int(counted[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
+        if missing > 0:
+            words = f"SCIP counted {counted[1].decode()} constraints, but left out {missing}, which MPS cannot hold"
+            raise InstanceError(f"{name}: {words}; write the model as .cip.")
+    variables = model.getVars()
+    if not variables:
+        raise InstanceError(f"{name} describes no variables.")
+    if model.getNConss() == 0 and not any(variable.getObj() for variable in variables):
+        raise InstanceError(f"{name} describes neither a row nor an objective.")
+    for variable in variables:
+        low, high, kind = variable.getLbOriginal(), variable.getUbOriginal(), variable.vtype()
+        least, most = (
+            (low, high) if kind == "CONTINUOUS" else (math.ceil(low - 1e-6), math.floor(high + 1e-6))
+        )
+        none = least > most or low >= model.infinity() or high <= -model.infinity()
+        if none or (kind == "BINARY" and not 0 <= least <= most <= 1):
+            why = "where it has no value" if none else "beyond 0 and 1"
+            how = " (a negative upper bound needs a lower one, LO or MI in MPS)" if high < low == 0.0 else ""
+            bounds = f"{variable.name!r} to [{low:g}, {high:g}]"
+            raise InstanceError(f"{name} bounds the {kind.lower()} {bounds}, {why}; correct it{how}.")

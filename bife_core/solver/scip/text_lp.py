@@ -1,0 +1,170 @@
+"""Where SCIP's reader of LP files would give another model than the one that was written."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from bife_core.solver.scip.texts import (
+    BY_PROGRAM,
+    NUMBER,
+    VALUE,
+    MisreadError,
+    check_words,
+    differ,
+    refuse,
+    shown,
+)
+
+_NAME: Final = r"[^\s\-+:<>=\[\]*^]+"
+_DONE: Final = r"(?![^\s\-+:<>=\[\]*^])"
+_SENSE: Final = r"\s*([<>]=?|=[<>=]?)\s*"
+_SIGNED: Final = rf"([-+]?\s*{VALUE})"
+_KEY: Final = re.compile(
+    rf"(?i)((?<![<>=])(?<![<>=] )[-+*:][ \t]*(?:{NUMBER}[ \t]+)?)?"
+    r"(?<![^\s\-+:<>=\[\]*^])((min(?:imum|imize)?|max(?:imum|imize)?)|subject\s+to|such\s+that"
+    r"|st\.?|s\.t\.|lazy\s+constraints|user\s+cuts|bounds?|gen(?:erals?)?|int(?:egers?)?|bin(?:ary|aries)?"
+    rf"|semi-continuous|semis?|sos|nan|end){_DONE}(?!\s*:)".encode()
+)
+"""A keyword: 1 is what makes it a name, and 3 begins the objective."""
+_DECLARING: Final = (b"gen", b"int", b"bin", b"sem")
+"""How the sections begin that list names."""
+_LIKE: Final = rb"(?<![^\W\d])%b(?![\w.])(?!\s*:)"
+_FIRST_WORDS: Final = frozenset(
+    b"min minimum minimize max maximum maximize subject such st st. s.t. lazy user bound bounds gen general generals "
+    b"int integer integers bin binary binaries semi semis sos end nan".split()
+)
+_TYPESET: Final = re.compile("\u00a0|\u2007|\u200b|\u202f|\u2212|\ufeff".encode())
+"""Blanks and a minus sign as word processors and web pages have them."""
+_BLANKS: Final = bytes.maketrans(b"-+:<>=[]*^", b" " * 10)
+_ANY: Final = re.compile(rb"\S+")
+_TWO_SIDES: Final = re.compile(rf"[<>=]\s*[-+]?\s*{VALUE}\s*[<>=]".encode())
+_BOUND: Final = re.compile(
+    rf"\s*(?:{_SIGNED}{_SENSE})?(?![\d.])({_NAME})(?:{_SENSE}{_SIGNED}|\s+((?i:free)){_DONE})?".encode()
+)
+_BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
+
+
+def check_lp(text: bytes) -> set[str]:
+    """Return what other solvers read otherwise; raise a `MisreadError` for what SCIP would, or for a missing end."""
+    known, notes = BY_PROGRAM.match(text), set[str]()
+    text = re.sub(rb"\\[^\n]*", b"", text)
+    check_words(text)
+    if found := _TYPESET.search(text):
+        words = "of which SCIP makes part of a name; replace it"
+        refuse(text, found.start(), f"found a {unicodedata.name(found[0].decode())}, {words}")
+    keys: list[re.Match[bytes]] = []
+    first = _ANY.search(text)
+    for key in _keys(text):
+        if not keys and not (key[3] and first and key.start(2) == first.start()):
+            break
+        if key[1] or key[2].lower() == b"nan":
+            refuse(text, key.start(2), f"found the name {shown(key[2])}, which LP files use otherwise")
+        if key[3] and keys:
+            refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
+        if _kind(key) == b"use" and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
+            words = "found User Cuts after rows, the last of which SCIP takes for one of them"
+            refuse(text, key.start(2), words)
+        keys.append(key)
+        if _kind(key) == b"end":
+            break
+    if not keys:
+        word, position = (first[0], first.start()) if first else (b"", 0)
+        refuse(text, position, f"found {shown(word)}, expected Minimize or Maximize")
+    ends = [*(key.start() for key in keys[1:]), len(text)]
+    sections = [(_kind(key), key.end(), end) for key, end in zip(keys, ends, strict=True)]
+    if sections[-1][0] == b"end" and (rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end())):
+        refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
+    if found := _BRACKETED.search(text):
+        words = "but [ and ] enclose quadratic terms in LP files; rename it"
+        refuse(text, found.start(), f"found {shown(found[0])}, {words}")
+    places, sides = dict[bytes, int](), dict[tuple[bytes, str], float]()
+    declared = {kind: set[bytes]() for kind in _DECLARING}
+    for kind, begin, end in sections:
+        if kind in declared:
+            declared[kind] |= _words(text[begin:end])
+        elif kind == b"bou":
+            new = _bounded(text, begin, end, sides)
+            if late := [name for name in declared[b"sem"] & new.keys() if sides.get((name, "l"), 0.0) > 0.0]:
+                words = f"found a lower bound of {shown(late[0])} after Semi-continuous; move it up"
+                refuse(text, new[late[0]], words)
+            places = new | places
+    for (name, _), value in sides.items():
+        if name in declared[b"bin"] and not 0.0 <= value <= 1.0:
+            words = f"found a bound of {shown(name)} beyond 0 and 1, which Binaries contradict; delete one"
+            refuse(text, places[name], words)
+    if any((name, "u") not in sides for name in declared[b"int"]):
+        notes.add("Integers without an upper bound are 0 or 1 for CPLEX and Xpress; Generals are not.")
+    kind, begin, _ = sections[-1]
+    if kind != b"end":
+        if known or not _looks_whole(text, kind, begin, set[bytes]().union(*declared.values())):
+            words = "has no line 'End', as if it were cut off; if it is whole, append that line"
+            raise MisreadError(0, words)
+        notes.add("The last line 'End' is missing; all before it seems whole.")
+    places = {} if known else places
+    for kind, section, stop in sections:
+        if kind != b"bou":
+            for begin, end in _stretches(text, section, stop):
+                if places:  # mostly of what the first rows have
+                    for name in _words(text[begin:end]).intersection(places):
+                        del places[name]
+            if found := _TWO_SIDES.search(text, section, stop):
+                refuse(text, found.start(), "found a row with two sides, of which SCIP reads one; write two")
+    for name, position in places.items():
+        refuse(text, position, f"found a bound of {shown(name)}, which is in neither the objective nor a row")
+    return notes
+
+
+def _kind(key: re.Match[bytes]) -> bytes:
+    return key[2][:3].lower()
+
+
+def _looks_whole(text: bytes, kind: bytes, begin: int, listed: set[bytes]) -> bool:
+    """Return whether a last section, of names or of bounds, is not cut in a name, nor before one like its last."""
+    names = text[begin:].split()
+    if not names or kind not in _DECLARING:
+        return bool(names and listed) and kind == b"bou" and text.endswith(b"\n")
+    like = re.sub(rb"\d+", rb"\\d+", re.escape(names[-1]))
+    return names.count(names[-1]) == 1 and names[-1] in set(re.findall(_LIKE % like, text[:begin])) <= listed
+
+
+def _words(text: bytes) -> set[bytes]:
+    return set(text.translate(_BLANKS).split())
+
+
+def _keys(text: bytes) -> Iterator[re.Match[bytes]]:
+    for begin, end in _stretches(text, 0, len(text)):
+        if not _FIRST_WORDS.isdisjoint(_words(text[begin:end].lower())):
+            yield from (key for key in _KEY.finditer(text, begin, end + 99) if begin <= key.start(2) < end)
+
+
+def _stretches(text: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where whole lines begin and end, a million characters at once: all words of a text take much memory."""
+    while begin < end:
+        stop = text.find(b"\n", min(begin + 1_000_000, end), end) + 1 or end
+        yield begin, stop
+        begin = stop
+
+
+def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], float]) -> dict[bytes, int]:
+    """Return where the variables of a section Bounds stand first."""
+    places: dict[bytes, int] = {}
+    while rest := _ANY.search(text, begin, end):
+        found = _BOUND.match(text, rest.start(), end)
+        if found is None or not any(found.group(1, 5, 6)):
+            line = shown(text[rest.start() : end].splitlines()[0])
+            refuse(text, rest.start(), f"in Bounds, found {line}, expected a name and a bound or 'free'")
+        left, left_sense, name, right_sense, right, free = found.groups()
+        sides = [("l", -math.inf), ("u", math.inf)] if free else []
+        for value, sense, (low, high) in ((left, left_sense, "lu"), (right, right_sense, "ul")):
+            if value:
+                side = low if b"<" in sense else high if b">" in sense else "lu"
+                sides += [(one, float(b"".join(value.split()))) for one in side]
+        if differ(bounds, name, sides):
+            refuse(text, found.start(3), f"found another bound of {shown(name)} on the same side; delete one")
+        places.setdefault(name, found.start(3))
+        begin = found.end()
+    return places

@@ -1,0 +1,12 @@
+"""Killable workers: code that may hang, crash or lie runs in child processes that die at a time limit."""
+
+from bife_core.workers.base import (
+    Allowed as Allowed,
+    FailureKind as FailureKind,
+    InProcess as InProcess,
+    Note as Note,
+    WorkerFailure as WorkerFailure,
+    Workers as Workers,
+)
+from bife_core.workers.cores import CoreSlots as CoreSlots, usable_cores as usable_cores
+from bife_core.workers.pool import WorkerPool as WorkerPool

@@ -1,0 +1,202 @@
+"""What runs calls: the interface of all workers, how a call fails, and the workers that are this very process."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import signal
+import threading
+import traceback
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unpack
+
+from bife_core.base.errors import BifeError, InterruptedSolveError
+
+FailureKind = Literal["timeout", "died", "error", "unmade", "closed"]
+"""Killed at its limit; gone without an answer; the call raised; the machine could not make it; the pool was closed."""
+
+Note = Callable[[str], None]
+"""Receives, in a sentence, what a person should know; called from any thread."""
+
+CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
+_DETAIL_LINES: Final = 12
+
+
+@dataclass(eq=False)
+class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
+    """A call in a worker process gave no result.
+
+    `reason` is one sentence, `detail` the traceback of the call or the last output of a lost process, `error_type` the
+    class of the exception that the call raised. `by_machine` says that the machine may have failed and not the call:
+    no process or file was to be had, or something other than the pool killed the process.
+    """
+
+    kind: FailureKind
+    reason: str
+    detail: str = ""
+    error_type: str = ""
+    by_machine: bool = False
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Allowed(TypedDict, total=False):
+    """What calls may take and touch.
+
+    `limit_s` are wall seconds of each call from when a worker takes it up, `memory_mb` is the address space of each, by
+    default a worker's share of the memory. `reads` and `writes` are files, with the folders they lie in, or folders.
+    """
+
+    limit_s: Required[float]
+    memory_mb: float | None
+    reads: Iterable[Path]
+    writes: Iterable[Path]
+
+
+class Workers(ABC):
+    """Runs functions of `bife_core` elsewhere; used in a ``with`` statement, it is closed at its end."""
+
+    remote: ClassVar[bool] = False
+    """Whether calls may run on another machine than this one."""
+
+    @property
+    @abstractmethod
+    def workers(self) -> int:
+        """Calls that run at once."""
+
+    @abstractmethod
+    def submit_batch(
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
+    ) -> list[Future[Any]]:
+        """Queue calls that one worker, on one core, makes one right after the other.
+
+        `call` is ``"bife_core.module:function"``, `arguments` are the keyword arguments of each call, as JSON holds
+        them. A future's result is the function's after a round trip through JSON, its exception a `WorkerFailure`,
+        which is raised at once if the workers are closed. One call that fails does not keep the next from being made.
+        """
+
+    def submit(
+        self, call: str, arguments: dict[str, Any], *, note: Note | None = None, **allowed: Unpack[Allowed]
+    ) -> Future[Any]:
+        """Queue one call as `submit_batch` does, and once more, after a `note`, if its process is lost.
+
+        The system kills processes when memory is short, which should not count against the call.
+        """
+        promised: Future[Any] = Future()
+        reference = weakref.ref(self)  # a pool that its user drops ends, whatever runs in it
+
+        def send(workers: Workers, repeats: int) -> None:
+            (answer,) = workers.submit_batch(call, [arguments], **allowed)
+            promised.add_done_callback(lambda _: answer.cancel() if promised.cancelled() else None)
+            answer.add_done_callback(partial(arrived, repeats))
+
+        def arrived(repeats: int, answer: Future[Any]) -> None:
+            failure = None if answer.cancelled() else answer.exception()
+            lost = isinstance(failure, WorkerFailure) and failure.kind in ("died", "unmade")
+            if lost and repeats and not promised.cancelled() and (workers := reference()) is not None:
+                if note is not None:
+                    note(f"{failure} It is repeated.")
+                try:
+                    send(workers, repeats - 1)
+                    return
+                except WorkerFailure as closed:
+                    failure = closed
+            if answer.cancelled():
+                promised.cancel()
+            if promised.set_running_or_notify_cancel():
+                if failure is None:
+                    promised.set_result(answer.result())
+                else:
+                    promised.set_exception(failure)
+
+        send(self, 1)  # losing a process once is an accident, twice is the call's own doing
+        return promised
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop at once: queued calls are cancelled, running ones are killed, no process stays behind."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class InProcess(Workers):
+    """Takes the place of a `WorkerPool`: one call at a time, here.
+
+    Nothing can be killed at its limit, and nothing is confined: for rules one has read, in a notebook or a debugger.
+    """
+
+    workers = 1
+
+    def __init__(self) -> None:
+        self._one_at_a_time = threading.Lock()
+        self._closed = False
+        self._interrupts = 0
+
+    def submit_batch(
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
+    ) -> list[Future[Any]]:
+        """Make calls one right after the other; their results are there."""
+        if self._closed:
+            raise WorkerFailure("closed", "These workers were closed; open others.")
+        return [self._made(call, each) for each in arguments]
+
+    def close(self) -> None:
+        """Make no more calls."""
+        self._closed = True
+
+    def _made(self, call: str, arguments: dict[str, Any]) -> Future[Any]:
+        promised: Future[Any] = Future()
+        interrupts = self._interrupts
+        try:
+            with self._one_at_a_time:
+                if self._interrupts > interrupts:  # while it waited
+                    raise InterruptedSolveError
+                # By way of JSON, as to another process: what works here works there.
+                result = json.loads(json.dumps(resolve(call)(**json.loads(json.dumps(arguments)))))
+        except InterruptedSolveError as error:  # SCIP takes Ctrl-C itself
+            if self._interrupts == interrupts:
+                self._interrupts += 1
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            raise WorkerFailure("closed", f"{call} was interrupted.") from error
+        except Exception as error:  # noqa: BLE001 - a worker process would report any too
+            reason, detail = describe_exception(error)
+            by_machine = isinstance(error, OSError | MemoryError)
+            promised.set_exception(WorkerFailure("error", reason, detail, type(error).__name__, by_machine))
+        else:
+            promised.set_result(result)
+        return promised
+
+
+def resolve(call: str) -> Callable[..., Any]:
+    """Return the function a call names; raise `BifeError` if no module of `bife_core` defines it."""
+    if not CALL.fullmatch(call):
+        raise BifeError(f"A worker runs only 'bife_core.module:function', not {call!r}.")
+    module, _, name = call.partition(":")
+    function: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
+    written_in = getattr(function, "__module__", None) or ""
+    if not callable(function) or not f"{written_in}.".startswith("bife_core."):
+        raise BifeError(f"A worker cannot run {call!r}: {module} defines no function {name!r}.")
+    return function
+
+
+def describe_exception(error: BaseException) -> tuple[str, str]:
+    """Return one sentence about an exception and its trimmed traceback."""
+    detail = "".join(traceback.format_exception(error)).splitlines()
+    if len(detail) > _DETAIL_LINES:
+        detail = [detail[0], "  ...", *detail[-(_DETAIL_LINES - 2) :]]
+    sentence, name = " ".join(str(error).split()), type(error).__name__
+    if not isinstance(error, BifeError):
+        sentence = f"{name}: {sentence}" if sentence else f"{name} was raised."
+    return sentence, "\n".join(detail)

@@ -1,0 +1,211 @@
+"""What a worker is held to, and what it does to itself before the first call.
+
+A system that lacks a measure goes without it, and `in_force` says so, except that a worker always dies with its
+parent (`bife_core.workers.worker` also watches the pipe its requests come through).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import fcntl
+import math
+import os
+import resource
+import signal
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import psutil  # type: ignore[import-untyped, unused-ignore]
+
+from bife_core.base.places import compiled_code
+from bife_core.base.values import Value
+from bife_core.workers import linux
+
+MEASURES: Final = ("limits", "network", "files", "calls")
+"""Measures that can be left out, in the order they are taken."""
+
+_SYSTEM: Final = (
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc", "/dev", "/sys", "/nix/store", "/gnu/store",
+    "/proc/self", "/proc/thread-self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/sys",
+    "/proc/filesystems",
+)  # fmt: skip
+"""Where interpreters, libraries and facts about the machine lie."""
+_CPU_GRACE_S: Final = 10.0
+MOST_KEPT_MB: Final = 1000.0
+"""Resident memory with which a worker is replaced after a call: twice what solving and scoring need at rest."""
+
+_CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_FILE_MB: Final = 1024
+_OPEN_FILES: Final = 256
+_PROCESSES: Final = 64  # and threads, where they can be counted apart
+
+
+class Confinement(Value):
+    """What a worker may do besides reading Python, BiFE and the system, and writing its own directory."""
+
+    measures: tuple[str, ...] = MEASURES
+    memory_mb: float  # address space of a call
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+
+
+def usable_memory_mb() -> float:
+    """Return the memory this process may count on: the machine's, or less in a container that has less."""
+    total = float(psutil.virtual_memory().total)
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):  # no such file, or the word "max"
+            total = min(total, float(Path(path).read_text()))
+    return total / 2**20
+
+
+def memory_share_mb(workers: int) -> float:
+    """Return the address space each of so many workers gets: its part of 80 % of the memory, and 2 GiB at least."""
+    return max(2048.0, 0.8 * usable_memory_mb() / workers)
+
+
+def directories_of(paths: Iterable[Path]) -> frozenset[Path]:
+    """Return the directories files lie in, links followed; a directory stands for itself."""
+    found = {seen for path in paths for seen in (path.absolute(), Path(os.path.realpath(path)))}
+    return frozenset(path if path.is_dir() else path.parent for path in found)
+
+
+in_force: Final[dict[str, str]] = {}
+"""What was done to this process: measure to a phrase, which starts with "no:" if it failed."""
+
+
+def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> None:
+    """Pin this process to a core, if given, end it with `parent`, which writes to `lifeline`, and take all measures."""
+    faulthandler.enable()
+    if core is not None and hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # the core went offline or the container shrank since the parent looked
+            os.sched_setaffinity(0, {core})
+    _die_with_parent(lifeline, parent)
+    measures = (_limit_resources, _leave_network, _restrict_files, _filter_system_calls)
+    for name, measure in zip(MEASURES, measures, strict=True):
+        try:
+            if name not in confinement.measures:
+                raise ValueError("not asked for")
+            if name != "limits" and sys.platform != "linux":
+                raise ValueError(f"{sys.platform} has nothing of the kind")
+            in_force[name] = measure(confinement)
+        except (OSError, ValueError) as error:
+            in_force[name] = f"no: {getattr(error, 'strerror', None) or error}"
+
+
+def end_process_group() -> None:
+    """Kill this worker and every process it started that stayed in its group."""
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+
+
+@contextmanager
+def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
+    """Hold a call to CPU seconds and to MiB beyond what the process has now, should the parent be stopped or slow."""
+    if in_force.get("limits", "no:").startswith("no:"):
+        yield
+        return
+    before = [(kind, resource.getrlimit(kind)) for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
+    seconds = time.process_time() + limit_s + _CPU_GRACE_S
+    if math.isfinite(seconds):
+        resource.setrlimit(resource.RLIMIT_CPU, _allowed(resource.RLIMIT_CPU, math.ceil(seconds)))
+    most = int(psutil.Process().memory_info().vms + memory_mb * 2**20)
+    resource.setrlimit(resource.RLIMIT_AS, _allowed(resource.RLIMIT_AS, most))
+    try:
+        yield
+    finally:
+        for kind, (soft, hard) in before:
+            resource.setrlimit(kind, (soft, hard))
+
+
+def is_clean() -> bool:
+    """Whether no thread but the worker's two is left, nor too much memory of compiled rules and large instances."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library on Linux has it
+        if trim is not None:
+            trim(0)
+    memory_mb = psutil.Process().memory_info().rss / 2**20
+    return threading.active_count() <= 2 and bool(memory_mb <= MOST_KEPT_MB)
+
+
+def _die_with_parent(lifeline: int, parent: int) -> None:
+    # A call stuck in native code may never let a Python thread notice that the parent is gone, so the kernel kills the
+    # group when the last write end of the lifeline closes. PR_SET_PDEATHSIG, which depends on the thread that started
+    # the worker, is for calls that close descriptors they do not know.
+    if sys.platform == "linux":
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgid(0))
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, int(signal.SIGKILL))
+        flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
+        linux.die_with_parent(signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before the kernel was asked
+            end_process_group()
+
+
+def _limit_resources(confinement: Confinement) -> str:
+    for kind, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, _FILE_MB * 2**20),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+    ):
+        soft, _ = _allowed(kind, value)
+        resource.setrlimit(kind, (soft, soft))
+    if sys.platform == "linux":  # should memory run out after all, this process goes and its parent stays
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
+    return f"CPU and memory of a call, {_OPEN_FILES} open files of {_FILE_MB} MB, no core dump"
+
+
+def _leave_network(confinement: Confinement) -> str:
+    linux.leave_network()
+    if "limits" in confinement.measures:
+        # In a user namespace of its own the process is counted apart from the user's others.
+        resource.setrlimit(resource.RLIMIT_NPROC, (_PROCESSES, _PROCESSES))
+    return "a network namespace without interfaces"
+
+
+def _restrict_files(confinement: Confinement) -> str:
+    own = Path(tempfile.gettempdir())
+    readable = [*map(Path, _SYSTEM), *_installation(), *confinement.readable]
+    version = linux.restrict_files(readable, [own, Path("/dev/null"), *confinement.writable])
+    return f"reads what a call names, writes its own temporary directory (Landlock {version})"
+
+
+def _installation() -> list[Path]:
+    """Where this Python, its packages, BiFE and the code compiled for it lie."""
+    package = Path(__file__).resolve().parents[1]
+    # What else lies beside the package in a checkout is none of a rule's business.
+    imported = [path for path in sys.path if path and Path(path).resolve() != package.parent]
+    own = [str(package), *map(str, package.parent.glob("bife*.egg-info"))]
+    paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *own, *sysconfig.get_paths().values()]
+    for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", "BIFE_SANDBOX_READABLE"):
+        paths += os.environ.get(variable, "").split(os.pathsep)
+    return [*(Path(path).resolve() for path in paths if path), *_plugins(), compiled_code()]
+
+
+def _plugins() -> list[Path]:
+    """Where packages lie that extend BiFE: an editable installation is on no path of Python's."""
+    groups = [group for group in entry_points().groups if group.startswith("bife.")]
+    modules = [entry.module for group in groups for entry in entry_points(group=group)]
+    specs = map(find_spec, {module.partition(".")[0] for module in modules})
+    places = [spec.submodule_search_locations or [spec.origin or ""] for spec in specs if spec is not None]
+    return [Path(place).resolve() for found in places for place in found if place]
+
+
+def _filter_system_calls(confinement: Confinement) -> str:
+    linux.filter_system_calls()
+    return "no sockets, no new processes or programs, no hand on other processes (seccomp)"
+
+
+def _allowed(kind: int, value: int) -> tuple[int, int]:
+    """Return a soft limit that the hard one allows, and the hard one."""
+    hard = resource.getrlimit(kind)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard), hard

@@ -1,0 +1,57 @@
+"""The child process of a pool: reads a request a line, answers a line, over pipes that nothing printed can disturb."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from typing import Any, BinaryIO
+
+from bife_core.workers.base import describe_exception, resolve
+from bife_core.workers.confinement import Confinement, confine, end_process_group, is_clean, limited
+
+
+def answer(line: bytes) -> bytes:
+    """Run one request and return its answer as one line of JSON, whatever happens in the call."""
+    message: dict[str, Any] = {"ticket": None}
+    try:
+        request = json.loads(line)
+        message["ticket"] = request["ticket"]
+        with limited(request["limit_s"], request["memory_mb"]):
+            result = resolve(request["call"])(**request["arguments"])
+        return json.dumps(message | {"ok": True, "result": result, "clean": is_clean()}).encode() + b"\n"
+    except BaseException as error:  # noqa: BLE001 - a call may raise anything; all of it becomes the answer
+        reason, detail = describe_exception(error)
+        message |= {"ok": False, "reason": reason, "detail": detail, "error_type": type(error).__name__}
+        return json.dumps(message | {"clean": is_clean()}).encode() + b"\n"
+
+
+def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
+    for line in requests:
+        inbox.put(line)
+    # The parent closed the pipe or died. The main thread may be deep in a call: no one waits for its result.
+    end_process_group()
+
+
+def main() -> None:
+    """Serve requests until the parent closes the pipe."""
+    options = json.loads(sys.argv[1])
+    requests, responses, lifeline = (options[name] for name in ("requests", "responses", "lifeline"))
+    for descriptor in (requests, responses, lifeline):
+        os.set_inheritable(descriptor, False)  # a process the call leaves behind must not keep it open
+    confinement = Confinement.model_validate(options["confinement"])
+    confine(options["core"], lifeline, options["parent"], confinement)
+    inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_watch, args=(os.fdopen(requests, "rb"), inbox), daemon=True).start()
+    with os.fdopen(responses, "wb") as pipe:
+        line = b'{"ready": true}\n'
+        while True:
+            pipe.write(line)
+            pipe.flush()
+            line = answer(inbox.get())
+
+
+if __name__ == "__main__":
+    main()

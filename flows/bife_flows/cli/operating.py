@@ -1,0 +1,311 @@
+"""A home in operation: `bife up`, `down`, `status`, `track`, `prune`, `backup`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+from rich.text import Text
+from typer import Argument, Option
+
+from bife_core.base.wording import counted
+from bife_core.cli.consoles import say, show_facts, show_heading, show_table, standard_output
+from bife_core.cli.outcome import CommandEnd
+from bife_core.cli.running import STOP_SIGNALS
+from bife_core.store.home import Home, project_home
+
+if TYPE_CHECKING:
+    from bife_tasks.overview import Cell, Section
+
+    from bife_flows.operate.servers import Up
+
+_Port = Annotated[int | None, Option(min=1, max=65535, show_default="the usual or the next free one")]
+
+
+def up(
+    detach: Annotated[
+        bool, Option("--detach", "-d", help="Return once everything runs; `bife down` stops it.")
+    ] = False,
+    host: Annotated[
+        str,
+        Option(metavar="ADDRESS", help="Address to listen on. Other than loopback needs BIFE_SERVER_AUTH."),
+    ] = "127.0.0.1",
+    mlflow_port: _Port = None,
+    prefect_port: _Port = None,
+) -> None:
+    """Start Prefect, MLflow and a worker, and keep them running: runs are started from Prefect's page.
+
+    Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
+    """
+    from bife_flows.operate.servers import POLL_S, Server, Up, require_down, state_file
+
+    home = project_home()
+    require_down(home)
+    if detach:
+        _detached(home)
+        return
+    say(f"Starting in {home.root}; the first time takes longer ...")
+    import psutil
+
+    from bife_core.base.files import write_whole
+    from bife_flows.operate import guard
+    from bife_flows.operate.programs import Access, mlflow_server, ports, prefect_server, worker
+
+    access, own, servers, addresses = Access.at(host), psutil.Process(), list[Server](), dict[str, str]()
+    numbers = ports(access, prefect_port, mlflow_port)
+
+    def write(health: Mapping[str, str]) -> None:
+        state = Up.of(own.pid, addresses=addresses, health=dict(health))
+        write_whole(state_file(home), state.model_dump_json(indent=1))
+
+    def interrupt(*_: object) -> None:
+        for each in STOP_SIGNALS:  # a second one does nothing, so that all programs are stopped
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for each in STOP_SIGNALS:
+        signal.signal(each, interrupt)
+    with ExitStack() as at_end:
+        os.environ["BIFE_HOME"] = str(home.root)
+        at_end.callback(state_file(home).unlink, missing_ok=True)
+        guard.adopt_orphans()  # runs whose guard is killed
+        at_end.callback(lambda: guard.end(own.children()))
+        write({})
+        try:
+            starts = (("Prefect", prefect_server), ("MLflow", mlflow_server))
+            for (name, start), port in zip(starts, numbers, strict=True):
+                addresses[name], server = start(home, access, port)
+                if server is not None:
+                    servers.append(server)
+                    at_end.callback(server.stop)
+            write({})
+            for server in servers:
+                server.wait_ready(waits=say)
+            servers.append(worker(home, access, addresses))
+            # The first to be stopped, so that its runs can report how they end.
+            at_end.callback(servers[-1].stop)
+            servers[-1].wait_ready(waits=say)
+            # By itself MLflow shows its pages for language models, without the registry.
+            runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
+            pages = [
+                ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs"),
+                ("MLflow", f"{runs}   compare runs, samples and registered rules"),
+                ("logs", str(home.root / "logs")),
+                ("stop", "Ctrl-C, or `bife down`"),
+            ]
+            show_facts(pages)
+            write({server.name: server.health for server in servers})
+            while True:
+                for server in servers:
+                    if note := server.tend():
+                        say(f"{time.strftime('%H:%M:%S')} {note}")
+                time.sleep(POLL_S)
+        except KeyboardInterrupt:
+            say("Stopping; runs that are under way can be retried later ...")
+
+
+def _detached(home: Home) -> None:
+    """Run this command again as a process of its own, and wait until it is ready; raise `CommandEnd` if it ends."""
+    from bife_flows.operate.servers import current
+
+    log = home.root / "logs" / "up.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    options = [word for word in sys.argv[1:] if word not in ("--detach", "-d")]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from bife_core.cli import main; main()", *options],
+            env=os.environ | {"BIFE_HOME": str(home.root)},
+            cwd=log.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    ready, shown = False, 0
+    with standard_output().status("Starting ..."):
+        while not ready:
+            state = current(home)
+            ready = state is not None and state.pid == process.pid and bool(state.health)
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            if process.poll() is not None:
+                last = lines[-1] if lines else ""
+                raise CommandEnd(last.removeprefix("Error: ") or f"BiFE did not start; see {log}.")
+            for line in lines[shown:]:
+                if not line.startswith("Error: "):
+                    say(line)
+            shown = len(lines)
+            time.sleep(0.5)
+
+
+def down() -> None:
+    """Stop what `bife up` started in this home; runs under way are stopped and can be retried later."""
+    from bife_flows.operate.servers import current
+
+    home = project_home()
+    state = current(home)
+    if state is None:
+        say(f"BiFE is not up in {home.root}.")
+        return
+    with standard_output().status("Stopping ..."):
+        state.stop()
+    say("Stopped.")
+
+
+def status() -> None:
+    """Say what is in this home: champions, searches, money, what waits, disk; and whether what `bife up` runs answers.
+
+    The exit code is 1 if not all does.
+    """
+    from bife_flows.operate.servers import current
+
+    home = project_home()
+    state = current(home)
+    answering = {} if state is None else state.answering()
+    with standard_output().status("Looking ..."):
+        found = _overview(state, answering)
+    for section in found:
+        show_heading(section.title)
+        if section.sentence:
+            say(section.sentence)
+        if section.rows:
+            rows = [[_linked(cell) for cell in row] for row in section.rows]
+            show_table(section.columns, rows, numbers=False)
+    if state is None:
+        raise CommandEnd(f"BiFE is not up in {home.root}; `bife up` starts it.")
+    if not state.health:
+        raise CommandEnd(f"BiFE is starting in {home.root}.")
+    say()
+    marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
+    parts = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
+    show_table(("part", "state", "address"), parts, numbers=False)
+    show_facts([("home", str(home.root)), ("logs", str(home.root / "logs"))])
+    if not all(answering.values()):
+        raise CommandEnd("Not all parts answer; see the logs.")
+
+
+def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
+    """Return the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
+    from bife_tasks.overview import sections
+
+    from bife_flows.operate.servers import link_to_pages
+
+    addresses = {} if state is None else state.addresses
+    link_to_pages(state)
+    own = state.health["Prefect"] if state is not None and answering.get("Prefect") else ""
+    if not (own or os.environ.get("PREFECT_API_URL")):
+        return sections()
+    from prefect.client.orchestration import SyncPrefectClient, get_client
+
+    from bife_flows.reporting.artifacts import waiting_in
+
+    pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
+    api, auth = own.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
+    with SyncPrefectClient(api, auth_string=auth) if own else get_client(sync_client=True) as client:
+        return sections(lambda: waiting_in(client, pages))
+
+
+def _linked(cell: Cell) -> str | Text:
+    if isinstance(cell, str):
+        return cell
+    return Text(cell.text, style=f"link {cell.url}" if cell.url.startswith("http") else "")
+
+
+def track(
+    rebuild: Annotated[
+        bool, Option("--rebuild", help="Write all runs again, each once: its database is new or was lost.")
+    ] = False,
+) -> None:
+    """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
+
+    Rules that were registered before there was an MLflow are registered in it; those that were registered in an MLflow
+    that was lost, the command that registered them registers again.
+    """
+    with standard_output().status("Starting ..."):
+        from bife_tasks.registry.mlflow_registry import carry_over
+        from bife_tasks.stores import observing
+        from bife_tasks.tracking.store import client, tracking_uri
+        from bife_tasks.tracking.subscriber import track as track_all
+
+        from bife_core.cli.watching import Display
+
+        client()
+    done = left = 0
+    with observing(Display(standard_output())):
+        for study, reason in track_all(rebuild=rebuild):
+            done, left = done + (not reason), left + bool(reason)
+            say(f"{study.key}  {study.name}: {reason or 'written'}")
+    say(f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
+    if copied := carry_over(rebuild=rebuild):
+        say(f"{counted(copied, 'version')} of rules registered, from the store's registry.")
+    if left:
+        raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
+
+
+def prune(
+    keep_days: Annotated[
+        int, Option(metavar="N", min=1, help="What has changed in the last N days stays.")
+    ] = 90,
+    yes: Annotated[bool, Option("--yes", help="Remove it; without, only say what would go.")] = False,
+) -> None:
+    """Remove what old runs left: files, runs in MLflow, expert samples, and Prefect's history.
+
+    What the evidence of a registered rule names stays, and so does the store: answers of models, solves, and what
+    instances have served.
+    """
+    before = datetime.now(UTC) - timedelta(keep_days)
+    with standard_output().status("Looking ..."):
+        from bife_tasks.retention import Retention
+        from prefect.client.orchestration import get_client
+        from prefect.client.schemas.filters import FlowRunFilter
+        from prefect.client.schemas.objects import TERMINAL_STATES
+        from prefect.exceptions import ObjectNotFound
+
+        from bife_flows.operate.running import reach_prefect
+
+        reach_prefect()
+        old = Retention(before.timestamp())
+        what = {"evolutions, collections, evaluations": old.studies, "folders of expert samples": old.samples}
+        rows = [(kind, str(len(own)), f"{sum(one.size_mb for one in own):.1f}") for kind, own in what.items()]
+        ended = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
+        runs: list[UUID] = []
+        with get_client(sync_client=True) as client:
+            wanted = FlowRunFilter.model_validate(ended)
+            while page := client.read_flow_runs(flow_run_filter=wanted, limit=200, offset=len(runs)):
+                runs += [run.id for run in page]
+            history = [run for run in runs if str(run) not in old.flow_runs]
+            for run in history if yes else ():
+                with suppress(ObjectNotFound):  # it was below one that is gone
+                    client.delete_flow_run(run)
+        for one in (*old.studies, *old.samples) if yes else ():
+            one.remove()
+    rows.append(("flow runs of Prefect", str(len(history)), "-"))
+    show_table(("older than " + counted(keep_days, "day"), "number", "MB"), rows)
+    say("Removed." if yes else "Nothing was removed; --yes removes it.")
+
+
+def backup(
+    file: Annotated[Path, Argument(metavar="FILE", help="The archive, such as bife.tar.gz.")],
+    restore: Annotated[
+        bool, Option("--restore", help="Make the home, which must hold no file, from the archive.")
+    ] = False,
+) -> None:
+    """Write all of the home into one file, also while runs are under way."""
+    from bife_core.store import backup
+
+    home = project_home()
+    with standard_output().status("Copying ..."):
+        for note in (backup.restore if restore else backup.back_up)(home, file) or ():
+            say(f"note: {note}")
+    say(f"{home.root} is as it was." if restore else f"{file}: {file.stat().st_size / 1e6:.1f} MB.")
+
+
+COMMANDS = (up, down, status, track, prune, backup)

@@ -1,0 +1,133 @@
+"""Flows run in this process with an API of Prefect's; runs whose process is gone are marked, so as to be retried."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import Any, Final, ParamSpec, TypeVar
+
+import httpx
+from bife_tasks.stores import home_store, observing
+from bife_tasks.tracking.subscriber import track_evolution
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.context import refresh_global_settings_context
+from prefect.exceptions import PrefectException
+from prefect.settings import get_current_settings
+from prefect.states import Cancelled, Crashed
+
+from bife_core.base.errors import BifeError
+from bife_core.run.observer import Observer
+from bife_core.run.study.journal import stop_journals
+from bife_core.store import StoreError
+from bife_core.store.home import project_home
+from bife_flows.operate.servers import LOOPBACK, Server, current, free_port, link_to_pages
+from bife_flows.reporting.conduct import gone, own_process, report_end, require_room
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
+
+_OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]}}}
+
+
+def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a flow such as `flows.pipeline.pipeline` with the other arguments; `watcher` is called as it goes."""
+    link_to_pages(current(project_home()))
+    require_room()  # the flow does so too, but then an API has been started for nothing, or could not be
+    reach_prefect()
+    with observing(watcher or Observer()):
+        return stage(*args, **kwargs)
+
+
+def reach_prefect() -> None:
+    """Unless a server's address is set, start the embedded API and mark what runs of killed processes left in it."""
+    if os.environ.get("PREFECT_API_URL"):
+        return
+    # Two that meet a fresh database would break its migration.
+    with home_store().claim("prefect", 300.0):
+        start_embedded_api()
+        with get_client(sync_client=True) as client:
+            close_abandoned(client)
+
+
+@cache
+def start_embedded_api() -> None:
+    """Start Prefect's API for this process alone and have all of Prefect in it use it; done once.
+
+    Prefect's own ephemeral mode leaves its server behind when the process is killed, and Ctrl-C in a terminal ends that
+    server before the run can report its end.
+    """
+    port = free_port(0)
+    address = f"http://{LOOPBACK}:{port}/api"
+    environment = {
+        # Storing events, streaming them and trying them on automations is half of what a task costs the API.
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+        "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
+        **get_current_settings().to_environment_variables(exclude_unset=True),
+    }
+    command = [sys.executable, "-m", "uvicorn", "--factory", "bife_flows.operate.pages:api"]
+    command += ["--log-level", "error", "--lifespan", "on", "--host", LOOPBACK, "--port", str(port)]
+    log = project_home().root / "logs" / "prefect-embedded.log"
+    server = Server("Prefect's embedded API", command, environment, f"{address}/health", log)
+    atexit.register(server.stop)
+    server.wait_ready()
+    # The variable itself stays unset: it says that the server is one of the user's.
+    os.environ["PREFECT_API_URL"] = address
+    try:
+        refresh_global_settings_context()
+    finally:
+        del os.environ["PREFECT_API_URL"]
+
+
+def report_interruption(reason: str) -> None:
+    """Report to MLflow and Prefect why this process is being stopped; what cannot be reached is left as it is."""
+    stopped: list[str] = []
+    with suppress(OSError, StoreError):
+        stopped = stop_journals(reason)
+    if get_current_settings().api.url is not None:  # else the embedded API has not been started yet
+        with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
+            for run in _open_runs(client):
+                if own_process(run) == os.getpid():
+                    client.set_flow_run_state(run.id, Cancelled(message=reason), force=True)
+    with suppress(BifeError):
+        for study in stopped:
+            track_evolution(study)
+
+
+def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> None:
+    """Mark open runs here whose process is gone, or that this machine's worker, if it starts, never began."""
+    for run in _open_runs(client):
+        never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
+        lost = None if run.state_type == StateType.PENDING else gone(run)
+        if never_begun if lost is None else lost:
+            _close(client, run)
+
+
+def _open_runs(client: SyncPrefectClient) -> list[FlowRun]:
+    # The youngest first, so that nothing is open below a run by the time it is closed.
+    order = FlowRunSort.EXPECTED_START_TIME_DESC
+    return client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(_OPEN), sort=order)
+
+
+def _close(client: SyncPrefectClient, run: FlowRun) -> None:
+    tasks = client.read_task_runs(
+        flow_run_filter=FlowRunFilter.model_validate({"id": {"any_": [run.id]}}),
+        task_run_filter=TaskRunFilter.model_validate(_OPEN),
+    )
+    for task in tasks:
+        client.set_task_run_state(task.id, Crashed(message=GONE), force=True)
+    message = run.state.message if run.state is not None else None
+    cancelled = run.state_type == StateType.CANCELLING
+    state: State[Any] = Cancelled(message=message) if cancelled else Crashed(message=GONE)
+    report_end(None, run, state)
+    client.set_flow_run_state(run.id, state, force=True)

@@ -1,0 +1,162 @@
+"""What changes a champion: the challenger, if it passes the gate, or a rollback; a person is asked where set so."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Annotated, Literal
+
+from bife_tasks.runtime import present_run, with_message
+from bife_tasks.tracking import store
+from prefect.exceptions import FlowPauseTimeout
+from prefect.flow_runs import pause_flow_run, suspend_flow_run
+from prefect.input import RunInput
+from pydantic import Field
+
+from bife_core.base.errors import ConfigError
+from bife_core.registry.base import GATE, Case, ChampionChange
+from bife_core.registry.evidence import UNGATED, RegisteredRule
+from bife_core.run.stages.conclusions import link
+from bife_flows.reporting.conduct import FlowRuntime, stage
+
+_POLL_S = 3
+
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+_MODEL = {"description": "Registered model, such as bife-combinatorial_auction."}
+RuleName = Annotated[str, Field(min_length=1, json_schema_extra=_MODEL)]
+Hours = Annotated[float, Field(gt=0, le=8760)]
+
+
+class Approval(RunInput):
+    """What a person is asked on Prefect's page; the form's head shows what about, with the evidence."""
+
+    decision: Literal["approve", "reject"] = Field(
+        description="Approve what is proposed above; reject to leave the champion as it is."
+    )
+    reason: Text = Field(description="Kept in the registry beside the rule.")
+    who: Text = Field(description="Your name, kept beside the reason.")
+
+
+@stage("promotion", "{name}")
+def promotion(
+    name: RuleName, approval: Literal["person", "gate"] = "person", wait_hours: Hours = 168.0
+) -> ChampionChange:
+    """Compare a registered model's challenger with RPB and the champion, and promote it if it earns that.
+
+    A challenger that does not pass the gate stays what it is; no person is asked. Where a run belongs to a deployment,
+    its process ends while it waits for an answer, and a new one goes on with it.
+
+    Parameters
+    ----------
+    name : str
+        The registered model.
+    approval : str
+        'person' waits for an answer on Prefect's page, 'gate' promotes by the numbers alone.
+    wait_hours : float
+        After this time without an answer the challenger stays what it is.
+    """
+    if approval == "person":
+        _require_pages("promote with approval='gate'")
+    runtime = FlowRuntime()
+    registry = runtime.registry
+    runtime.observer.stage("promotion", f"the challenger of {name}")
+    opened = partial(registry.open_case, name)
+    case = runtime.step("assess the challenger", f"assess the challenger of {name}", opened)
+    runtime.conclude(name, "promotion", summary(case))
+    version, by, reason = case.challenger.version, GATE, case.decision.reason
+    decision = "approve" if case.decision.promote else None
+    if decision and approval == "person":
+        # An answer is about one version: should another be challenger by then, it is asked about anew.
+        decision, by, reason = _ask(summary(case), f"approval-{version}", wait_hours)
+    what = "stays challenger"
+    if decision == "approve":
+        promoted = partial(registry.promote, name, version, by, reason)
+        runtime.step("set the champion", f"make version {version} of {name} champion", promoted)
+        what = f"is champion, approved by {by}"
+    elif decision == "reject":
+        refused = partial(registry.refuse, name, version, by, reason)
+        runtime.step("refuse the challenger", f"refuse version {version} of {name}", refused)
+        what = f"was refused by {by}"
+    change = ChampionChange(name=name, version=version, champion=decision == "approve", by=by, reason=reason)
+    return with_message(change, f"Version {version} {what}: {reason}")
+
+
+@stage("rollback", "{name}")
+def rollback(
+    name: RuleName,
+    reason: Text,
+    who: Annotated[str, Field(max_length=500)] = "",
+    version: int | None = None,
+    wait_hours: Hours = 168.0,
+) -> ChampionChange:
+    """Take the champion of a registered model out of use: the one that it replaced, if any, is champion again.
+
+    Parameters
+    ----------
+    name : str
+        The registered model.
+    reason, who : str
+        Kept in the registry beside the version that loses the alias. Without `who` a person is asked on this page.
+    version : int, optional
+        The champion that is meant; it is an error if another is champion now.
+    wait_hours : float
+        After this time without an answer the champion stays what it is.
+    """
+    runtime = FlowRuntime()
+    if not who:
+        _require_pages("give `who`")
+        champion = runtime.registry.present_champion_of(name, version)
+        version = champion.version
+        after = f"version {champion.replaced} is champion again" if champion.replaced else "there is none"
+        about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {_page(champion)}"
+        runtime.observer.stage("rollback", f"version {version} of {name}")
+        decision, who, reason = _ask(about, f"rollback-{version}", wait_hours)
+        if decision == "reject":
+            kept_on = partial(runtime.registry.keep, name, version, who, reason)
+            runtime.step("keep the champion", f"keep version {version} of {name}", kept_on)
+        if decision != "approve":
+            kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
+            return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")
+    rolled_back = partial(runtime.registry.roll_back, name, who, reason, version)
+    change = runtime.step("roll back the champion", f"roll {name} back", rolled_back)
+    return with_message(change, f"{change.sentence}, by {who}: {reason}")
+
+
+def summary(case: Case) -> str:
+    """Return what a person decides on, in Markdown."""
+    one, gate = case.challenger, "passes" if case.decision.promote else "does not pass"
+    champion, now = case.champion, ""
+    if champion is not None:
+        now = f" Version {champion.version} is champion now{UNGATED * champion.ungated}."
+    before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
+    return (
+        f"Version {one.version} of **{one.name}** {gate} the statistical gate. {case.decision.reason}{now} "
+        f"{_page(one)}{before}\n\n{one.card}"
+    )
+
+
+def _page(rule: RegisteredRule) -> str:
+    return link("Source, evidence and history", store.page(f"models/{rule.name}/versions/{rule.version}"))
+
+
+def _require_pages(otherwise: str) -> None:
+    if not os.environ.get("PREFECT_API_URL"):
+        raise ConfigError(
+            "A person's answer is given on Prefect's page, and no Prefect server is known; start one with "
+            f"`bife up`, set PREFECT_API_URL, or {otherwise}."
+        )
+
+
+def _ask(about: str, key: str, wait_hours: float) -> tuple[str | None, str, str]:
+    """Return what a person decides on what is shown in Markdown, who, and why; no decision if none comes in time."""
+    form, limit_s, run = Approval.with_initial_data(description=about), int(wait_hours * 3600), present_run()
+    try:
+        if run is not None and run.deployment_id is not None:
+            # No process waits; the worker starts the run anew once there is an answer.
+            answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
+        else:
+            answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
+    except FlowPauseTimeout:
+        return None, "timeout", f"No person answered within {wait_hours:g} hours."
+    given = Approval.model_validate(answer.model_dump())
+    return given.decision, given.who, given.reason

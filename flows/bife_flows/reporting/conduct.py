@@ -1,0 +1,240 @@
+"""What every run does besides its stage: checks before, records for MLflow after, and who learns how it ended."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import count
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
+
+from bife_tasks.registry.mlflow_registry import carry_over
+from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime, with_message
+from bife_tasks.stores import observer, observing, watched
+from bife_tasks.tracking.provenance import whole_run
+from bife_tasks.tracking.store import TrackingError, client, refused
+from bife_tasks.tracking.subscriber import GONE, RETRY_S, synchronise
+from prefect import Flow, flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.context import FlowRunContext
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_run_logger
+from prefect.logging.loggers import flow_run_logger
+from prefect.states import Completed, Failed
+
+from bife_core.base.errors import BifeError, RegistryError
+from bife_core.base.wording import storable
+from bife_core.run.config import PipelineConfig
+from bife_core.run.observer import EvolutionState, Observer
+from bife_core.run.stages.conclusions import links
+from bife_core.run.stages.records import TrackedRun
+from bife_core.run.stages.runtime import Runtime
+from bife_core.store.claims import began_s, runs
+from bife_core.store.home import project_home
+from bife_flows.reporting.artifacts import EvolutionPage, renew, show_conclusion, showing
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_LATER: Final = ", not all of it in MLflow"
+"""How the name of a run's state ends that MLflow lacks records of."""
+
+_MACHINE: Final = "bife.machine"
+_PROCESS: Final = "bife.pid"
+_BEGAN: Final = "bife.began"
+
+_flows: dict[Callable[..., Any], Flow[..., Any]] = {}
+"""The flow of each stage, which a part of another flow is a run of."""
+
+
+class FlowRuntime(TrackedRuntime):
+    """Runs parts of a stage as flows, and shows on Prefect's pages what comes of them."""
+
+    _page: EvolutionPage | None = None
+
+    conclude = staticmethod(show_conclusion)
+
+    def stage(
+        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
+        *args: P.args, **kwargs: P.kwargs,
+    ) -> R:  # fmt: skip
+        """Run the flow of a stage as a part of the present one."""
+        return cast(R, _flows[stage](config, *args, **kwargs))
+
+    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
+        """Bring the page of a search up to date."""
+        self._page = self._page or EvolutionPage(label, links(run))
+        self._page.generation(state)
+
+
+class RunLog(Observer):
+    """Writes to the log of the flow run in which it is made, for runs without a terminal."""
+
+    def __init__(self) -> None:
+        self._of_the_flow: Any = get_run_logger()
+
+    def stage(self, name: str, about: str) -> None:
+        """Log that a stage begins."""
+        self._log(logging.INFO, f"{name}: {about}")
+
+    def generation(self, state: EvolutionState) -> None:
+        """Log how far the search is."""
+        self._log(logging.INFO, state.sentence)
+
+    def note(self, text: str) -> None:
+        """Log what a person should know."""
+        self._log(logging.WARNING, text)
+
+    def _log(self, level: int, text: str) -> None:
+        try:
+            logger = get_run_logger()
+        except MissingContextError:  # in a thread that belongs to no run
+            logger = self._of_the_flow
+        logger.log(level, "%s", storable(text))
+
+
+def _conducted(function: Callable[P, R]) -> Callable[P, R]:
+    """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
+
+    A flow that another one calls leaves that to it; so does a function that is called outside of any run.
+    """
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            if not TrackedRuntime().present.stands_alone:
+                return _worded(function(*args, **kwargs))
+            with whole_run(), nullcontext() if watched() else observing(RunLog()):
+                require_room(wait_s=24 * 3600.0)
+                result = _synchronised(_worded(function(*args, **kwargs)))
+                with showing():
+                    renew()
+                return result
+        except BifeError as error:
+            if FlowRunContext.get() is None:
+                raise
+            # The caller of the flow still gets the error.
+            return cast(R, Failed(message=str(error), data=error))
+
+    # Prefect reads annotations as text and would look their names up here, where they mean nothing.
+    run.__signature__ = inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
+    return run
+
+
+def _worded(result: R) -> R:
+    """Return a result in such a way that the page of its run shows what it came to."""
+    if isinstance(result, State) or not (sentence := getattr(result, "sentence", "")):
+        return result
+    return with_message(result, sentence, None if getattr(result, "new", True) else NOTHING_TO_DO)
+
+
+def require_room(wait_s: float = 0.0) -> None:
+    """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to.
+
+    An MLflow that is away is asked again for `wait_s`: nobody is there to start a follow-up run anew.
+    """
+    project_home().require_room()
+    for waited_s in count(0.0, RETRY_S):
+        try:
+            client()
+            return
+        except TrackingError as error:
+            if refused(error.__cause__) or waited_s >= wait_s:
+                raise
+            if not waited_s:
+                observer().note(f"The run begins once MLflow answers. {error}")
+        time.sleep(RETRY_S)
+
+
+def _synchronised(result: R) -> R:
+    """Write to MLflow what it lacks; where it cannot be reached, the run's state says so."""
+    left = synchronise(GONE)
+    if not left:
+        try:
+            carry_over()  # what was registered in this home before it had an MLflow
+        except RegistryError as error:
+            observer().note(str(error))
+        name_delivered()
+        return result
+    observer().note(left)
+    state: State[Any] = result if isinstance(result, State) else Completed(data=result)
+    if not state.is_completed():
+        return result
+    message = f"{state.message.rstrip('.')}. " if state.message else ""
+    return cast(R, Completed(name=f"{state.name}{_LATER}", message=f"{message}{left}", data=state.data))
+
+
+def name_delivered() -> None:
+    """Call runs of this machine what they are called otherwise, now that MLflow has all it lacked when they ended."""
+    names = [f"{name}{_LATER}" for name in ("Completed", NOTHING_TO_DO)]
+    waited = FlowRunFilter.model_validate({"state": {"name": {"any_": names}}})
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(flow_run_filter=waited):
+            if (was := run.state) is not None and own_process(run) is not None:
+                said = (was.message or "").partition("MLflow lacks")[0].rstrip()
+                name = (was.name or "").removesuffix(_LATER)
+                now: State[Any] = Completed(name=name, message=said, data=was.data)
+                client.set_flow_run_state(run.id, now, force=True)
+
+
+def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Label a flow run that begins with machine and process: Prefect notes only a worker's, and no machine."""
+    with get_client(sync_client=True) as client:
+        own = {_PROCESS: os.getpid(), _BEGAN: began_s(os.getpid()) or 0.0}
+        client.update_flow_run_labels(flow_run.id, {_MACHINE: socket.gethostname(), **own})
+
+
+def own_process(flow_run: FlowRun) -> int | None:
+    """Return the process id of a run of this machine; None for any other run."""
+    pid = flow_run.labels.get(_PROCESS)
+    return pid if flow_run.labels.get(_MACHINE) == socket.gethostname() and isinstance(pid, int) else None
+
+
+def gone(flow_run: FlowRun) -> bool | None:
+    """Whether the process of a run of this machine is gone, whose number another one may have; None for any other."""
+    pid, began = own_process(flow_run), flow_run.labels.get(_BEGAN)
+    return None if pid is None else not runs(pid, began if isinstance(began, float) else None)
+
+
+def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:
+    """Record in MLflow why a run, and so its searches, ended; a hook for all bad ends.
+
+    Prefect calls it in the run's own process if that is still there, else in one that the worker starts; for a run
+    whose process is gone the worker calls it, which does not know the flow.
+    """
+    if flow_run.parent_task_run_id is not None:
+        return  # the run it is part of ends too
+    by_person = state.is_cancelling() or state.is_cancelled()
+    reason = state.message or GONE
+    sentence = f"Cancelled: {reason}" if by_person else reason
+    left = synchronise(sentence, by_person=by_person, of=str(flow_run.id))
+    if left:
+        flow_run_logger(flow_run, flow).warning(left)
+
+
+def stage(
+    name: str, about: str = "{config.instances.label}", of: Callable[..., Any] | None = None
+) -> Callable[[Callable[P, R]], Flow[P, R]]:
+    """Return a decorator that makes a flow, of the stage `of`; runs are called by `name` and what they are about."""
+
+    def made(function: Callable[P, R]) -> Flow[P, R]:
+        found = flow(
+            name=name,
+            flow_run_name=f"{name} {about}",
+            on_running=[name_owner],
+            on_failure=[report_end],
+            on_crashed=[report_end],
+            on_cancellation=[report_end],
+        )(_conducted(function))
+        if of is not None:
+            _flows[of] = found
+        return found
+
+    return made

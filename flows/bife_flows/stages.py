@@ -1,0 +1,60 @@
+"""The stages as flows: each of its parts is a task that Prefect tries again, and all that is found is in MLflow."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeVar
+
+from prefect import Flow
+from pydantic import Field
+from pydantic.config import JsonDict
+from pydantic.json_schema import SkipJsonSchema
+
+from bife_core.run.settings import Settings
+from bife_core.run.stages.collecting import collect
+from bife_core.run.stages.evaluating import evaluate
+from bife_core.run.stages.pipeline import run
+from bife_core.run.stages.searching import search
+from bife_core.run.stages.tuning import tune
+from bife_core.run.stages.watching import watch as watch_champion
+from bife_flows.reporting.conduct import FlowRuntime, stage
+
+R = TypeVar("R")
+
+_HIDE: Final[Any] = SkipJsonSchema
+"""Leaves a parameter out of the form on Prefect's page."""
+
+# As an extra, since Prefect drops a plain description from the form.
+_METHOD: JsonDict = {
+    "description": "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS."
+}
+_RULE = Annotated[str, Field(min_length=1, json_schema_extra=_METHOD)]
+_TYPES: Final[dict[str, Any]] = {"config": Settings, "rule": _RULE}
+"""What the form has for parameters, by name, in place of what the stage has."""
+
+
+def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] = ()) -> Flow[..., R]:
+    """Return the flow of a stage, with its parameters but the runtime; some are only passed `between_flows`."""
+
+    @functools.wraps(function)
+    def conducted(config: Settings, *args: Any, **kwargs: Any) -> R:
+        return function(config, FlowRuntime(), *args, **kwargs)
+
+    own = inspect.signature(function, eval_str=True)
+    parameters = []
+    for each in own.parameters.values():
+        kind = _TYPES.get(each.name, each.annotation)
+        if each.name != "runtime":
+            parameters.append(each.replace(annotation=_HIDE[kind] if each.name in between_flows else kind))
+    conducted.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return stage(name, of=function)(conducted)
+
+
+collection = _flow("collection", collect)
+tuning = _flow("tuning", tune, ("found", "starts", "beside"))
+evolution = _flow("evolution", search, ("decisions", "beside"))
+evaluation = _flow("evaluation", evaluate, ("choice", "ablation"))
+pipeline = _flow("pipeline", run)
+watch = _flow("watch", watch_champion)

@@ -1,0 +1,170 @@
+"""What a person who operates a home looks at: champions, searches, money, what waits, and what the disk holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from bife_core.base.errors import BifeError
+from bife_core.base.wording import as_markdown, counted, interval_text
+from bife_core.registry.evidence import CHAMPION, UNGATED, RegisteredRule
+from bife_core.run.stages.records import EVOLUTION
+from bife_core.store.home import project_home
+from bife_tasks.registry import registry
+from bife_tasks.stores import home_store, lacking, mlflow_run
+
+
+class Link(NamedTuple):
+    """A text that opens a page, where it has an address."""
+
+    text: str
+    url: str
+
+
+Cell = str | Link
+Row = tuple[Cell, ...]
+
+
+class Section(NamedTuple):
+    """A part of the page: a sentence, a table, or both."""
+
+    title: str
+    sentence: str
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+
+
+def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section]:
+    """Return what there is to see in the home now; `waiting` asks a Prefect server which runs wait, and how long."""
+    home, now = project_home(), datetime.now(UTC)
+    asked = () if waiting is None else waiting()
+    unasked = "No Prefect server was asked." if waiting is None else "Nothing."
+    left = [(row.name or row.key, f"{count:,}") for row, count in lacking()]
+    sizes = home.sizes_mb()
+    disk = [(name, f"{size:,.0f}") for name, size in sizes.items() if size >= 1]
+    used = f"{sum(sizes.values()):,.0f} MB in {home.root}; {home.free_mb:,.0f} MB are free."
+    return [
+        _families(now),
+        Section("Waiting for a person", "" if asked else unasked, ("run", "for"), asked),
+        _calls(now),
+        Section("Not in MLflow yet", "" if left else "Nothing.", ("record", "events left"), left),
+        Section("Disk", used, ("part", "MB"), disk),
+    ]
+
+
+def _families(now: datetime) -> Section:
+    """Return the champions for each kind of instances and settings of SCIP, and the last search for a rule."""
+    rules, trouble = list[RegisteredRule](), ""
+    try:
+        rules = [rule for rule in registry().versions() if CHAMPION in rule.aliases]
+    except BifeError as error:
+        trouble = str(error)
+    searches = _last_searches(now)
+    labels = [rule.tags.get("benchmark", rule.name) for rule in rules]
+    rows: list[Row] = [
+        (label, *_champion(rule, now), *searches.get(label, ("none", "-", "-")))
+        for label, rule in zip(labels, rules, strict=True)
+    ]
+    rows += [(label, "none", "-", "-", "-", *last) for label, last in searches.items() if label not in labels]
+    rows.sort(key=lambda row: (row[0], str(row[1])))
+    columns = ("family", "champion", "ratio to RPB", "SCIP", "age", "last search", "found", "budget used")
+    return Section("Families", trouble or ("" if rows else "No search yet."), columns, rows)
+
+
+def _champion(rule: RegisteredRule, now: datetime) -> Row:
+    from bife_tasks.tracking.store import page
+
+    ratio, approved, evidence = "-", rule.tags.get("approved_at"), rule.evidence
+    if evidence is not None:
+        interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
+        ratio = f"{evidence.ratio:.3f} ({interval})"
+    age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
+    address = page(f"models/{rule.name}/versions/{rule.version}")
+    return Link(f"{rule.name} {rule.version}{UNGATED * rule.ungated}", address), ratio, rule.solver, age
+
+
+def _last_searches(now: datetime) -> dict[str, Row]:
+    """Return of each benchmark's last search when it began, what came of it, and the share used of each limit."""
+    opened = sorted(home_store().events(None, kinds=["opened"]), key=lambda event: event.at_unix_s)
+    last = {event.body.get("tags", {}).get("benchmark", event.study): event for event in opened}
+    return {
+        label: _search(event.study, now - datetime.fromtimestamp(event.at_unix_s, UTC))
+        for label, event in last.items()
+    }
+
+
+def _search(study: str, age: timedelta) -> Row:
+    events = home_store().events(study, kinds=["started", "completed", "ended", "stopped"])
+    kind, latest, url = "", {}, ""
+    for event in events:
+        kind, latest[event.kind] = event.kind, event.body
+    if run := mlflow_run(study):
+        from bife_tasks.tracking.store import run_url
+
+        with suppress(BifeError):
+            url = run_url(run, EVOLUTION)
+    completed = latest.get("completed", {})
+    used = ", ".join(f"{name} {100 * of:.0f} %" for name, of in completed.get("budget_used", {}).items())
+    if kind == "stopped":
+        outcome = f"stopped: {latest[kind]['reason']}"
+    elif kind == "ended":
+        best, why = latest[kind]["best"] or {"id": "no rule"}, latest[kind].get("ended_by")
+        scores = [(name, best.get(key)) for key, name in (("f_hf", "F_HF"), ("f_lf", "F_LF"))]
+        score = next((f", {name} {value:.4g}" for name, value in scores if value is not None), "")
+        outcome = f"{best['id']}{score}" + (f"; {why}" if why else "")
+    else:
+        sampled = completed.get("summary", {}).get("samples_total", 0)
+        from bife_core.run.study.journal import claim_on  # which takes longer than all else here
+
+        goes_on = home_store().claims.held(claim_on(study))
+        outcome = f"{'under way' if goes_on else 'interrupted'}, {counted(sampled, 'rule')} sampled"
+    return Link(f"{age_text(age)} ago", url), outcome, used or "no limit"
+
+
+def _calls(now: datetime) -> Section:
+    """Return which of the last 14 days (UTC) calls to a model API went out on, newest first."""
+    earliest = (now - timedelta(days=13)).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = defaultdict[str, list[tuple[int, Decimal | None]]](list)
+    for call in home_store().recent_calls(earliest.timestamp()):
+        at = datetime.fromtimestamp(call.get("started_unix_s") or 0, UTC)
+        if at >= earliest:
+            cost = call.get("cost_usd")
+            used = (call.get("prompt_tokens") or 0) + (call.get("completion_tokens") or 0)
+            days[f"{at:%Y-%m-%d}"].append((used, None if cost is None else Decimal(cost)))
+    rows = []
+    for day, calls in sorted(days.items(), reverse=True):
+        prices = [price for _, price in calls if price is not None]
+        tokens = sum(tokens for tokens, _ in calls)
+        rows.append((day, f"{len(calls):,}", f"{tokens:,}", f"{sum(prices):.4f}" if prices else "-"))
+    return Section("Model API", "" if rows else "No call lately.", ("day", "calls", "tokens", "USD"), rows)
+
+
+def age_text(age: timedelta) -> str:
+    """Return a time in its largest unit."""
+    for unit, seconds in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if (count := int(age.total_seconds()) // seconds) >= 1:
+            return counted(count, unit)
+    return "less than a minute"
+
+
+def markdown(page: Sequence[Section]) -> str:
+    """Return the sections, as of now, in Markdown."""
+    parts = [f"Of {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"]
+    for section in page:
+        parts.append(f"## {section.title}")
+        if section.sentence:
+            parts.append(section.sentence)
+        if section.rows:
+            rows = [section.columns, ["---"] * len(section.columns), *section.rows]
+            parts.append("\n".join(f"| {' | '.join(map(_marked, row))} |" for row in rows))
+    return "\n\n".join(parts)
+
+
+def _marked(cell: Cell) -> str:
+    text, url = cell if isinstance(cell, Link) else (cell, "")
+    text = as_markdown(text)
+    return f"[{text}]({url})" if url.startswith("http") else text

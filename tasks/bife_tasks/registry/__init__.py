@@ -1,0 +1,20 @@
+"""The registry that decides: MLflow's, and before it has a database the one in the home's store."""
+
+from __future__ import annotations
+
+import os
+
+from bife_core.base.places import sqlite_file
+from bife_core.registry.base import Registry
+from bife_core.registry.local import LocalRegistry
+from bife_tasks.stores import home_store
+
+
+def registry() -> Registry:
+    """Return the registry that decides; MLflow, which takes seconds, is loaded only where it has one."""
+    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
+    if (database := sqlite_file(address)) is not None and not database.exists():
+        return LocalRegistry(home_store())
+    from bife_tasks.registry.mlflow_registry import IN_MLFLOW
+
+    return IN_MLFLOW

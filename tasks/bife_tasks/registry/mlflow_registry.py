@@ -1,0 +1,228 @@
+"""The registry in MLflow: a version is a model with the text of a method beside the code that loads it, no pickle."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import mlflow
+import numpy as np
+from mlflow import MlflowClient
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+
+from bife_core.base.values import digest_of
+from bife_core.base.wording import fits
+from bife_core.language.components import BRANCHING
+from bife_core.registry.base import Registry
+from bife_core.registry.choosing import PREFIX
+from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule
+from bife_core.registry.local import LocalRegistry
+from bife_core.registry.stored import text_of, whole_tags
+from bife_core.run.stages.evaluation_files import PAGE
+from bife_core.run.stages.records import EVALUATION, EVOLUTION
+from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.scorer import Scorer
+from bife_core.solver.scip.solve import versions
+from bife_core.store.home import RUN_ID
+from bife_core.store.registered import REGISTRY
+from bife_tasks.stores import announce, home_store, mlflow_run, subscriber
+from bife_tasks.tracking import store
+from bife_tasks.tracking.store import TrackingError
+
+_IN_FILE: Final = {"file", *Evidence.model_fields}.difference(
+    ("benchmark", "metric", "ratio", "ci_low", "ci_high", "baseline", "solver", "sha", "evolution_key")
+)
+"""What is known of a rule that its page does not show as tags."""
+
+
+class MlflowRegistry(Registry):
+    """Registered rules as models of MLflow, where people see them and set aliases; no answer is a `TrackingError`."""
+
+    def held(self, name: str) -> AbstractContextManager[None]:
+        """Hold the claim of the home's store on the registry."""
+        return home_store().claim(REGISTRY)
+
+    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
+        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
+        wanted = f"name LIKE '{PREFIX}%'" if name is None else f"name = '{name}'"
+        with _answering() as client:
+            if sha is not None:  # few, and MLflow leaves the aliases out
+                found = client.search_model_versions(f"{wanted} and tags.sha = '{sha}'")
+                rules = [_rule(one, one.aliases) for one in found]
+            else:
+                models = mlflow.search_registered_models(filter_string=wanted)
+                aliases = {one.name: one.aliases for one in models}
+                rules = []
+                for one in mlflow.search_model_versions(filter_string=wanted):
+                    own = [alias for alias, of in aliases[one.name].items() if str(of) == str(one.version)]
+                    rules.append(_rule(one, own, whole=bool(own)))  # else a request for each version
+        return sorted(rules, key=lambda rule: (rule.name, -rule.version))
+
+    def find(self, name: str, which: str | int) -> RegisteredRule | None:
+        """Return the version that holds an alias, or has a number; None if there is none."""
+        with _answering() as client:
+            try:
+                if isinstance(which, str):
+                    version = client.get_model_version_by_alias(name, which)
+                else:
+                    version = client.get_model_version(name, str(which))
+            except MlflowException as error:
+                if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                    raise
+                return None
+            return _rule(version, version.aliases)
+
+    def located(self, evidence: Evidence) -> Evidence:
+        """Return evidence that names evaluation and search by their runs; a `TrackingError` says if there is none."""
+        run = mlflow_run(evidence.evaluation_run) or evidence.evaluation_run
+        if not RUN_ID.fullmatch(run):
+            raise TrackingError(
+                f"MLflow does not have the run of the evaluation {run!r}, by which a rule is registered; `bife track` "
+                "writes it once no process works on it."
+            )
+        evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
+        return evidence.model_copy(update={"evaluation_run": run, "evolution_run": evolution})
+
+    def text(self, version: RegisteredRule) -> str:
+        """Return the text of the method that a version holds."""
+        with _answering():
+            return text_of(version.reference, version.tags, mlflow)
+
+    def create(
+        self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
+    ) -> int:
+        """Make a version that holds a method, with card and tags or not at all, and return its number."""
+        run_id = evidence.evaluation_run
+        about = f"Branching rules for {evidence.benchmark}: features in, one score out."
+        own = versions()["bife"]
+        candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, BRANCHING.n_features))
+        with _answering() as client, TemporaryDirectory() as directory, warnings.catch_warnings():
+            try:
+                client.create_registered_model(name, description=fits(about, MOST_IN_CARD))
+            except MlflowException as error:
+                if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                    raise
+            # MLflow's advice on models in general is not for a person who runs an evolution.
+            warnings.simplefilter("ignore", category=UserWarning)
+            path = Path(directory) / method.file_name
+            path.write_text(method.text, encoding="utf-8")
+            run = client.get_run(run_id).info
+            with mlflow.start_run(run_id=run_id):
+                info = mlflow.pyfunc.log_model(
+                    # MLflow's list of models shows the benchmark and the sample, or the hash where there is none.
+                    name=f"{name}-{evidence.lineage.partition(' ')[0] or evidence.sha[:8]}",
+                    python_model=str(Path(__file__).with_name("rule_model.py")),
+                    artifacts={"rule": str(path)},
+                    model_config={"sha": evidence.sha},
+                    input_example=candidates if isinstance(method, Scorer) else None,
+                    pip_requirements=[
+                        "bife-branching" if own == "source" else f"bife-branching=={own}",
+                        f"mlflow=={mlflow.__version__}",
+                    ],
+                )
+            client.set_terminated(run_id, run.status, run.end_time)  # as it was before the model was logged
+            card, shown = card + _links(tags), _split(tags, info.model_uri)
+            made = client.create_model_version(
+                name, info.model_uri, run_id, shown, description=card, model_id=info.model_id
+            )
+            return int(made.version)
+
+    def update(
+        self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
+    ) -> None:
+        """Set tags of a version, take others away, and replace its card if one is given."""
+        with _answering() as client:
+            for key in without:
+                client.delete_model_version_tag(name, str(number), key)
+            source = client.get_model_version(name, str(number)).source or ""
+            for key, value in _split(tags, source).items():
+                client.set_model_version_tag(name, str(number), key, value)
+            if card:
+                client.update_model_version(name, str(number), card + _links(tags))
+
+    def set_alias(self, name: str, alias: str, number: int | None) -> None:
+        """Give an alias to one version of a name, or to none."""
+        with _answering() as client:
+            if number is None:
+                client.delete_registered_model_alias(name, alias)
+            else:
+                client.set_registered_model_alias(name, alias, str(number))
+
+    def champion_changed(self, **change: Any) -> None:
+        """Emit that as an event of Prefect."""
+        announce("bife.champion.changed", change["name"], change)
+
+
+IN_MLFLOW: Final = MlflowRegistry()
+"""The registry of the MLflow in use, which is asked once it is needed."""
+
+
+def carry_over(*, rebuild: bool = False) -> int:
+    """Register in MLflow what the store's registry has and MLflow was never given, or with `rebuild` whatever it lacks.
+
+    Returns how many versions that were; MLflow must have the runs of their evaluations.
+    """
+    last = max((event.seq for event in home_store().events(REGISTRY)), default=0)
+    if not rebuild and (home_store().cursor(subscriber(), REGISTRY) or (0, ""))[0] >= last:
+        return 0
+    copied = LocalRegistry(home_store()).copy_to(IN_MLFLOW)
+    home_store().set_cursor(subscriber(), REGISTRY, last)
+    return copied
+
+
+@contextmanager
+def _answering() -> Iterator[MlflowClient]:
+    client = store.client()
+    try:
+        yield client
+    except store.TRACKING_TROUBLE as error:
+        raise TrackingError(
+            f"MLflow's registry at {mlflow.get_registry_uri()} cannot be used ({store.first_line(error)}); "
+            "check MLFLOW_TRACKING_URI and MLFLOW_REGISTRY_URI."
+        ) from error
+
+
+def _split(tags: Mapping[str, str], source: str) -> dict[str, str]:
+    """Return what is shown as tags, after the rest was written to a file, which they name, of the model `source`."""
+    rest = {key: value for key, value in tags.items() if key in _IN_FILE}
+    if "evaluation_run" not in rest:
+        return dict(tags)
+    with TemporaryDirectory() as directory:
+        # Whoever reads it meanwhile has the former one whole.
+        path = Path(directory) / f"evidence-{digest_of(rest)[:8]}.json"
+        path.write_text(json.dumps(rest), encoding="utf-8")
+        store.client().log_model_artifact(source.removeprefix("models:/"), str(path))
+    return {key: value for key, value in tags.items() if key not in rest} | {"evidence": path.name}
+
+
+def _links(tags: Mapping[str, str]) -> str:
+    """Return a picture of a version's costs and links: evaluation, report, others on the same instances, search."""
+    if not (run := tags.get("evaluation_run", "")):
+        return ""
+    others = f"experiments/{store.experiment_id(EVALUATION)}/runs"
+    pages = {
+        "evaluation": store.run_url(run, EVALUATION),
+        "report": store.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
+        "data": store.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
+        "search": store.run_url(tags["evolution_run"], EVOLUTION),
+    }
+    costs = f"\n\n![Costs beside the baseline's](get-artifact?path=costs.png&run_uuid={run})"  # of MLflow's server
+    links = ", ".join(f"[{name}]({url})" for name, url in pages.items() if url)
+    return costs + fits(f"\n\nIn MLflow: {links}", 600)
+
+
+def _rule(version: ModelVersion, aliases: Iterable[str], *, whole: bool = True) -> RegisteredRule:
+    # Some of MLflow's stores give the number as text.
+    return RegisteredRule(
+        name=version.name,
+        version=int(version.version),
+        aliases=tuple(sorted(aliases)),
+        tags=whole_tags(version, mlflow) if whole else dict(version.tags),
+        card=version.description or "",
+    )

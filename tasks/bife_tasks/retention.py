@@ -1,0 +1,119 @@
+"""What a home can do without: files and MLflow's runs of old studies and old expert samples, never evidence.
+
+What cannot be shown to be unused stays, and the store whole: answers of models, solves, and what instances served.
+From it a study that was removed comes back by its command, and nothing is solved or billed again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlflow.entities import LifecycleStage, Run
+
+from bife_core.run.stages.records import read_record
+from bife_core.run.study.journal import JournalError, Opened, left_open, read_journal
+from bife_core.store import StudyRow
+from bife_core.store.home import megabytes, project_home
+from bife_tasks.registry import registry
+from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, subscriber
+from bife_tasks.tracking import provenance, store
+from bife_tasks.tracking.store import TrackingError
+
+
+@dataclass(frozen=True)
+class Removable:
+    """Folders and runs in MLflow that make one thing of the home, such as a study."""
+
+    folders: tuple[Path, ...]
+    runs: tuple[str, ...] = ()
+    study: str = ""
+
+    @property
+    def size_mb(self) -> float:
+        """Megabytes of its files."""
+        return sum(map(megabytes, self.folders))
+
+    def remove(self) -> None:
+        """Remove its files, and take its runs from MLflow's lists."""
+        for run in self.runs:
+            store.client().delete_run(run)
+        if (seen := cursor_of(self.study)) is not None:
+            # The same command makes a run anew; nothing else does, since MLflow has had all events.
+            home_store().set_cursor(subscriber(), self.study, seen[0])
+        for folder in self.folders:
+            shutil.rmtree(folder)
+
+
+class Retention:
+    """What of a home has not changed since a Unix time and is named by no registered rule's evidence.
+
+    MLflow lacks nothing of `studies`, and `samples` are used by no search that stays. `flow_runs` of Prefect, by their
+    ids, made what the evidence names, and must stay.
+    """
+
+    def __init__(self, before_unix_s: float) -> None:
+        tags = [registry().registered(rule.reference).tags for rule in registry().versions()]
+        runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
+        named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
+        self._named = (named | runs) - {""}
+        self._before_unix_s = before_unix_s
+        self._lacking = {row.key for row, _ in lacking()}
+        rows = home_store().studies()
+        old = [row for row in rows if self._old(row)]
+        used = {_samples_of(row) for row in rows if row.kind == "evolution" and row not in old}
+        self.studies = [one for row in old if (one := _removable(row)).folders or one.runs]
+        folders = [] if None in used else [*project_home().decisions.iterdir()]
+        kept = {f"decisions-{digest}.npz" for digest in used | self._named}
+        self.samples = [Removable((path,)) for path in folders if self._unchanged(path, kept)]
+        made_by = ("prefect.flow_run_id", provenance.WHOLE_RUN)
+        tracked = [run.data.tags for run in map(_run, runs) if run is not None]
+        self.flow_runs = {own.get(name, "") for own in tracked for name in made_by}
+
+    def _old(self, row: StudyRow) -> bool:
+        events = home_store().events(row.key, row.last - 1)
+        last_unix_s = max((event.at_unix_s for event in events), default=row.created_unix_s)
+        if left_open(row) or row.key in self._lacking or last_unix_s >= self._before_unix_s:
+            return False
+        record = read_record(home_store(), row.key)[0] if row.kind == "collection" else None
+        digest = "" if record is None else str(record.params.get("decisions_digest"))
+        return not {row.key, digest, mlflow_run(row.key)} & self._named
+
+    def _unchanged(self, folder: Path, kept: set[str]) -> bool:
+        """Whether a folder of ours, not one that is linked to, is old and holds none of the files that are kept."""
+        if folder.is_symlink() or not folder.is_dir():
+            return False
+        below = [*folder.rglob("*")]
+        changed = any(path.lstat().st_mtime >= self._before_unix_s for path in below)
+        return not changed and kept.isdisjoint(path.name for path in below)
+
+
+def _samples_of(row: StudyRow) -> str | None:
+    """Return the digest of the expert samples that a search uses, "" if it uses none, None if it does not say."""
+    try:
+        opened, _ = next(read_journal(home_store(), row.key), (None, 0))
+    except JournalError:  # of another version
+        return None
+    if not isinstance(opened, Opened) or not opened.params:
+        return None
+    return str(opened.params.get("decisions", ""))
+
+
+def _removable(row: StudyRow) -> Removable:
+    run = _run(mlflow_run(row.key))
+    runs = () if run is None or run.info.lifecycle_stage != LifecycleStage.ACTIVE else (run.info.run_id,)
+    runs += tuple(child.info.run_id for run in runs for child in store.children(run, f"bife-{row.kind}"))
+    artifacts = project_home().mlflow / "artifacts"
+    folders = (project_home().runs / row.key, *(artifacts / run for run in runs))
+    return Removable(tuple(folder for folder in folders if folder.exists()), runs, row.key)
+
+
+def _run(number: str) -> Run | None:
+    """Return a run of MLflow's; None for one that it has lost or that was deleted for good."""
+    try:
+        return store.client().get_run(number) if number else None
+    except store.TRACKING_TROUBLE as error:
+        if getattr(error, "error_code", "") == "RESOURCE_DOES_NOT_EXIST":
+            return None
+        raise TrackingError(f"MLflow cannot say what may go ({store.first_line(error)}).") from error

@@ -1,0 +1,71 @@
+"""The store of the home and what our MLflow has of it, and who is shown what a run does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from bife_core.run.observer import Observer
+from bife_core.store import Store, StudyRow
+from bife_core.store.home import project_home
+
+_NOBODY = Observer()
+_watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
+
+
+def observer() -> Observer:
+    """Return the observer of the present run."""
+    return _watching.get()
+
+
+def watched() -> bool:
+    """Whether the present run has an observer."""
+    return observer() is not _NOBODY
+
+
+@contextmanager
+def observing(shown: Observer) -> Iterator[None]:
+    """Have all runs and tasks started inside show `shown` what they do."""
+    token = _watching.set(shown)
+    try:
+        yield
+    finally:
+        _watching.reset(token)
+
+
+def home_store() -> Store:
+    """Return the store of the home."""
+    return project_home().store
+
+
+def announce(event: str, subject: str, payload: Mapping[str, Any]) -> None:
+    """Emit an event about a subject, for the automations of a Prefect server, if there is one."""
+    if os.environ.get("PREFECT_API_URL"):
+        # It takes a second, and `bife rules` has no other use for it.
+        from prefect.events import emit_event
+
+        emit_event(event, resource={"prefect.resource.id": f"bife.{subject}"}, payload=dict(payload))
+
+
+def cursor_of(study: str) -> tuple[int, str] | None:
+    """Return the last event of a study that our MLflow has, and its run; None if it was given none."""
+    return home_store().cursor(subscriber(), study)
+
+
+def subscriber() -> str:
+    """Return what the store knows our MLflow by."""
+    return f"mlflow {os.environ['MLFLOW_TRACKING_URI']}"
+
+
+def lacking() -> list[tuple[StudyRow, int]]:
+    """Return the studies that our MLflow has been given events of before and lacks some of, and how many it lacks."""
+    seen_of = ((row, cursor_of(row.key)) for row in home_store().studies())
+    return [(row, row.last - seen[0]) for row, seen in seen_of if seen is not None and row.last > seen[0]]
+
+
+def mlflow_run(study: str) -> str:
+    """Return the id of a study's run in our MLflow, empty while it has none."""
+    return (cursor_of(study) or (0, ""))[1]

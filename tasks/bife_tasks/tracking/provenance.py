@@ -1,0 +1,85 @@
+"""What a run in MLflow comes from: its author, command or deployment, code, machine, and flow run of Prefect."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import httpx
+from mlflow.utils.mlflow_tags import (
+    MLFLOW_GIT_COMMIT,
+    MLFLOW_GIT_DIRTY,
+    MLFLOW_SOURCE_NAME,
+    MLFLOW_SOURCE_TYPE,
+    MLFLOW_USER,
+)
+from prefect import runtime
+from prefect.exceptions import PrefectException
+from prefect.utilities.urls import url_for
+
+from bife_core.solver.machine import this_machine, user
+
+WHOLE_RUN: Final = "prefect.root_flow_run_id"
+"""Tag: the flow run that was started, of which the one that made a record may be a part."""
+
+_ROOT: Final = Path(__file__).resolve().parents[3]
+_whole_run: ContextVar[str] = ContextVar("bife_whole_run", default="")
+
+
+@contextmanager
+def whole_run() -> Iterator[None]:
+    """Note that what begins inside is part of the present flow run: Prefect itself takes two calls for each level."""
+    token = _whole_run.set(runtime.flow_run.id or "")
+    try:
+        yield
+    finally:
+        _whole_run.reset(token)
+
+
+def provenance() -> dict[str, str]:
+    """Return the tags of a run that begins now; MLflow's own names where it has one."""
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv and sys.argv[0] else ["python"]
+    tags = _program() | {MLFLOW_SOURCE_TYPE: "LOCAL", MLFLOW_SOURCE_NAME: shlex.join(words)[:1000]}
+    with suppress(httpx.HTTPError, PrefectException):  # an API that does not answer leaves its tags out
+        number, deployment = runtime.flow_run.id, runtime.deployment.name
+        if deployment is not None:
+            tags |= {MLFLOW_SOURCE_TYPE: "JOB", MLFLOW_SOURCE_NAME: f"deployment {deployment}"}
+        if number is not None:
+            tags |= {
+                "prefect.flow_run_id": number,
+                WHOLE_RUN: _whole_run.get() or runtime.flow_run.root_flow_run_id,
+                # An API that ends with its run has no pages.
+                "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
+            }
+    return {name: value for name, value in tags.items() if value}
+
+
+@cache
+def _program() -> dict[str, str]:
+    machine = this_machine()
+    return {
+        MLFLOW_USER: user(),
+        MLFLOW_GIT_COMMIT: git("rev-parse", "HEAD") or "",
+        MLFLOW_GIT_DIRTY: str(bool(git("status", "--porcelain", "--untracked-files=no"))).lower(),
+        **{f"{part}.version": machine.versions[part] for part in ("bife", "scip", "pyscipopt", "python")},
+        "machine": f"{machine.cpu}, {machine.usable_cores} usable cores, {machine.memory_gib:.1f} GiB",
+        "machine.digest": machine.digest,
+    }
+
+
+def git(*words: str) -> str | None:
+    """Return what git prints for the checkout this code runs from; None where it is none, or git cannot be used."""
+    if not (_ROOT / ".git").exists():
+        return None
+    command = ["git", "-C", str(_ROOT), *words]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,140 @@
+"""MLflow as a subscriber of the store: it reads the events of each study after its cursor and writes them by key.
+
+Writing an event again changes nothing, so an outage, a killed process and an MLflow that lost everything are treated
+alike: what is after the cursor is written by the next generation, the next run, the worker or ``bife track``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from bife_core.base.errors import BifeError
+from bife_core.base.wording import counted
+from bife_core.run.stages.records import Record, read_record, store_record
+from bife_core.run.study.journal import claim_on, close_left, left_open, read_journal
+from bife_core.store import ClaimTimeoutError, StudyRow
+from bife_core.store.home import project_home
+from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, observer, subscriber
+from bife_tasks.tracking import provenance
+from bife_tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, refused, tracking_uri
+from bife_tasks.tracking.writer import write_evolution, write_record
+
+GONE: Final = "The process ended; the same command goes on where it stopped."
+"""Why a search stopped whose process could not report a reason."""
+
+RETRY_S: Final = 20.0
+"""Wall seconds between two attempts to reach an MLflow that is away: the search waits for each attempt."""
+
+
+class Outage:
+    """Whether MLflow is away; a person who watches the run reads it once."""
+
+    reason = ""
+    retry_at_s = 0.0
+
+    def deliver(self, study: str, last: int, write: Callable[[], str], *, now: bool) -> str:
+        """Write events up to `last` and note the run, or return why not; if it was away, ask MLflow only if `now`."""
+        if not now and time.monotonic() < self.retry_at_s:
+            return self.reason
+        try:
+            home_store().set_cursor(subscriber(), study, last, write())
+        except (*TRACKING_TROUBLE, TrackingError) as error:
+            reason = f"MLflow at {tracking_uri()} does not take records ({first_line(error)})"
+            if not self.reason:
+                observer().note(f"{reason}; the run goes on, and the store keeps them until it does.")
+            self.reason, self.retry_at_s = reason, 0.0 if refused(error) else time.monotonic() + RETRY_S
+            return reason
+        self.reason, self.retry_at_s = "", 0.0
+        return ""
+
+
+outage = Outage()
+_writing = threading.Lock()
+
+
+def track_evolution(study: str, *, now: bool = False) -> str:
+    """Write what MLflow lacks of an evolution that this process holds, or return why not; `now` asks in any case."""
+    with _writing:
+        events, seen = list(read_journal(home_store(), study)), _seen(study)
+        if not events or (seen[0] == events[-1][1] and seen[1]):
+            return ""
+        # A write that failed may have arrived in part: each looks up what is there.
+        return outage.deliver(study, events[-1][1], partial(write_evolution, events, *seen), now=now)
+
+
+def _seen(study: str) -> tuple[int, str]:
+    """Return the last event of a study that our MLflow has, and its run; note that it is to have them."""
+    seen = cursor_of(study) or (0, "")
+    # Written even where it stays the same, so that a process that lost the claim ends here.
+    home_store().set_cursor(subscriber(), study, *seen)
+    return seen
+
+
+def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
+    """Write to MLflow what it lacks, or with `rebuild` all; yield each study, and why some is missing still."""
+    _close_left(GONE)
+    for row in home_store().studies():
+        if rebuild:
+            home_store().set_cursor(subscriber(), row.key, 0)
+        if row.last > (cursor_of(row.key) or (0, ""))[0]:
+            yield row, _sync(row, now=True)
+
+
+def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) -> str:
+    """Close the evolutions whose claim no process holds, write to MLflow what waits, and say what it still lacks.
+
+    Only studies that this MLflow has been given events of before are written; ``bife track`` writes all. The runs of
+    evolutions say by `reason`, a sentence, why they stopped. Of a flow run `of` of Prefect only its own are closed.
+    """
+    _close_left(reason, by_person, {} if of is None else {provenance.WHOLE_RUN: of})
+    left = sum(bool(_sync(row, now=False)) for row, _ in lacking())
+    if not left or not outage.reason:
+        return ""
+    return (
+        f"MLflow lacks records of {counted(left, 'run')}: {outage.reason}. {home_store().name} has everything, and "
+        "the next run, the worker or `bife track` writes it."
+    )
+
+
+def _close_left(reason: str, by_person: bool = False, own: Mapping[str, str] | None = None) -> None:
+    """Write into evolutions that no process works on that they stopped, with the calls no event reports."""
+    for row in home_store().studies():
+        if not left_open(row) and not (own and by_person and row.last_kind == "stopped"):
+            continue
+        folder = project_home().runs / row.key
+        with suppress(BifeError):
+            if close_left(home_store(), folder, reason, by_person=by_person, provenance=own):
+                _seen(row.key)  # it may have been killed before MLflow had answered
+
+
+def _sync(row: StudyRow, *, now: bool) -> str:
+    """Synchronise a study unless a process works on it, which does so itself; return why MLflow lacks some of it."""
+    try:
+        with home_store().claim(claim_on(row.key), timeout_s=0.0):
+            return (track_evolution if row.kind == "evolution" else _track_stored)(row.key, now=now)
+    except ClaimTimeoutError:
+        return "A process works on it, and writes it to MLflow."
+    except BifeError as error:
+        return str(error)
+
+
+def track_record(folder: Path, record: Record) -> str:
+    """Store a record, if it is new, of the study a folder is named like; return its run, empty if MLflow is away."""
+    study = folder.name
+    with home_store().claim(claim_on(study)):
+        store_record(home_store(), study, record, provenance.provenance())
+        _seen(study)
+        return "" if _track_stored(study, now=False) else mlflow_run(study)
+
+
+def _track_stored(study: str, *, now: bool) -> str:
+    record, last = read_record(home_store(), study)
+    if record is None:
+        return ""
+    return outage.deliver(study, last, partial(write_record, project_home().runs / study, record), now=now)

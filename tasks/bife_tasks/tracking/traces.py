@@ -1,0 +1,133 @@
+"""One MLflow trace per model call, with the times, tokens and costs it really had."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+import mlflow
+from mlflow.entities import SpanType, TraceInfo
+from mlflow.entities.model_registry import PromptVersion
+from mlflow.tracing.provider import safe_set_span_in_context
+
+from bife_core.base.wording import counted, storable
+from bife_core.run.stages.records import EVOLUTION
+from bife_core.search.generators.account import Call
+from bife_core.search.generators.prompting import feature_description, prompt_files, prompt_version
+from bife_tasks.stores import home_store, observer
+from bife_tasks.tracking.store import client, experiment_id
+
+PROMPTS: Final = "bife.prompts"
+"""What the texts that prompts are made of are called in MLflow's prompt registry."""
+
+_SOURCE_RUN: Final = "mlflow.sourceRun"
+"""By which MLflow searches for the traces of a run."""
+_TAG: Final = "mlflow.traceTag."
+"""Prefix of span attributes that become tags of the trace; others come by a second request, which may be lost."""
+_TRIES: Final = 2
+_AT_ONCE: Final = 100
+"""Traces that one request deletes."""
+_INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
+
+
+def store_traces(study: str, calls: Sequence[Call], run_id: str, owner: str) -> None:
+    """Store the calls that have no trace, tied to a run; the observer learns of those MLflow did not take.
+
+    A name, such as ``g03-c05.1``, is unique in its evolution: the request's id and the number of its call.
+    The `owner` is the run, or an account whose calls several runs share, of which the first has the traces.
+    """
+    # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back.
+    left = {f"{call.key}.{call.number}": call for call in calls}
+    linked = list[tuple[Call, str]]()
+    for tried in range(_TRIES + 1):
+        for generation in {call.generation for call in left.values()}:
+            for name, trace in _stored(owner, generation).items():
+                linked += [(left.pop(name), trace)] if name in left else []
+        for name, call in left.items() if tried < _TRIES else ():
+            _store(name, call, run_id, owner)
+    for call, trace in linked:
+        if prompts := _prompts(call.prompt_version):
+            client().link_prompt_versions_to_trace(prompts, trace)
+            client().link_prompt_version_to_run(run_id, prompts[0])
+    if left:
+        names = f"{counted(len(left), 'call')} of {study} ({', '.join(sorted(left)[:10])})"
+        observer().note(f"MLflow did not take the traces of {names}; {home_store().name} has them.")
+
+
+@cache
+def _prompts(version: str) -> list[PromptVersion]:
+    """Return the texts of prompts of a version in MLflow, made where it lacks them; nothing if they are not ours."""
+    if version != prompt_version():
+        return []
+    with home_store().claim(PROMPTS):
+        known = client().search_prompt_versions(PROMPTS) if client().get_prompt(PROMPTS) else []
+        found = [one for one in known if one.commit_message == version]
+        texts = "\n".join(f"# {name}\n\n{text}" for name, text in prompt_files().items())
+        variables = re.sub(r"\$(\w+)", r"{{\1}}", f"{texts}\n# Features\n\n{feature_description()}\n")
+        return found or [client().register_prompt(PROMPTS, variables, commit_message=version)]
+
+
+def delete_traces(run_id: str) -> None:
+    """Delete the traces of a run."""
+    _delete([trace.trace_id for trace in _found(f"tags.`bife.run` = '{run_id}'")])
+
+
+def _delete(ids: list[str]) -> None:
+    for start in range(0, len(ids), _AT_ONCE):
+        client().delete_traces(experiment_id(EVOLUTION), trace_ids=ids[start : start + _AT_ONCE])
+
+
+def _found(wanted: str) -> list[TraceInfo]:
+    found = mlflow.search_traces(
+        locations=[experiment_id(EVOLUTION)], filter_string=wanted, include_spans=False, return_type="list"
+    )
+    return [trace.info for trace in found]
+
+
+def _stored(owner: str, generation: int) -> dict[str, str]:
+    """Return the traces of a generation's calls by their names; what an outage left half is deleted."""
+    found = _found(f"tags.`bife.run` = '{owner}' and tags.generation = '{generation}'")
+    _delete([trace.trace_id for trace in found if _SOURCE_RUN not in trace.trace_metadata])
+    return {trace.tags["bife.call"]: trace.trace_id for trace in found if _SOURCE_RUN in trace.trace_metadata}
+
+
+def _store(name: str, call: Call, run_id: str, owner: str) -> None:
+    began_ns = int(call.started_unix_s * 1e9)
+    purpose = {"operator": call.operator or call.kind, "generation": call.generation}
+    tags = {"bife.call": name, "bife.run": owner}
+    tags |= {key: str(value) for key, value in purpose.items()}
+    attributes: dict[str, Any] = {_TAG + key: value for key, value in tags.items()} | {
+        "mlflow.llm.model": call.model,
+        "mlflow.chat.tokenUsage": {
+            "input_tokens": call.prompt_tokens,
+            "output_tokens": call.completion_tokens,
+            "total_tokens": call.prompt_tokens + call.completion_tokens,
+        },
+    }
+    if call.http_status is not None:
+        attributes["http_status"] = call.http_status
+    if call.cost_usd is not None:
+        attributes["mlflow.llm.cost"] = {"total_cost": float(call.cost_usd)}
+    origin = f" from {', '.join(call.parents)}" if call.parents else ""
+    what = f"{name}: {purpose['operator']} in generation {call.generation}{origin}"
+    messages = [{key: storable(text) for key, text in one.model_dump().items()} for one in call.messages]
+    span = mlflow.start_span_no_context(
+        what,
+        span_type=SpanType.CHAT_MODEL,
+        inputs={**purpose, "parents": list(call.parents), "messages": messages},
+        attributes=attributes,
+        tags=tags,
+        metadata={_SOURCE_RUN: run_id},
+        experiment_id=experiment_id(EVOLUTION),
+        start_time_ns=began_ns,
+    )
+    with safe_set_span_in_context(span):
+        # Prompts begin alike, so that the list of traces shows what the call was for. MLflow has no other way to say so
+        # (mlflow/mlflow#15919), and no public one to enter a span that has its own start time.
+        mlflow.update_current_trace(request_preview=what)
+    if call.status != "ok":
+        span.record_exception(storable(call.error or _INTERRUPTED))
+    answer = call.answer if call.answer is None else storable(call.answer)
+    span.end(outputs=answer, end_time_ns=began_ns + int(call.seconds * 1e9))

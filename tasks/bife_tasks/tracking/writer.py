@@ -1,0 +1,332 @@
+"""What the events of one study become in MLflow; writing an event again changes nothing.
+
+An evolution is one parent run with one child run per sample or reflection and one trace per model call. A collection,
+an evaluation or a tuning, with one child run per trial, is made of one event that holds all of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from mlflow.entities import Metric, Run
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
+from bife_core.language.rules import complexity
+from bife_core.measure.high import HighScore
+from bife_core.run.stages.records import EVALUATION, EVOLUTION, Record
+from bife_core.run.study import files as reports, journal
+from bife_core.run.study.archive import descent
+from bife_core.search import ReflectionRequest, Sample
+from bife_core.search.generators.account import Account, Call, Spending
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.scorer import RuleMethod
+from bife_core.solver.scip.solve import SolveResult
+from bife_core.store.home import project_home
+from bife_tasks.stores import home_store, mlflow_run
+from bife_tasks.tracking import store
+from bife_tasks.tracking.traces import delete_traces, store_traces
+
+_ENDED: Final = ("FINISHED", "FAILED")
+_FILES: Final = (reports.BEST_RULE, f"{reports.RULES}/*", "*.png", reports.COST)
+"""Files of the folder that are artifacts when the search ends."""
+
+
+@dataclass
+class _Child:
+    """What the events so far say of a sample or reflection."""
+
+    tags: dict[str, str]
+    params: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    texts: dict[str, str | None] = field(default_factory=dict)
+    status: str = "RUNNING"
+    start_ms: int = 0
+    end_ms: int = 0
+
+    def measure(self, entry: journal.Entry, values: dict[str, Any]) -> None:
+        """Add metrics at the time of an event, but not those that an earlier event reported."""
+        self.metrics = {point.key: point for point in store.points(values, _ms(entry))} | self.metrics
+
+
+@dataclass
+class _News:
+    """What MLflow lacks: children that events name, those with a draft, and what changes in the evolution's own run."""
+
+    children: set[str] = field(default_factory=set)
+    drafted: set[str] = field(default_factory=set)
+    metrics: list[Metric] = field(default_factory=list)
+    tags: dict[str, str | None] = field(default_factory=dict)
+    status: str = ""
+
+
+def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen_run: str) -> str:
+    """Write the events of an evolution, which begin with `opened`, to its run in MLflow, found or made; return its id.
+
+    Those up to number `seen` are only read, if the run that has them is still there. The observer learns of traces that
+    MLflow does not take. `TRACKING_TROUBLE` is raised if MLflow does not answer, or refuses something.
+    """
+    opened, now_ms = events[0][0], _ms(events[-1][0])
+    if not isinstance(opened, journal.Opened):
+        raise store.TrackingError("The first event of an evolution does not say which search it is.")
+    tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
+    run = store.open_run(EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
+    run_id = str(run.info.run_id)
+    if run_id != seen_run:
+        store.log(run_id, params=opened.params)
+        _delete_orphans(opened.key, run_id)
+        store.log_datasets(run_id, opened.tags.get("benchmark", ""), opened.params)
+    store.save_view(run_id, opened.name, _ms(opened))
+    search = _Search(opened.key, Account(home_store(), opened.key).calls())
+    for entry, seq in events:
+        search.read(entry)
+        if seq <= seen and run_id == seen_run:
+            search.news = _News()
+    traced = [call for call in search.calls if call.key in search.news.drafted]
+    if search.news.status not in ("", "RUNNING"):
+        search.abandon_open(now_ms)
+        # Calls whose answer was not read; those without an operator were made for no request of a search.
+        traced += [call for call in search.calls if call.key not in search.drafted and call.operator]
+    there = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
+    for name in sorted(search.news.children):
+        known = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
+        _write_child(search.children[name], known, there.get(name))
+    _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
+    store_traces(opened.key, traced, run_id, run_id)
+    return run_id
+
+
+def _delete_orphans(key: str, run_id: str) -> None:
+    """Delete samples and traces of an evolution whose former run was deleted, since the present one has them anew."""
+    of_others = f"tags.evolution_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
+    orphans = store.find_runs(EVOLUTION, of_others)
+    for orphan in orphans:
+        store.client().delete_run(orphan.info.run_id)
+    for former in {orphan.data.tags[MLFLOW_PARENT_RUN_ID] for orphan in orphans}:
+        delete_traces(former)
+
+
+def _write_child(child: _Child, known: dict[str, str], run: Run | None) -> None:
+    if run is not None and run.info.status in _ENDED:
+        return
+    if run is None:
+        began_ms = child.start_ms or child.end_ms or None
+        run = store.create_run(EVOLUTION, known["sample_id"], known | child.tags, began_ms)
+    run_id = str(run.info.run_id)
+    store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
+    store.log_texts(run_id, child.texts)
+    if child.status != "RUNNING":
+        store.client().set_terminated(run_id, child.status, child.end_ms)
+
+
+def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> None:
+    client, news = store.client(), search.news
+    written = {name: value for name, value in news.tags.items() if value is not None}
+    store.log(run_id, metrics=news.metrics, tags=written)
+    if len(written) < len(news.tags):
+        for name in (news.tags.keys() - written.keys()) & client.get_run(run_id).data.tags.keys():
+            client.delete_tag(run_id, name)
+    if news.metrics:
+        store.log_table(run_id, reports.sample_rows(search.samples), reports.SAMPLES)
+    if news.status == "FINISHED":
+        store.log_files(run_id, [path for name in _FILES for path in folder.glob(name)])
+    if news.status == "RUNNING":
+        client.update_run(run_id, status="RUNNING")
+    elif news.status:
+        if search.solves:
+            # What F_HF is computed from: one row per rule and design instance, RPB's first.
+            rows = [row for rows in search.solves.values() for row in rows]
+            store.log_table(run_id, rows, "design_solves.json")
+        client.set_terminated(run_id, news.status, time_ms)
+
+
+@dataclass
+class _Search:
+    """What the events of an evolution say, with what is new of it, and its `calls` to a model API."""
+
+    key: str
+    calls: list[Call]
+    drafted: set[str] = field(default_factory=set)
+    provenance: dict[str, str] = field(default_factory=dict)
+    children: dict[str, _Child] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    solves: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    generation: int = 0
+    spending: Spending = field(default_factory=Spending)
+    news: _News = field(default_factory=_News)
+
+    def abandon_open(self, time_ms: int) -> None:
+        """End the children that no event ended."""
+        for name, child in self.children.items():
+            if child.status not in _ENDED:
+                child.status, child.end_ms = "KILLED", time_ms
+                child.tags["outcome"] = "unfinished"
+                self.news.children.add(name)
+
+    def _child(self, name: str) -> _Child:
+        self.news.children.add(name)
+        return self.children.setdefault(name, _Child(tags=dict(self.provenance)))
+
+    def read(self, entry: journal.Entry) -> None:
+        """Add what an event says to what is written next."""
+        news = self.news
+        match entry:
+            case journal.Started():
+                news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
+                news.tags |= entry.provenance
+                self.provenance, news.status = entry.provenance, "RUNNING"
+            case journal.Drafted():
+                self.generation = entry.request.generation
+                self.drafted.add(entry.request.id)
+                news.drafted.add(entry.request.id)
+                self._drafted(entry, self._child(entry.request.id))
+            case journal.Scored() if entry.score.f_lf is not None:
+                child = self._child(entry.id)
+                child.measure(entry, {"f_lf": entry.score.f_lf, "f_lf_seconds": entry.score.seconds})
+                child.end_ms = _ms(entry)
+            case journal.Referred():
+                self.solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
+            case journal.HighScored():
+                self._high_scored(entry.id, entry.score, entry)
+            case journal.Finalised():
+                self._settled(entry.sample, entry)
+            case journal.Completed():
+                curves = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
+                curves |= entry.spending.model_dump()
+                curves |= entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
+                self.generation, self.spending = entry.summary.generation, entry.spending
+                news.metrics += store.points(curves, _ms(entry), self.generation)
+            case journal.Ended():
+                self._ended(entry)
+            case journal.Stopped():
+                news.tags["stopped"] = entry.reason
+                news.status = "KILLED" if entry.by_person else "FAILED"
+        if isinstance(entry, journal.Ended | journal.Stopped):
+            # Calls of a generation that was not completed were paid for all the same.
+            paid = Spending.of([call for call in self.calls if call.started_unix_s <= entry.at_unix_s])
+            if paid != self.spending:
+                self.spending = paid
+                news.metrics += store.points(paid.model_dump(), _ms(entry), self.generation)
+
+    def _drafted(self, entry: journal.Drafted, child: _Child) -> None:
+        request, draft = entry.request, entry.draft
+        child.start_ms, child.end_ms = _ms(entry) - int(1000 * draft.seconds), _ms(entry)
+        child.params |= {"generation": request.generation, "operator": request.operator}
+        child.params |= {"llm_model": draft.model, "generator": draft.generator}
+        child.tags |= {"parents": " ".join(parent.id for parent in request.parents)}
+        child.texts |= {"rule.py": draft.source}
+        if calls := [call for call in self.calls if call.key == request.id]:
+            spent, seconds = Spending.of(calls), sum(call.seconds for call in calls)
+            totals = spent.model_dump(exclude={"answered", "unknown", "estimated"})
+            child.measure(entry, totals | {"call_seconds": seconds})
+            shown = [call.model_dump(mode="json", exclude={"response"}) for call in calls]
+            child.texts |= {"call.json": json.dumps(shown, indent=2)}
+        child.tags |= {"kind": "sample" if draft.source else "call"}
+        if isinstance(request, ReflectionRequest):
+            child.tags |= {"kind": "reflection"}
+            child.texts |= {"reflection.txt": draft.text or draft.failure}
+            child.status = _ENDED[draft.failure is not None]
+
+    def _high_scored(self, name: str, score: HighScore, entry: journal.Entry) -> None:
+        child = self._child(name)
+        values = {"f_hf": score.f_hf, "solve_cpu_s": score.cpu_s, "raw_f_hf": score.raw_f_hf}
+        values |= {"load_factor": score.load_factor, "instances_solved": len(score.results)}
+        child.measure(entry, values)
+        child.end_ms = _ms(entry)
+        costs: list[float | None] = [cost for cost in score.costs if cost is not None]
+        if len(costs) != len(score.results):  # racing cut the rule short
+            costs = [None] * len(score.results)
+        self.solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
+
+    def _settled(self, sample: Sample, entry: journal.Entry) -> None:
+        child = self._child(sample.id)
+        self.samples.append(sample)
+        child.params |= {"generation": sample.generation, "operator": sample.operator}
+        child.params |= {} if sample.niche is None else {"niche": sample.niche}
+        child.tags |= {
+            "kind": "sample" if sample.source else "call",
+            "rule_sha": sample.sha or "",
+            "parents": " ".join(sample.parents),
+            "outcome": outcome(sample),
+            "mlflow.note.content": reports.abstract(sample),
+        }
+        method = method_of(sample.source) if sample.source and sample.sha else None
+        size = complexity(method.source) if isinstance(method, RuleMethod) else {}
+        child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
+        child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
+        child.status = _ENDED[sample.failure is not None]
+        # It is finalised with its generation, and ended before.
+        child.end_ms = child.end_ms or _ms(entry)
+
+    def _ended(self, entry: journal.Ended) -> None:
+        best, news = entry.best, self.news
+        values: dict[str, float | None] = {**entry.cost.metrics()}
+        about = "No sampled rule was of use; the reasons are in samples.json."
+        news.tags |= {"best_sample": "none"}
+        if best is not None:
+            values |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
+            news.tags |= {"best_sample": best.id, "best_sha": best.sha or ""}
+            news.tags["lineage"] = descent(best, self.samples)
+            about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
+        about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
+        evaluations = f"experiments/{store.experiment_id(EVALUATION)}/runs"
+        found_by = store.page(evaluations, searchFilter=f"tags.evolution_key = '{self.key}'")
+        about += f"\n\n[Evaluations of its rules]({found_by})"
+        news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
+        news.metrics += store.points(values, _ms(entry))
+        news.status = "FINISHED"
+
+
+def write_record(folder: Path, record: Record) -> str:
+    """Write a record, whose files lie in a folder, to MLflow; return the id of its run."""
+    time_ms, tags = int(record.at_unix_s * 1000), {**record.provenance, **record.tags}
+    began_ms = int(record.began_unix_s * 1000) or time_ms
+    if search := mlflow_run(tags.get("evolution_key", "")):
+        tags["evolution_run"] = search
+        tags["mlflow.note.content"] += f"\n\n[The search it is from]({store.run_url(search, EVOLUTION)})"
+    run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=began_ms)
+    run_id = str(run.info.run_id)
+    if run.info.status != "FINISHED":
+        points = store.points(record.metrics, time_ms)
+        for name, values in record.curves.items():
+            points += [Metric(name, value, time_ms, step) for step, value in enumerate(values, 1)]
+        store.log(run_id, metrics=points, params=record.params, tags=tags)
+        store.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
+        own = record.model_dump(include={"began_unix_s", "at_unix_s", "provenance"})
+        for child in record.children:  # found by its key, also below a run that was deleted
+            below = write_record(folder, child.model_copy(update=own))
+            store.client().set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
+        for artifact, rows in record.tables.items():
+            store.log_table(run_id, rows, artifact)
+        store.log_files(run_id, [folder / name for name in record.files])
+        if record.calls:
+            store_traces(record.calls, Account(home_store(), record.calls).calls(), run_id, record.calls)
+        store.client().set_terminated(run_id, "FINISHED", time_ms)
+    return run_id
+
+
+def outcome(sample: Sample) -> str:
+    """Return in one word what became of a sample, for filters."""
+    if not sample.source:
+        return "no_rule"
+    if sample.eliminated is not None:
+        return "eliminated"
+    if sample.duplicate_of is not None:
+        return "chooses_alike"
+    if sample.failure is None:
+        return "solved" if sample.f_hf is not None else "scored"
+    reasons = {"duplicate": "duplicate", "screened": "screened_out"}
+    return reasons.get(sample.failure.partition(" ")[0], "failed")
+
+
+def _row(name: str, result: SolveResult, cost: float | None) -> dict[str, Any]:
+    solved = result.model_dump(include={"instance", "cpu_s", "root_s", "nodes", "status"})
+    return {"rule": name, "cost": cost, "capped": not result.finished, **solved}
+
+
+def _ms(entry: journal.Entry) -> int:
+    return int(entry.at_unix_s * 1000)

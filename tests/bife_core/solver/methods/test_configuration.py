@@ -1,0 +1,221 @@
+"""A configuration: parameters of SCIP and what branches under them, as a method, a file and in a model."""
+
+import pyscipopt
+import pytest
+from pydantic import ValidationError
+
+from bife_core.base.errors import RuleError
+from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.evaluation.summary import evaluate
+from bife_core.measure.solves import SolveJob
+from bife_core.solver.methods.base import RPB, ScipMethod
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.loading import budgeted, load_method, method_of, with_budget
+from bife_core.solver.methods.scorer import RuleMethod
+from bife_core.solver.methods.using import attach, solve
+from bife_core.solver.scip.settings import SolverConfig, settings_in, usual_parameters
+from bife_core.solver.scip.solve import SolveSettings
+from bife_core.store import Store
+from bife_core.workers import InProcess
+
+TUNED = Configuration(
+    params={
+        "branching/scorefunc": "q",
+        "branching/relpscost/inferenceweight": 1e-5,
+        "branching/relpscost/maxlookahead": 3,
+        "branching/relpscost/probingbounds": False,
+        "separating/maxrounds": 0,
+    }
+)
+WITH_RULE = Configuration(params=TUNED.params, branching=load_method("pseudocost_product"))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        TUNED,
+        Configuration(),
+        Configuration(params=TUNED.params, branching=ScipMethod(name="gomory")),
+        Configuration(params={"heuristics/alns/rewardfilename": "a#b"}),
+        WITH_RULE,
+    ],
+    ids=["tuned", "rpb", "gomory", "text", "rule"],
+)
+def test_its_text_is_a_file_that_is_read_back(method, tmp_path):
+    assert method_of(method.text, "configuration") == method
+    assert method.by_scip == (method.file_name == "configuration.set") == (method is not WITH_RULE)
+    if not method.by_scip:
+        (file := tmp_path / method.file_name).write_text(method.text)
+        assert load_method(file) == method
+        return
+    (file := tmp_path / method.file_name).write_text(f"# ours\n\n{method.text}")
+    assert load_method(str(file)) == load_method(file) == method
+
+
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [("", {}), ("# nothing\n", {}), ("\ufeffbranching/scorefunc\t= s\n", {"branching/scorefunc": "s"})],
+)
+def test_a_settings_file_is_one_by_its_name(text, params, tmp_path):
+    (file := tmp_path / "ours.SET").write_text(text, encoding="utf-8")
+    found = load_method(str(file))
+    assert isinstance(found, Configuration)
+    assert (found.params, SolverConfig.model_validate(file).params) == (params, params)
+
+
+def test_scip_reads_the_file_too(tmp_path):
+    (file := tmp_path / TUNED.file_name).write_text(TUNED.text)
+    read, attached = pyscipopt.Model(), pyscipopt.Model()
+    read.readParams(str(file))
+    assert attach(attached, file).calls == 0
+    head = {"branching/relpscost/priority": 0}
+    assert read.getParams() | head == attached.getParams() | head
+    assert attached.getParam("branching/relpscost/probingbounds") is False
+
+
+def test_every_parameter_is_written_as_scip_reads_it():
+    whole = Configuration.model_construct(params=dict(usual_parameters()))
+    assert settings_in(whole.settings, "whole.set") == {}
+
+
+def test_it_is_told_by_what_it_changes():
+    assert Configuration(params={"branching/scorefunc": "p"}).identity == Configuration().identity == RPB
+    whole = Configuration(params={"branching/relpscost/maxreliable": 3})
+    assert whole.identity == Configuration(name="x", params={"branching/relpscost/maxreliable": 3.0}).identity
+    assert len({RPB, whole.identity, TUNED.identity}) == 3
+
+
+def test_without_parameters_its_solves_are_those_of_rpb(knapsacks):
+    keys = {
+        SolveJob(instance=knapsacks[0], method=one, settings=SolveSettings()).key
+        for one in (ScipMethod(name=RPB), Configuration())
+    }
+    assert len(keys) == 1
+
+
+def test_it_walks_another_tree_than_rpb(knapsacks):
+    found = [solve(knapsacks[0].path, method) for method in (RPB, TUNED)]
+    assert found[0].primal_bound == pytest.approx(found[1].primal_bound)
+    assert (found[0].nodes, found[0].lp_iterations) != (found[1].nodes, found[1].lp_iterations)
+    assert (found[1].method, found[1].rule_sha) == ("configuration", None)
+
+
+def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, tmp_path):
+    config = EvaluationConfig(seeds=(0,), time_limit_s=60, metric="nodes")
+    slow = load_method("most_fractional")
+    found = evaluate(
+        [slow, TUNED, Configuration(name="same")], knapsacks[1:2], config, InProcess(), Store(tmp_path)
+    )
+    assert list(found.methods) == [slow.name, "configuration", RPB], "without parameters it is the baseline"
+    ratios = {one.method: one.ratio for one in found.comparisons}
+    assert ratios["configuration"] < ratios[slow.name]
+    odd = found.model_copy(update={"methods": {"../../evil": TUNED, RPB: TUNED, "models:/bife-t/1": TUNED}})
+    assert list(odd.settings_files.values()) == [
+        "configuration.set",
+        "configuration_2.set",
+        "configuration_3.set",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("limits/gap = 0.1\n", r"ours is no method: .*limits/gap is no part of a method"),
+        ("numerics/feastol = 1e-5\n", r"numerics/feastol is no part of a method"),
+        (
+            "branching/allfullstrong/priority = 50000\n",
+            "branch by allfullstrong; a method branches by one of",
+        ),
+        (
+            "branching/relpscost/maxlookahed = 3\n",
+            r"ours, line 1: .* did you mean branching/relpscost/maxlookahead",
+        ),
+        (
+            "branching/fullstrong/priority = 20000\nbranching/pscost/priority = 20000\n",
+            r"ours gives (fullstrong and pscost|pscost and fullstrong) the same priority",
+        ),
+        ("branching/scorefunc = z\n", "SCIP does not take the settings in ours"),
+        ("def candidate_variable_score(f): return f[0]\n", "SCIP does not take the settings in ours"),
+    ],
+)
+def test_a_settings_file_of_anything_else_is_refused(text, said, tmp_path):
+    (file := tmp_path / "ours.set").write_text(text)
+    with pytest.raises(RuleError, match=said):
+        load_method(file)
+
+
+def test_the_rule_of_highest_priority_branches(tmp_path):
+    (file := tmp_path / "ours.set").write_text("branching/pscost/priority = 10001\nlp/pricing = d\n")
+    found = load_method(file)
+    assert isinstance(found, Configuration)
+    assert (found.branching, found.params) == (ScipMethod(name="pscost"), {"lp/pricing": "d"})
+    file.write_text("branching/pscost/priority = 9999\n")
+    assert load_method(file).identity == RPB
+
+
+def test_parameters_scip_does_not_take_are_refused_at_once():
+    with pytest.raises(ValidationError, match=r"no parameter branching/foo"):
+        Configuration(params={"branching/foo": 1})
+    with pytest.raises(ValidationError, match=r"limits/nodes is no part"):
+        Configuration(params={"branching/scorefunc": "s\nlimits/nodes = 3"})
+    with pytest.raises(ValidationError, match="what branches is the field 'branching'"):
+        Configuration(params={"branching/pscost/priority": 10})
+    for value, said in (
+        (10**400, "as -1"),
+        (2**32, "as 0"),
+        ("3 # 4", "would be 3"),
+        (float("nan"), "<nan>"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            Configuration(params={"separating/maxrounds": value})
+    with pytest.raises(ValidationError, match="a configuration does not branch"):
+        Configuration(branching=TUNED)
+
+
+def test_attaching_sets_all_but_what_the_model_has_set_itself(knapsacks):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(knapsacks[0].path))
+    model.setParams({"separating/maxrounds": 5, "branching/relpscost/maxlookahead": 3})
+    with pytest.warns(
+        UserWarning, match=r"leaves what the model .* separating/maxrounds = 5 \(not 0\)\."
+    ) as said:
+        stats = attach(model, WITH_RULE)
+    assert said[0].filename == __file__
+    assert (model.getParam("separating/maxrounds"), model.getParam("branching/scorefunc")) == (5, "q")
+    model.optimize()
+    assert stats.calls > 0
+
+
+def test_a_parameter_that_the_model_has_fixed_stays(tmp_path):
+    (file := tmp_path / "fixed.set").write_text("separating/maxrounds = -1 fix\n")
+    model = pyscipopt.Model()
+    model.readParams(str(file))
+    with pytest.warns(UserWarning, match=r"leaves what the model .* separating/maxrounds = -1 \(not 0\)\."):
+        attach(model, WITH_RULE)
+    assert model.getParam("branching/scorefunc") == "q"
+
+
+def test_a_rule_in_it_that_is_not_allowed_is_refused_when_it_is_loaded(tmp_path):
+    rule = RuleMethod(name="bad", source="import os")
+    (file := tmp_path / "ours.json").write_text(Configuration(branching=rule).text)
+    with pytest.raises(RuleError, match=r"ours\.json is not a usable rule"):
+        load_method(file)
+
+
+def test_a_budget_is_that_of_what_branches():
+    found = with_budget(WITH_RULE, 0.5)
+    assert isinstance(found, Configuration)
+    assert found.identity != WITH_RULE.identity
+    assert found.branching == with_budget(WITH_RULE.branching, 0.5)
+    assert [one.identity for one in budgeted(WITH_RULE, [0.5])] == [found.identity]
+    assert budgeted(TUNED, [0.5]) == []
+
+
+def test_a_reader_is_shown_settings_and_the_source_of_what_branches():
+    assert TUNED.shown == TUNED.settings
+    rule = load_method("pseudocost_product")
+    assert (
+        with_budget(WITH_RULE, 0.5).shown
+        == f"{WITH_RULE.settings}\n# pseudocost_product,budget=0.5\n{rule.text}"
+    )

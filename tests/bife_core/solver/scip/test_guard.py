@@ -1,0 +1,107 @@
+"""A guarded rule: RPB takes over where it gives no finite score or takes too much of the time."""
+
+import time
+
+import pytest
+
+from bife_core import Guard, attach, solve
+from bife_core.solver.scip.solve import SolveSettings
+from tests.bife_core.solver.scip.test_branching import knapsack, paper_model, rule_of
+from tests.support.marks import long_but
+from tests.support.weighted import Weighted
+
+SLOW = (
+    "total = 0.0\n    for k in range(400):\n        total = total + math.sin(k * variable_features[18])\n"
+    "    return total"
+)
+STRICT = Guard(max_share=0.02, grace_s=0.0)
+
+
+def tree(model):
+    model.optimize()
+    return model.getStatus(), model.getNTotalNodes(), model.getNLPIterations()
+
+
+@pytest.mark.parametrize("number", long_but(["math.inf", "0.0 / 0.0", "-1.0 / 0.0"], ["math.inf"]))
+def test_without_a_finite_score_rpb_branches_whatever_else_the_user_prefers(number, knapsacks):
+    alone = tree(paper_model(knapsacks[0].path))
+    model = paper_model(knapsacks[0].path)
+    model.setParam("branching/mostinf/priority", 1_000_000)
+    stats = attach(model, rule_of(f"return {number}"), guard=True)
+    assert tree(model) == alone
+    assert stats.undecided == stats.fallbacks == stats.calls > 0
+
+
+def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_users(knapsacks):
+    model = paper_model(knapsacks[0].path)
+    stats = attach(model, rule_of("return math.inf"))
+    model.optimize()
+    assert (stats.fallbacks, stats.calls > 0) == (0, True)
+
+    alone = paper_model(knapsacks[0].path)
+    alone.setParam("branching/mostinf/priority", 1_000_000)
+    model = paper_model(knapsacks[0].path)
+    model.setParam("branching/mostinf/priority", 1_000_000)
+    attach(model, rule_of("return math.nan"))
+    assert tree(model) == tree(alone)
+
+
+def test_some_finite_score_is_enough(knapsacks):
+    body = "return math.inf if variable_features[18] > 0.49 else variable_features[18]"
+    trees = []
+    for guard in (False, True):
+        model = paper_model(knapsacks[0].path)
+        stats = attach(model, rule_of(body), guard=guard)
+        trees.append(tree(model))
+        assert stats.calls > stats.undecided
+    assert trees[0][0] == trees[1][0] == "optimal"
+
+
+class Waiting(Weighted):
+    """Waits as for another machine, which takes no CPU time."""
+
+    def score(self, X):
+        time.sleep(0.005)
+        return super().score(X)
+
+
+def test_what_a_scorer_waits_for_counts_under_a_guard():
+    model = knapsack()
+    stats = attach(model, Waiting(name="waiting", weights={"slack": 1.0}), guard=STRICT)
+    model.optimize()
+    assert stats.overtime == stats.fallbacks > 0
+    assert stats.callback_s >= stats.rule_s >= 0.005 * stats.calls > 0
+
+
+def test_with_scips_clocks_off_no_share_is_known(knapsacks):
+    model = paper_model(knapsacks[0].path, node_limit=10)
+    model.setParam("timing/enabled", False)
+    stats = attach(model, rule_of(SLOW), guard=STRICT)
+    model.optimize()
+    assert (stats.overtime, stats.calls > 0) == (0, True)
+
+
+def test_each_solve_of_a_model_has_a_share_of_its_own(knapsacks):
+    model = paper_model(knapsacks[0].path)
+    stats = attach(model, rule_of(SLOW), guard=STRICT)
+    asked = []
+    for _ in range(2):
+        before = stats.calls
+        model.optimize()
+        asked.append(stats.calls - before)
+        model.freeTransform()
+    assert min(asked) > 0
+
+
+def test_a_guard_that_has_nothing_to_do_changes_nothing(knapsacks):
+    plain = solve(knapsacks[0].path, "paper_ca")
+    guarded = solve(knapsacks[0].path, "paper_ca", guard=Guard(max_share=1.0))
+    assert (guarded.nodes, guarded.lp_iterations) == (plain.nodes, plain.lp_iterations)
+    assert guarded.fallbacks == 0
+
+
+def test_a_solve_tells_what_the_guard_did(knapsacks):
+    result = solve(knapsacks[0].path, rule_of(SLOW), guard=STRICT)
+    assert result.overtime == result.fallbacks > 0
+    assert SolveSettings.model_validate({"guard": True}) == SolveSettings(guard=Guard())
+    assert SolveSettings.model_validate({"guard": False}) == SolveSettings()

@@ -1,0 +1,83 @@
+"""A worker never outlives its parent, however the parent ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.misbehaving import RUN, gone, hold_lock, text_of
+
+ROOT = Path(__file__).resolve().parents[3]
+PAUSE = "bife_core.workers.selftest:pause"
+
+PARENT = """
+import sys, time, threading
+from bife_core.workers import WorkerPool
+pool = WorkerPool(2)
+idle = pool.submit("bife_core.workers.selftest:describe", {}, limit_s=60).result()["pid"]
+future = pool.submit(CALL, ARGUMENTS, limit_s=600)
+pids = set()
+while len(pids) < 1:
+    pids = {worker.process.pid for worker in pool._shared.workers if worker.process}
+time.sleep(0.3)
+print(*pids, flush=True)
+ENDING
+"""
+
+
+def start(temporary, call, arguments, ending):
+    script = (
+        PARENT.replace("CALL", repr(call)).replace("ARGUMENTS", repr(arguments)).replace("ENDING", ending)
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+    )
+    with parent.stdout as output:
+        return parent, [int(word) for word in output.readline().split()]
+
+
+@pytest.mark.parametrize("busy", [(PAUSE, {"seconds": 600}), (RUN, text_of(hold_lock, seconds=600))])
+def test_workers_die_when_the_parent_is_killed(tmp_path, busy):
+    parent, pids = start(tmp_path, *busy, "time.sleep(600)")
+    parent.kill()
+    parent.wait()
+    assert pids
+    assert all(gone(pid, 10) for pid in pids)
+    assert list(tmp_path.iterdir())  # until the next parent removes what this one left
+    start(tmp_path, PAUSE, {"seconds": 600}, "sys.exit(0)")[0].wait(timeout=20)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
+    parent, pids = start(tmp_path, PAUSE, {"seconds": 600}, "sys.exit(0)")
+    assert parent.wait(timeout=20) == 0
+    assert pids
+    assert list(tmp_path.iterdir()) == []
+    assert all(gone(pid, 10) for pid in pids)
+
+
+def test_an_interrupted_parent_does_not_hang(tmp_path):
+    ending = "\ntry:\n    with pool:\n        future.result()\nexcept KeyboardInterrupt:\n    sys.exit(7)"
+    parent, pids = start(tmp_path, PAUSE, {"seconds": 600}, ending)
+    time.sleep(0.3)
+    parent.send_signal(signal.SIGINT)
+    assert parent.wait(timeout=20) == 7
+    assert all(gone(pid, 10) for pid in pids)
+
+
+def test_a_pool_nobody_holds_any_more_leaves_no_process(tmp_path):
+    parent, pids = start(
+        tmp_path, PAUSE, {"seconds": 600}, "del pool\nimport gc\ngc.collect()\ntime.sleep(600)"
+    )
+    try:
+        assert all(gone(pid, 10) for pid in pids)
+    finally:
+        parent.kill()
+        parent.wait()
