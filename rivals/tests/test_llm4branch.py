@@ -1,14 +1,14 @@
 """LLM4Branch: the three stages of a program, tuning, and life on islands."""
 
 import numpy as np
-from bife_rivals.constants import Tuner, parameters, with_values
-from bife_rivals.grid import cell_of, features_of
-from bife_rivals.islands import Islands, Llm4BranchOptions
 
 from bife_core.extend.testing import drive
 from bife_core.language.components import BRANCHING
 from bife_core.run.config import SearchConfig
 from bife_core.search import Answer, Sample, open_search
+from bife_rivals.constants import Tuner, parameters, with_values
+from bife_rivals.grid import cell_of, features_of
+from bife_rivals.islands import Islands, Llm4BranchOptions
 from tests.support.searching import ids
 
 PROGRAM = """

@@ -9,9 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
-from bife_rivals.graphs import Samples
-from bife_rivals.networks import FilmMethod, GnnMethod
-from bife_rivals.weights import FILM, GNN, NORMS, as_text
 
 import bife_core
 from bife_core import NodeMethod
@@ -21,6 +18,9 @@ from bife_core.measure.decisions.expert import record_decisions
 from bife_core.measure.decisions.nodes import load_nodes, save_nodes
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.solver.scip.solve import SolveSettings
+from bife_rivals.graphs import Samples
+from bife_rivals.networks import FilmMethod, GnnMethod
+from bife_rivals.weights import FILM, GNN, NORMS, as_text
 
 NETWORKS = Path(__file__).parents[1] / "networks"
 GOLDEN = Path(__file__).parents[2] / "tests" / "data" / "golden" / "cauctions_0.mps.gz"

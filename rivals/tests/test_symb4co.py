@@ -2,11 +2,6 @@
 
 import numpy as np
 import pytest
-from bife_rivals.scaled_rule import ScaledRule, scaled
-from bife_rivals.symb4co import Symb4CoSearch
-from bife_rivals.symb4co_grammar import Grammar, Walk
-from bife_rivals.symb4co_policy import Objective, Policy
-from bife_rivals.symb4co_training import Run, ScaledSamples, Training, judged, split, trained
 
 from bife_core import low_fidelity, solve
 from bife_core.base.errors import RuleError
@@ -16,6 +11,11 @@ from bife_core.measure.decisions.recorded import concatenate
 from bife_core.run.config import SearchConfig
 from bife_core.search import open_search
 from bife_core.solver.methods.loading import method_of
+from bife_rivals.scaled_rule import ScaledRule, scaled
+from bife_rivals.symb4co import Symb4CoSearch
+from bife_rivals.symb4co_grammar import Grammar, Walk
+from bife_rivals.symb4co_policy import Objective, Policy
+from bife_rivals.symb4co_training import Run, ScaledSamples, Training, judged, split, trained
 from tests.support.recorded import decisions_of
 
 SMALL = Grammar(variables=3, least=5, most=16, soft_length=7)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, solve_sampling
-from bife_rivals.weights import GNN, NORMS, as_text
 
 from bife_core import InProcess, Store, load_method, solve
 from bife_core.measure.solves import SolveJob
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings
+from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, solve_sampling
+from bife_rivals.weights import GNN, NORMS, as_text
 
 PAPER = SolverConfig.model_validate("paper")
 

@@ -4,9 +4,9 @@ import os
 import re
 
 import pytest
-from bife_tasks.tracking import store
 from PIL import Image
 
+from bife_tasks.tracking import store
 from tests.browser.chromium import NoBrowserError, chromium, missing
 from tests.browser.showing import CHALLENGED, promotion_of
 from tests.browser.views import VIEWS, View, choose, field, fill_in, form_of, refuse_zero_samples, resume

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from bife_flows.reporting.artifacts import OVERVIEW
 from bife_tasks.tracking.store import page
-
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:

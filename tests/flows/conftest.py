@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from bife_flows.operate import running
 from typer.testing import CliRunner, Result
 
 from bife_core.run.config import PipelineConfig
 from bife_core.run.presets import preset
 from bife_core.run.stages.results import PipelineResult
+from bife_flows.operate import running
 from tests.support.diary import Diary
 
 

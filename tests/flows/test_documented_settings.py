@@ -9,7 +9,6 @@ import shlex
 import pytest
 import typer
 import yaml
-from bife_flows.stages import pipeline
 from prefect.utilities.schema_tools import validate
 
 from bife_core.cli import options
@@ -19,6 +18,7 @@ from bife_core.run.config import PipelineConfig
 from bife_core.run.settings import configuration, flat, form
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SEARCHES
+from bife_flows.stages import pipeline
 from tests.support.documents import DOCS, blocks
 from tests.support.operating import nested
 

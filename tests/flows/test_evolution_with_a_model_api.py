@@ -3,14 +3,14 @@
 from decimal import Decimal
 
 import pytest
-from bife_flows.operate.running import run
-from bife_flows.stages import evolution
-from bife_tasks.tracking.store import experiment_id
 from mlflow import MlflowClient
 
 from bife_core.run.presets import with_overrides
 from bife_core.run.stages.records import EVOLUTION
 from bife_core.search.generators import DraftingStoppedError
+from bife_flows.operate.running import run
+from bife_flows.stages import evolution
+from bife_tasks.tracking.store import experiment_id
 from tests.support.model_api import ModelApi
 
 KEY = "sk-secret-of-the-tests"

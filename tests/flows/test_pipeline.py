@@ -1,11 +1,6 @@
 import json
 
 import pytest
-from bife_flows.operate.running import run
-from bife_flows.stages import evaluation
-from bife_tasks.registry.mlflow_registry import IN_MLFLOW
-from bife_tasks.runtime import TrackedRuntime
-from bife_tasks.stores import home_store
 from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
@@ -18,6 +13,11 @@ from bife_core.run.study.journal import Referred, read_journal
 from bife_core.search import SearchCost
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
+from bife_flows.operate.running import run
+from bife_flows.stages import evaluation
+from bife_tasks.registry.mlflow_registry import IN_MLFLOW
+from bife_tasks.runtime import TrackedRuntime
+from bife_tasks.stores import home_store
 from tests.flows.conftest import demonstrate
 from tests.support.challenging import made_champion, under
 from tests.support.stored import counts

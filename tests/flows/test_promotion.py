@@ -5,15 +5,15 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from bife_flows.promotion import promotion, rollback, summary
-from bife_tasks.registry.mlflow_registry import IN_MLFLOW
-from bife_tasks.tracking import store
 from prefect.client.orchestration import get_client
 
 from bife_core.base.errors import ConfigError
 from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED
 from bife_core.solver.methods.loading import stored_text
+from bife_flows.promotion import promotion, rollback, summary
+from bife_tasks.registry.mlflow_registry import IN_MLFLOW
+from bife_tasks.tracking import store
 from tests.support.challenging import beside, challenge, made_champion, source
 
 pytestmark = pytest.mark.usefixtures("prepared")

@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from bife_flows.operate.running import run
-from bife_flows.stages import collection, evolution
-from bife_tasks.tracking.store import experiment_id
 from mlflow import MlflowClient
 
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.records import EVOLUTION
 from bife_core.search import PARTS, SearchCost
+from bife_flows.operate.running import run
+from bife_flows.stages import collection, evolution
+from bife_tasks.tracking.store import experiment_id
 
 SPENDS = {
     "eoh": {"collection", "generation", "f_lf"},

@@ -1,8 +1,6 @@
 """The flow that watches a champion, on real solves."""
 
 import pytest
-from bife_flows.stages import watch
-from bife_tasks.runtime import TrackedRuntime
 
 from bife_core.registry.base import PromotionError
 from bife_core.registry.choosing import registered_name
@@ -10,6 +8,8 @@ from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.watching import CHAMPION_SLOWER, ChampionWatch, standing
 from bife_core.solver.methods.loading import load_method
+from bife_flows.stages import watch
+from bife_tasks.runtime import TrackedRuntime
 from tests.support.challenging import made_champion
 from tests.support.measured import summary
 

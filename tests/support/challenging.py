@@ -4,10 +4,9 @@ import json
 import sys
 import uuid
 
+from bife_core.run.stages.records import EVALUATION
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 from bife_tasks.tracking import store
-
-from bife_core.run.stages.records import EVALUATION
 from tests.support.programs import python
 from tests.support.registered import beside as beside, champion_in, evidence, source as source, under as under
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import httpx
 import psutil
-from bife_flows.operate.servers import Server, current, free_port, state_file
 
 from bife_core.store.home import Home
+from bife_flows.operate.servers import Server, current, free_port, state_file
 from tests.support.programs import environment, program
 
 FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}

@@ -1,10 +1,9 @@
 """Evolutions in MLflow, as they are found there."""
 
+from bife_core.run.stages.records import EVOLUTION
 from bife_tasks.stores import mlflow_run
 from bife_tasks.tracking import store
 from bife_tasks.tracking.subscriber import track_evolution
-
-from bife_core.run.stages.records import EVOLUTION
 from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}

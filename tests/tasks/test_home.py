@@ -3,12 +3,12 @@ import os
 from pathlib import Path
 
 import pytest
-from bife_tasks.home import prepare_environment
 
 from bife_core.base.errors import ConfigError
 from bife_core.base.places import mlflow_uri, sqlite_file
 from bife_core.store import Store, home as home_module
 from bife_core.store.home import Home
+from bife_tasks.home import prepare_environment
 from tests.support.programs import python
 
 
@@ -121,7 +121,7 @@ def test_servers_of_the_user_are_left_alone(environment, monkeypatch):
 
 def test_importing_the_flows_settles_prefect_and_mlflow(tmp_path):
     program = """
-import json, flows
+import json, bife_flows
 import prefect.settings, mlflow
 from prefect.client.orchestration import get_client
 settings = prefect.settings.get_current_settings()

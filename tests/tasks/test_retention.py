@@ -5,14 +5,14 @@ import time
 import uuid
 
 import pytest
-from bife_tasks.retention import Retention
-from bife_tasks.stores import home_store
-from bife_tasks.tracking import provenance, store
 
 from bife_core.instances.base import Instance
 from bife_core.measure.decisions.recorded import concatenate
 from bife_core.run.presets import preset
 from bife_core.run.study import create_study
+from bife_tasks.retention import Retention
+from bife_tasks.stores import home_store
+from bife_tasks.tracking import provenance, store
 from tests.support import journals
 from tests.support.challenging import challenge
 from tests.support.tracked import synced

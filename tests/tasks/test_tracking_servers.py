@@ -10,11 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from bife_flows.operate.servers import LOOPBACK, Server, free_port
-from bife_tasks.tracking.subscriber import Record
 from mlflow import MlflowClient
 
 from bife_core.store import Store
+from bife_flows.operate.servers import LOOPBACK, Server, free_port
+from bife_tasks.tracking.subscriber import Record
 from tests.support import journals
 from tests.support.programs import environment, program
 

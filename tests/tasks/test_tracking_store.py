@@ -9,14 +9,14 @@ import time
 from contextlib import closing
 
 import pytest
-from bife_tasks.stores import home_store
-from bife_tasks.tracking import provenance, store
-from bife_tasks.tracking.subscriber import Record, read_record, track_record
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 from prefect import flow, runtime
 
 from bife_core.run.stages.records import COLLECTION, EVALUATION, EVOLUTION, RecordError
+from bife_tasks.stores import home_store
+from bife_tasks.tracking import provenance, store
+from bife_tasks.tracking.subscriber import Record, read_record, track_record
 from tests.support.programs import environment, python
 
 ML = "?workflowType=machine_learning"

@@ -6,11 +6,6 @@ import sqlite3
 import uuid
 
 import pytest
-from bife_tasks import stores
-from bife_tasks.stores import home_store, observing
-from bife_tasks.tracking import store, subscriber, traces as tracing
-from bife_tasks.tracking.provenance import WHOLE_RUN
-from bife_tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
 from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
@@ -21,6 +16,11 @@ from bife_core.run.stages.records import EVOLUTION
 from bife_core.run.study.journal import Finalised, claim_on
 from bife_core.search.generators.account import Account
 from bife_core.store import ClaimLostError
+from bife_tasks import stores
+from bife_tasks.stores import home_store, observing
+from bife_tasks.tracking import store, subscriber, traces as tracing
+from bife_tasks.tracking.provenance import WHOLE_RUN
+from bife_tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
 from tests.support import journals
 from tests.support.diary import Diary
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened

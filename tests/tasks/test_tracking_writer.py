@@ -9,11 +9,6 @@ from typing import NamedTuple
 from urllib.parse import parse_qs
 
 import pytest
-from bife_tasks.stores import home_store, subscriber
-from bife_tasks.tracking import store, traces as traces_of
-from bife_tasks.tracking.subscriber import track_record
-from bife_tasks.tracking.traces import PROMPTS
-from bife_tasks.tracking.writer import outcome
 
 from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
@@ -24,6 +19,11 @@ from bife_core.run.study.journal import Drafted, Finalised, HighScored, Referred
 from bife_core.search import Sample, SampleRequest
 from bife_core.search.generators.account import Account
 from bife_core.search.generators.prompting import prompt_version
+from bife_tasks.stores import home_store, subscriber
+from bife_tasks.tracking import store, traces as traces_of
+from bife_tasks.tracking.subscriber import track_record
+from bife_tasks.tracking.traces import PROMPTS
+from bife_tasks.tracking.writer import outcome
 from tests.support import journals
 from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generation, add_sample
 from tests.support.measured import solved

@@ -4,7 +4,6 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from bife_tasks.runtime import TrackedRuntime, is_infrastructure
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, StateType
@@ -18,6 +17,7 @@ from bife_core.run.stages.resolving import resolved, seed_at
 from bife_core.run.study import files
 from bife_core.solver.methods.loading import load_method, with_budget
 from bife_core.workers import WorkerFailure
+from bife_tasks.runtime import TrackedRuntime, is_infrastructure
 from tests.support.challenging import challenge
 from tests.support.journals import add_sample, write_files
 from tests.support.tracked import children, synced

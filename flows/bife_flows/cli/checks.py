@@ -11,9 +11,8 @@ from bife_core.cli.doctor import Check, Finding
 
 
 def _mlflow() -> Finding:
-    from bife_tasks.tracking.store import experiment_id, tracking_uri
-
     from bife_core.run.stages.records import EVOLUTION
+    from bife_tasks.tracking.store import experiment_id, tracking_uri
 
     experiment_id(EVOLUTION)
     return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")

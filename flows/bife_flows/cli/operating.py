@@ -24,9 +24,8 @@ from bife_core.cli.running import STOP_SIGNALS
 from bife_core.store.home import Home, project_home
 
 if TYPE_CHECKING:
-    from bife_tasks.overview import Cell, Section
-
     from bife_flows.operate.servers import Up
+    from bife_tasks.overview import Cell, Section
 
 _Port = Annotated[int | None, Option(min=1, max=65535, show_default="the usual or the next free one")]
 
@@ -194,9 +193,8 @@ def status() -> None:
 
 def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
     """Return the overview, with what waits on the Prefect server of `bife up` if it answers, or on the user's own."""
-    from bife_tasks.overview import sections
-
     from bife_flows.operate.servers import link_to_pages
+    from bife_tasks.overview import sections
 
     addresses = {} if state is None else state.addresses
     link_to_pages(state)
@@ -230,12 +228,11 @@ def track(
     that was lost, the command that registered them registers again.
     """
     with standard_output().status("Starting ..."):
+        from bife_core.cli.watching import Display
         from bife_tasks.registry.mlflow_registry import carry_over
         from bife_tasks.stores import observing
         from bife_tasks.tracking.store import client, tracking_uri
         from bife_tasks.tracking.subscriber import track as track_all
-
-        from bife_core.cli.watching import Display
 
         client()
     done = left = 0
@@ -263,13 +260,13 @@ def prune(
     """
     before = datetime.now(UTC) - timedelta(keep_days)
     with standard_output().status("Looking ..."):
-        from bife_tasks.retention import Retention
         from prefect.client.orchestration import get_client
         from prefect.client.schemas.filters import FlowRunFilter
         from prefect.client.schemas.objects import TERMINAL_STATES
         from prefect.exceptions import ObjectNotFound
 
         from bife_flows.operate.running import reach_prefect
+        from bife_tasks.retention import Retention
 
         reach_prefect()
         old = Retention(before.timestamp())

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import psutil
-from bife_tasks.tracking import store
 
 from bife_core.base.errors import ConfigError
 from bife_core.base.places import sqlite_url
 from bife_core.store.home import Home
 from bife_flows.operate.servers import LOOPBACK, Server, free_port
+from bife_tasks.tracking import store
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
 """Holds ``name:password`` of both pages."""

@@ -12,8 +12,6 @@ from functools import cache
 from typing import Any, Final, ParamSpec, TypeVar
 
 import httpx
-from bife_tasks.stores import home_store, observing
-from bife_tasks.tracking.subscriber import track_evolution
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State, StateType
@@ -30,6 +28,8 @@ from bife_core.store import StoreError
 from bife_core.store.home import project_home
 from bife_flows.operate.servers import LOOPBACK, Server, current, free_port, link_to_pages
 from bife_flows.reporting.conduct import gone, own_process, report_end, require_room
+from bife_tasks.stores import home_store, observing
+from bife_tasks.tracking.subscriber import track_evolution
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from bife_tasks.tracking.subscriber import GONE, synchronise
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolCreate
 from prefect.client.schemas.objects import ConcurrencyLimitConfig
@@ -34,6 +33,7 @@ from bife_core.solver.scip.solve import versions
 from bife_flows.operate.running import close_abandoned
 from bife_flows.reporting.artifacts import renew
 from bife_flows.reporting.conduct import name_delivered
+from bife_tasks.tracking.subscriber import GONE, synchronise
 
 WORK_POOL: Final = "bife"
 

@@ -11,9 +11,6 @@ from typing import Final, cast
 from uuid import UUID
 
 import httpx
-from bife_tasks.overview import Link, Row, age_text, markdown, sections
-from bife_tasks.stores import observer
-from bife_tasks.tracking.store import first_line
 from prefect.artifacts import (
     create_markdown_artifact,
     create_progress_artifact,
@@ -32,6 +29,9 @@ from bife_core.base.wording import storable
 from bife_core.run.study import EvolutionState
 from bife_core.run.study.files import sample_rows
 from bife_core.search import CostPoint
+from bife_tasks.overview import Link, Row, age_text, markdown, sections
+from bife_tasks.stores import observer
+from bife_tasks.tracking.store import first_line
 
 OVERVIEW: Final = "bife-overview"
 """Key of the one artifact that is of no run."""

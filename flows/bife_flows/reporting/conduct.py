@@ -13,12 +13,6 @@ from contextlib import nullcontext
 from itertools import count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
-from bife_tasks.registry.mlflow_registry import carry_over
-from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime, with_message
-from bife_tasks.stores import observer, observing, watched
-from bife_tasks.tracking.provenance import whole_run
-from bife_tasks.tracking.store import TrackingError, client, refused
-from bife_tasks.tracking.subscriber import GONE, RETRY_S, synchronise
 from prefect import Flow, flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
@@ -39,6 +33,12 @@ from bife_core.run.stages.runtime import Runtime
 from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
 from bife_flows.reporting.artifacts import EvolutionPage, renew, show_conclusion, showing
+from bife_tasks.registry.mlflow_registry import carry_over
+from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime, with_message
+from bife_tasks.stores import observer, observing, watched
+from bife_tasks.tracking.provenance import whole_run
+from bife_tasks.tracking.store import TrackingError, client, refused
+from bife_tasks.tracking.subscriber import GONE, RETRY_S, synchronise
 
 P = ParamSpec("P")
 R = TypeVar("R")

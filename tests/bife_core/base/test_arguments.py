@@ -67,6 +67,7 @@ FUNCTIONS = {
             "store": [3, [], b"x", *STRANGE],
         },
     ),
+    bife_core.plot: ({"result": 3}, {"result": ["x", None, []]}),
     bife_core.create_study: (
         {"config": "smoke", "instances": "absent.mps"},
         {

@@ -10,8 +10,7 @@ import pytest
 
 from bife_core.base.errors import ConfigError
 from bife_core.base.files import check_outputs, write_whole
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.support.programs import REPOSITORY
 
 ON_A_FULL_DISK = """
 import resource, sys

@@ -64,7 +64,7 @@ def test_a_component_keeps_to_the_contract(node_order, name):
             {"baseline": "def node_scor(node): return 0"},
             r"baseline is no rule of it: .* define node_score\(node",
         ),
-        ({"hook": "tests.bife_core.test_components:no_hook"}, "the hook is not called"),
+        ({"hook": "tests.bife_core.language.test_components:no_hook"}, "the hook is not called"),
     ],
 )
 def test_a_component_that_breaks_the_contract_is_found(node_order, monkeypatch, change, why):

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
 from bife_core.language.components import BRANCHING
 from bife_core.language.features import FEATURES, columns, rows
+from tests.support.documents import DOCS
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "features.md"
+DOCUMENT = DOCS / "reference" / "features.md"
 
 # Spelled out, not built: rules of others index by this order.
 TABLE = """

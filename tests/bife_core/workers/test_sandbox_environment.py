@@ -27,7 +27,7 @@ def test_what_python_scip_and_numba_need_is_kept(name):
 def test_the_parents_search_path_comes_after_its_own_package():
     path = worker_environment({"PYTHONPATH": "/elsewhere"}, Path("/tmp/x"))["PYTHONPATH"].split(os.pathsep)
     assert path[1:] == ["/elsewhere"]
-    assert (Path(path[0]) / "bife_core" / "sandbox").is_dir()
+    assert (Path(path[0]) / "bife_core" / "workers").is_dir()
 
 
 def test_a_real_worker_sees_no_secret_and_computes_on_one_thread(monkeypatch):

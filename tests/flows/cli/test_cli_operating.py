@@ -6,7 +6,6 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
-from bife_flows.operate.servers import state_file
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import LogFilter
@@ -15,6 +14,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Running
 
 from bife_core.store.home import Home
+from bife_flows.operate.servers import state_file
 from tests.support.challenging import challenge_in, source
 from tests.support.operating import until
 from tests.support.programs import program

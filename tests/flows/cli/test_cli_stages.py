@@ -2,8 +2,6 @@ import json
 import shutil
 
 import pytest
-from bife_flows.cli import checks
-from bife_tasks.tracking import store
 
 from bife_core.cli import doctor
 from bife_core.cli.outcome import CommandEnd, ExitCode
@@ -12,6 +10,8 @@ from bife_core.measure.evaluation.comparing import statement
 from bife_core.run.config import InstancesConfig
 from bife_core.run.stages.records import TUNING
 from bife_core.solver.methods.loading import load_method
+from bife_flows.cli import checks
+from bife_tasks.tracking import store
 from tests.support.programs import FOREIGN, program, sentence
 
 

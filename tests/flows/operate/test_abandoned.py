@@ -6,14 +6,14 @@ import uuid
 
 import psutil
 import pytest
-from bife_flows.operate.running import GONE, close_abandoned, reach_prefect
-from bife_tasks.tracking.provenance import WHOLE_RUN
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import StateType
 from prefect.states import Cancelling, Pending, Running
 
 from bife_core.store.claims import began_s
+from bife_flows.operate.running import GONE, close_abandoned, reach_prefect
+from bife_tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
 from tests.support.tracked import parent, synced
 

@@ -4,8 +4,8 @@ import uuid
 
 import psutil
 import pytest
-from bife_flows.operate.serving import AUTOMATIONS
 
+from bife_flows.operate.serving import AUTOMATIONS
 from tests.support.challenging import beside, challenge_in, source
 from tests.support.operating import until
 

@@ -8,9 +8,6 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from bife_flows.operate.running import GONE
-from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
-from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime
 from prefect import flow
 from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
 from prefect.server.events.schemas.automations import EventTrigger
@@ -23,6 +20,9 @@ from bife_core.run.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
 from bife_core.run.stages.tuning import tune
 from bife_core.run.stages.watching import CHAMPION_SLOWER
 from bife_core.store.home import Home
+from bife_flows.operate.running import GONE
+from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
+from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime
 from tests.support.operating import until
 
 AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} for deployment in DEPLOYMENTS]

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from bife_tasks.runtime import KEY_BLOCK
 
+from bife_tasks.runtime import KEY_BLOCK
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.operating import smoke

@@ -12,14 +12,14 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from bife_flows.operate.running import GONE
-from bife_flows.operate.serving import DEPLOYMENTS, WORK_POOL
 
 from bife_core.instances.config import FAMILIES
 from bife_core.run.presets import preset
 from bife_core.run.settings import NAMES
 from bife_core.store import Store
 from bife_core.store.home import Home
+from bife_flows.operate.running import GONE
+from bife_flows.operate.serving import DEPLOYMENTS, WORK_POOL
 from tests.support.operating import FINAL, bife_up, processes_of, smoke, until
 
 # A machine that is busy takes minutes for what takes seconds on an idle one.

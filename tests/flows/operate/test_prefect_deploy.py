@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from bife_flows.operate.servers import Server
 from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS
-
 from tests.support.operating import Patient, PrefectPage, own_prefect, smoke, until
 from tests.support.programs import REPOSITORY, python
 

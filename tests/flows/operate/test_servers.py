@@ -9,6 +9,10 @@ import time
 
 import psutil
 import pytest
+
+from bife_core.base.errors import ConfigError
+from bife_core.store.claims import runs
+from bife_core.store.home import Home
 from bife_flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, ports, prefect_server, worker
 from bife_flows.operate.servers import (
     Server,
@@ -22,10 +26,6 @@ from bife_flows.operate.servers import (
     state_file,
 )
 from bife_tasks.tracking.store import page
-
-from bife_core.base.errors import ConfigError
-from bife_core.store.claims import runs
-from bife_core.store.home import Home
 from tests.support.operating import until
 from tests.support.programs import python
 

@@ -4,9 +4,6 @@ import json
 import logging
 
 import pytest
-from bife_flows.reporting.artifacts import artifact_key
-from bife_flows.reporting.conduct import stage
-from bife_tasks.runtime import with_message
 from prefect import task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
@@ -14,6 +11,9 @@ from prefect.client.schemas.filters import ArtifactFilter
 from bife_core.base.errors import BifeError, RuleError
 from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.records import TrackedRun
+from bife_flows.reporting.artifacts import artifact_key
+from bife_flows.reporting.conduct import stage
+from bife_tasks.runtime import with_message
 
 
 def artifacts(key):

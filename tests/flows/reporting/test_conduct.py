@@ -6,16 +6,16 @@ import uuid
 from contextlib import contextmanager
 
 import pytest
+from mlflow.exceptions import PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE, MlflowException
+from prefect.client.orchestration import get_client
+
+from bife_core.base.errors import BifeError
 from bife_flows.reporting.conduct import stage
 from bife_tasks.runtime import with_message
 from bife_tasks.stores import observer, observing
 from bife_tasks.tracking import store
 from bife_tasks.tracking.provenance import provenance
 from bife_tasks.tracking.subscriber import outage
-from mlflow.exceptions import PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE, MlflowException
-from prefect.client.orchestration import get_client
-
-from bife_core.base.errors import BifeError
 from tests.support import journals
 from tests.support.diary import Diary
 from tests.support.tracked import parent, synced, traces

@@ -3,11 +3,12 @@
 import logging
 from datetime import timedelta
 
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter
+
 from bife_flows.reporting.artifacts import OVERVIEW, renew
 from bife_flows.reporting.conduct import stage
 from bife_tasks.overview import Link, Section, age_text, markdown
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter
 
 
 def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():

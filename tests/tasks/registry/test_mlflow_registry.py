@@ -2,12 +2,6 @@
 
 import mlflow
 import pytest
-from bife_tasks.registry import registry as deciding_registry
-from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
-from bife_tasks.runtime import TrackedRuntime
-from bife_tasks.stores import home_store, subscriber
-from bife_tasks.tracking import store
-from bife_tasks.tracking.store import TrackingError
 from click.testing import CliRunner
 from mlflow.cli import gc
 
@@ -17,6 +11,12 @@ from bife_core.run.stages.evaluation_files import sample_name
 from bife_core.run.stages.records import EVOLUTION
 from bife_core.solver.methods.loading import stored_text
 from bife_core.solver.methods.references import registered_tags
+from bife_tasks.registry import registry as deciding_registry
+from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
+from bife_tasks.runtime import TrackedRuntime
+from bife_tasks.stores import home_store, subscriber
+from bife_tasks.tracking import store
+from bife_tasks.tracking.store import TrackingError
 from tests.support.challenging import challenge, made_champion, new_run
 from tests.support.registered import beside, evidence, source
 from tests.support.registry_contract import Keeping

@@ -10,8 +10,6 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
-from bife_tasks.tracking import store
-from bife_tasks.tracking.store import TrackingError
 from mlflow.exceptions import MlflowException
 
 import bife_core
@@ -24,6 +22,8 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.loading import load_method, stored_text
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.store.home import project_home
+from bife_tasks.tracking import store
+from bife_tasks.tracking.store import TrackingError
 from tests.support.challenging import made_champion, source
 from tests.support.registered import champion_in
 from tests.support.weighted import KIND, Weighted

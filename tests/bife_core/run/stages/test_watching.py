@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from bife_tasks.tracking.subscriber import track
 
 from bife_core.instances.base import Instance
 from bife_core.run.config import InstancesConfig, PipelineConfig
@@ -13,6 +12,7 @@ from bife_core.run.stages.held_out import take_test_instances
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.watching import ChampionWatch, standing
 from bife_core.solver.scip.settings import SolverConfig
+from bife_tasks.tracking.subscriber import track
 from tests.support.measured import BASELINE, LIMIT_S, RULE, solved, summary
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from bife_core.base.errors import GeneratorError
@@ -10,6 +8,7 @@ from bife_core.search.generators.account import Call, recorded_calls
 from bife_core.search.generators.base import PromptContext
 from bife_core.search.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.search.generators.replay import ReplayGenerator
+from tests.support.documents import DOCS
 from tests.support.model_answers import good_answer, rule_source
 from tests.support.stored import record
 
@@ -90,7 +89,7 @@ def test_a_directory_without_answers_is_refused(tmp_path):
         ReplayGenerator(tmp_path)
 
 
-ANSWERS = Path(__file__).parents[3] / "docs/research/answers"
+ANSWERS = DOCS / "research" / "answers"
 
 
 @pytest.mark.parametrize(

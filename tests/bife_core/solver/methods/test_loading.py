@@ -17,6 +17,7 @@ from bife_core.language.rules import REFERENCE_RULES
 from bife_core.solver.methods.base import METHODS
 from bife_core.solver.methods.loading import budgeted, load_method, load_rule
 from bife_core.solver.methods.using import attach, solve
+from tests.support.programs import REPOSITORY
 from tests.support.weighted import KIND, Weighted
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
@@ -160,7 +161,7 @@ def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
         "try: bife_core.load_rule('models:/bife-x@champion')\n"
         "except bife_core.BifeError as error: print(error)\n"
     )
-    places = {"PYTHONPATH": str(Path(__file__).parents[3]), "BIFE_HOME": str(tmp_path / "home")}
+    places = {"PYTHONPATH": str(REPOSITORY), "BIFE_HOME": str(tmp_path / "home")}
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
