@@ -51,12 +51,12 @@ from bife_core.base.stats import ratio_interval, signed_rank_test
 from bife_core.instances.generated import open_benchmark
 from bife_core.language.rules import BENCHMARK_RULES
 from bife_core.measure.choices import Yardstick
+from bife_core.measure.context import SolveContext
 from bife_core.measure.decisions.recorded import Decisions
-from bife_core.measure.evaluation.choosing import choose
-from bife_core.measure.evaluation.comparing import branched
+from bife_core.measure.evaluation.choice import choose
+from bife_core.measure.evaluation.comparison import branched
 from bife_core.measure.evaluation.metrics import METRICS, method_table
 from bife_core.measure.evaluation.summary import EvaluationSummary
-from bife_core.measure.solving import Solving
 from bife_core.run.config import PipelineConfig
 from bife_core.run.presets import preset, with_overrides
 from bife_core.search.generators import Draft, PromptContext
@@ -196,7 +196,7 @@ def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str,
             "validation", config.validation.instances
         )
         with WorkerPool(config.runner.workers) as pool:
-            choice = choose(few, instances, Solving(config.high, config.solver, pool, Store(home)))
+            choice = choose(few, instances, SolveContext(config.high, config.solver, pool, Store(home)))
         (chosen,) = (method for method in few if method.name == choice.chosen)
         row |= {"best": choice.chosen, "rule": chosen.text}
     return row
@@ -226,7 +226,7 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
     """Return SCIP tuned without any rule on the searches' design instances, for as many CPU seconds as a search had."""
     design = open_benchmark(config.instances, home / "instances").instances("design", config.high.instances)
     with WorkerPool(config.runner.workers) as pool:
-        solving = Solving(config.high, config.solver, pool, Store(home))
+        solving = SolveContext(config.high, config.solver, pool, Store(home))
         found = tune(design, solving, Space({"pscost": load_method("pscost")}), budget_s)
     emit({"family": config.instances.benchmark, "tuned_scip": found.best.choices, "found": found.sentence})
     return found.configuration.model_copy(update={"name": "tuned_scip"})

@@ -36,10 +36,10 @@ from bife_core.base.errors import DecisionsError, RuleError
 from bife_core.base.stats import ratio_interval
 from bife_core.language.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.measure.choices import Yardstick, behaviour_of, chosen_rows, scores_of
+from bife_core.measure.context import SolveContext, measure_reference
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.high import score_high
 from bife_core.measure.low_measures import MEASURES
-from bife_core.measure.solving import Solving, measure_reference
 from bife_core.run.config import CollectionConfig, HighFidelityConfig
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.loading import load_method
@@ -105,7 +105,7 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
         high = HighFidelityConfig(
             instances=len(instances), cost=options.cost, time_limit_s=options.time_limit, seed=seed
         )
-        solving = Solving(high, SolverConfig.model_validate(options.solver), pool, Store(home))
+        solving = SolveContext(high, SolverConfig.model_validate(options.solver), pool, Store(home))
         reference = measure_reference(instances, solving)
         rows: list[Values] = []
         for number, one in enumerate(rated):

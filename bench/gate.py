@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from bench import emit, parser_of
 from bife_core.base.stats import CONFIDENCE, UpperBound, confidence_of
-from bife_core.measure.evaluation.comparing import Ratio, compare
+from bife_core.measure.evaluation.comparison import Ratio, compare_methods
 from bife_core.measure.evaluation.metrics import solve_frame
 from bife_core.measure.evaluation.summary import looks
 from bife_core.registry.evidence import Evidence, gate
@@ -113,7 +113,7 @@ def promoted(rows: list[dict[str, Any]], limit_s: float) -> bool:
     if not may_pass(rows):
         return False
     frame = solve_frame(rows, limit_s if math.isfinite(limit_s) else 1000.0)
-    (found,) = compare(frame, ("rule",), "relpscost", confidence=LEVEL)
+    (found,) = compare_methods(frame, ("rule",), "relpscost", confidence=LEVEL)
     evidence = Evidence(
         **found.model_dump(include={"baseline", *Ratio.model_fields}),
         sha="a", benchmark="null", size="test", p_value=found.p_adjusted, seeds=1, evaluation_run="", test_digest="",

@@ -28,8 +28,8 @@ from bench import benchmark_of, emit, parse
 from bife_core.instances.base import Instance
 from bife_core.language.rules import BENCHMARK_RULES
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import Reference, SolveContext, measure_reference
 from bife_core.measure.high import HighScore, score_high
-from bife_core.measure.solving import Reference, Solving, measure_reference
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
@@ -70,13 +70,13 @@ def kernel_s(order: npt.NDArray[np.int64]) -> float:
 
 
 def costs(
-    rule: Method, instances: Sequence[Instance], solving: Solving, reference: Reference
+    rule: Method, instances: Sequence[Instance], solving: SolveContext, reference: Reference
 ) -> dict[str, float]:
     """Measure F_HF anew, and return minus its value by what it is corrected with."""
     order = np.random.default_rng(0).permutation(1 << 21)
     by_kernel, by_rpb = [], []
     with tempfile.TemporaryDirectory() as fresh:
-        anew = replace(solving, solves=Store(Path(fresh)))
+        anew = replace(solving, store=Store(Path(fresh)))
         for instance in instances:
             before = kernel_s(order)
             seconds = raw_s(score_high(rule, [instance], anew))
@@ -98,7 +98,7 @@ def main() -> None:
     )
     config = HighFidelityConfig(instances=options.instances, time_limit_s=300.0)
     with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as kept:
-        solving = Solving(config, SolverConfig.model_validate(options.solver), pool, Store(Path(kept)))
+        solving = SolveContext(config, SolverConfig.model_validate(options.solver), pool, Store(Path(kept)))
         for family in options.families:
             rule = load_method(options.rule or BENCHMARK_RULES[family])
             instances = list(benchmark_of(family, options).instances("design", options.instances))

@@ -27,7 +27,7 @@ import pandas as pd
 from bench import GENERAL, emit, home_of, parser_of
 from bife_core.base.stats import geometric_mean, ratio_interval
 from bife_core.instances.folder import open_folder
-from bife_core.measure.evaluation.comparing import branched
+from bife_core.measure.evaluation.comparison import branched
 from bife_core.measure.evaluation.config import EvaluationConfig
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate

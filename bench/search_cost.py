@@ -27,7 +27,7 @@ from bife_core.base.files import write_whole
 from bife_core.instances.generated import open_benchmark
 from bife_core.measure.decisions.collecting import collect_decisions
 from bife_core.measure.decisions.recorded import Decisions
-from bife_core.measure.evaluation.comparing import Comparison
+from bife_core.measure.evaluation.comparison import Comparison
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.run.config import PipelineConfig
 from bife_core.run.presets import preset, with_overrides

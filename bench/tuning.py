@@ -21,15 +21,15 @@ import numpy as np
 
 from bench import benchmark_of, emit, parse
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import SolveContext
 from bife_core.measure.evaluation.config import EvaluationConfig
 from bife_core.measure.evaluation.summary import evaluate
-from bife_core.measure.solving import Solving
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.configurator import read_configurations
-from bife_core.tuning.proposing import Proposer, Tpe
+from bife_core.tuning.proposer import Proposer, Tpe
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
 from bife_core.workers import WorkerPool
@@ -154,7 +154,7 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
     """Tune on a family's design instances with each tuner, and print how what it found does on others."""
     benchmark, store = benchmark_of(family, options), Store(options.home)
     design = benchmark.instances("design", options.design)
-    solving = Solving(
+    solving = SolveContext(
         HighFidelityConfig(cost=options.cost, time_limit_s=options.time_limit), SolverConfig(), pool, store
     )
     methods = {name: load_method(name) for name in options.methods}

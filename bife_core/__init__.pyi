@@ -8,7 +8,7 @@ from .language.rules import (
 )
 from .measure.decisions.collecting import collect_decisions as collect_decisions
 from .measure.decisions.recorded import Decisions as Decisions
-from .measure.evaluation.interface import compare as compare
+from .measure.evaluation.compare import compare as compare
 from .measure.low import low_fidelity as low_fidelity
 from .run.config import PipelineConfig as PipelineConfig
 from .run.presets import preset as preset, with_overrides as with_overrides

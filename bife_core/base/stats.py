@@ -1,7 +1,7 @@
 """Statistics of solve costs: geometric means, paired ratios with intervals, exact tests (paper, appendix E).
 
 Costs are compared by the logarithms of ratios, one per instance: its seeds are no independent observations, so that
-they are collapsed to their geometric mean first (`bife_core.measure.evaluation.comparing`).
+they are collapsed to their geometric mean first (`bife_core.measure.evaluation.comparison`).
 """
 
 from __future__ import annotations

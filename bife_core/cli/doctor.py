@@ -163,7 +163,7 @@ CHECKS: dict[str, Check] = {
 def _need(folder: Path, groups: str | None) -> Finding:
     """Find whether a folder has enough instances for a champion, and how many that takes."""
     from bife_core.instances.folder import fewest_usable, open_folder
-    from bife_core.measure.evaluation.comparing import LARGE_GAIN, fewest_for_champion
+    from bife_core.measure.evaluation.comparison import LARGE_GAIN, fewest_for_champion
 
     tested, units = fewest_for_champion(1), "groups" if groups else "instances"
     usable = len(open_folder(folder, project_home().instances, groups=groups).ordered)

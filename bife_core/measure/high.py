@@ -1,6 +1,6 @@
 """F_HF: minus the mean cost of solving the design instances with the rule (paper, Bi-Fidelity Formulation).
 
-Seconds are corrected for the machine's load (`bife_core.measure.solving`), and a rule that has one to beat is raced
+Seconds are corrected for the machine's load (`bife_core.measure.context`), and a rule that has one to beat is raced
 against it: it is eliminated once it is known to lose (Birattari et al., F-Race, 2002). The published protocol does
 without both.
 """
@@ -21,7 +21,7 @@ from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
 from bife_core.measure.config import HighFidelityConfig
-from bife_core.measure.solving import Reference, Solves, Solving, cost_of, load_factors, misbehaviour
+from bife_core.measure.context import Reference, SolveContext, Solves, cost_of, load_factors, misbehaviour
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.loading import beside_branching
 from bife_core.solver.methods.scorer import BaseScorer
@@ -156,7 +156,7 @@ class _Measurement(Solves):
 def score_high(
     method: Method,
     instances: Sequence[Instance],
-    solving: Solving,
+    solving: SolveContext,
     *,
     reference: Reference | None = None,
     to_beat: Sequence[float | None] = (),

@@ -100,7 +100,7 @@ class MiddleFidelity:
             seed=solving.config.seed,
         )
         job = SolveJob(instance=self.race.instances[self.place], method=method, settings=settings)
-        (solved,) = run_solves([[job]], solving.solves, solving.pool, note=solving.note, over=solving.over)
+        (solved,) = run_solves([[job]], solving.store, solving.pool, note=solving.note, over=solving.over)
         if (result := solved.result) is None:  # its race says why
             return Screened()
         gap = relative_gap(usual.primal_bound, result.dual_bound)

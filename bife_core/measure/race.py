@@ -20,8 +20,8 @@ from bife_core.base.stats import geometric_mean, p_costlier
 from bife_core.base.values import Value, seed_below
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
+from bife_core.measure.context import SolveContext, Solves, cost_of, solve_each
 from bife_core.measure.solves import Solved
-from bife_core.measure.solving import Solves, Solving, cost_of, solve_each
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
 from bife_core.solver.scip.solve import SolveResult, cautions, disagree
 
@@ -66,7 +66,7 @@ class Race:
     """Design instances, what SCIP's default settings take there, and what the best configuration so far takes."""
 
     instances: Sequence[Instance]
-    solving: Solving
+    solving: SolveContext
     usual: list[SolveResult | None] = field(default_factory=list)
     costs: list[float | None] = field(default_factory=list)
     best: list[float | None] = field(default_factory=list)

@@ -11,7 +11,7 @@ from pyscipopt import Model
 from bife_core.base.values import digest_of
 from bife_core.instances.config import InstancesConfig
 from bife_core.instances.formulation import Likeness, shape
-from bife_core.measure.evaluation.comparing import known_as
+from bife_core.measure.evaluation.comparison import known_as
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED, RegisteredRule
 from bife_core.solver.methods.base import RPB

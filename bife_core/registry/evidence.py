@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from bife_core.base.values import Value
 from bife_core.base.wording import counted, fits, interval_text, storable
-from bife_core.measure.evaluation.comparing import WORTHWHILE, Ratio, finding, p_text
+from bife_core.measure.evaluation.comparison import WORTHWHILE, Ratio, finding, p_text
 from bife_core.measure.evaluation.metrics import METRICS, judged_by
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.scip.cost import Cost
@@ -93,7 +93,7 @@ def gate(one: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecis
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
-    the same evaluation, in the sense of `bife_core.measure.evaluation.comparing.finding` and without `Ratio.doubt` both
+    the same evaluation, by `bife_core.measure.evaluation.comparison.finding` and without `Ratio.doubt` both
     times: two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
     metrics, or under different settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
     """

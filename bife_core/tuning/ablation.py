@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
+from bife_core.measure.context import SolveContext
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.race import USUAL, Race
-from bife_core.measure.solving import Solving
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import Cost
@@ -58,7 +58,7 @@ def ablate(
     winner: Method,
     choices: Mapping[str, str],
     instances: Sequence[Instance],
-    solving: Solving,
+    solving: SolveContext,
     budget_s: float,
     fixed: Collection[str] = (),
 ) -> Ablation:

@@ -14,14 +14,14 @@ from bife_core.base.stats import CONFIDENCE, geometric_mean, p_costlier
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
+from bife_core.measure.context import SolveContext
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.middle import MiddleFidelity
 from bife_core.measure.race import SPREAD, Race, Raced
-from bife_core.measure.solving import Solving
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import LEAST, Cost
-from bife_core.tuning.proposing import Proposer, Tpe
+from bife_core.tuning.proposer import Proposer, Tpe
 from bife_core.tuning.space import BRANCHING, Choices, Space, said, settings_of
 
 STARTS: Final[tuple[Choices, ...]] = (
@@ -123,7 +123,7 @@ class Tuning(Value):
 
 def tune(
     instances: Sequence[Instance],
-    solving: Solving,
+    solving: SolveContext,
     space: Space,
     budget_s: float,
     *,

@@ -27,8 +27,8 @@ from bife_core.base.stats import geometric_mean
 from bife_core.base.values import Value
 from bife_core.instances.base import Instance
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import cost_of
 from bife_core.measure.solves import SolveJob, run_solves
-from bife_core.measure.solving import cost_of
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.solver.scip.node import Node
 from bife_core.solver.scip.settings import SolverConfig

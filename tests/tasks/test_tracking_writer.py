@@ -10,9 +10,9 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from bife_core.measure.context import Reference
 from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
-from bife_core.measure.solving import Reference
 from bife_core.run.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
 from bife_core.run.study import files as reports
 from bife_core.run.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped

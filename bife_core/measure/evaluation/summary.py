@@ -17,18 +17,18 @@ from bife_core.base.stats import CONFIDENCE, confidence_of
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
-from bife_core.measure.evaluation.comparing import (
+from bife_core.measure.context import misbehaviour, totals
+from bife_core.measure.evaluation.comparison import (
     Comparison,
-    compare,
+    compare_methods,
     compare_pair,
     known_as,
     statement,
 )
 from bife_core.measure.evaluation.config import EvaluationConfig
-from bife_core.measure.evaluation.measuring import interleaved, labelled
 from bife_core.measure.evaluation.metrics import METRICS, judged_by, solve_frame
+from bife_core.measure.evaluation.protocol import interleaved, labelled
 from bife_core.measure.solves import Solved, run_solves
-from bife_core.measure.solving import misbehaviour, totals
 from bife_core.solver.machine import Machine, this_machine
 from bife_core.solver.methods.base import AnyMethod, Method
 from bife_core.solver.methods.configuration import FILE_NAME, Configuration
@@ -150,7 +150,7 @@ class EvaluationSummary(Value):
             return self.lead
         others = [label for label in self.methods if label != self.baseline]
         level, primary = self.lead.confidence, self.lead.primary
-        return compare(self.frame, others, self.baseline, metric, level, self.setting, primary)[0]
+        return compare_methods(self.frame, others, self.baseline, metric, level, self.setting, primary)[0]
 
     @property
     def judged(self) -> Comparison:
@@ -176,7 +176,7 @@ def evaluate(
     instances: Sequence[Instance],
     config: EvaluationConfig,
     pool: Workers,
-    solves: Store,
+    store: Store,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     *,
@@ -188,7 +188,7 @@ def evaluate(
 ) -> EvaluationSummary:
     """Measure all methods, the leading one first, and the baseline on all instances, and compare them.
 
-    Solves of an earlier run of the same evaluation are reused; see `bife_core.measure.evaluation.measuring` for the
+    Solves of an earlier run of the same evaluation are reused; see `bife_core.measure.evaluation.protocol` for the
     order. `use` is which use of the test set this is where a rule may be promoted by it, see
     `bife_core.base.stats.confidence_of`, and 0 elsewhere. `beat` are the identities of the methods that the leading one
     must be better than, beside the baseline: the evaluation then stops at the first of `looks` at which that is
@@ -207,7 +207,7 @@ def evaluate(
     for begin, end in pairwise([0, *sizes]):
         measured += run_solves(
             interleaved(every, instances[begin:end], config, solver),
-            solves,
+            store,
             pool,
             warm_up_s=config.warm_up_s,
             progress=progress,
@@ -254,7 +254,7 @@ def summarise(
     others = [label for label in methods if label != baseline]
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
     frame = solve_frame(rows, config.time_limit_s, methods)
-    comparisons = compare(frame, others, baseline, config.metric, level, setting, primary=use > 0)
+    comparisons = compare_methods(frame, others, baseline, config.metric, level, setting, primary=use > 0)
     if not comparisons:
         raise SolverError(
             f"No solve has a {METRICS[config.metric].words} to compare methods by; choose another evaluation.metric."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bife_core.base.wording import as_markdown, counted, interval_text
-from bife_core.measure.evaluation.comparing import change_text
+from bife_core.measure.evaluation.comparison import change_text
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.run.stages.records import TrackedRun
 from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult

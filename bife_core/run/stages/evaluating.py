@@ -10,9 +10,9 @@ from bife_core.base.files import write_whole
 from bife_core.base.values import digest_of, flat
 from bife_core.base.wording import counted
 from bife_core.instances.config import FAMILIES
-from bife_core.measure.evaluation.choosing import Choice
-from bife_core.measure.evaluation.comparing import known_as
-from bife_core.measure.evaluation.measuring import unique
+from bife_core.measure.evaluation.choice import Choice
+from bife_core.measure.evaluation.comparison import known_as
+from bife_core.measure.evaluation.protocol import unique
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate as _evaluate
 from bife_core.registry.choosing import other_settings
 from bife_core.registry.evidence import CHAMPION

@@ -12,8 +12,8 @@ from bife_core.base.values import digest_of
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance, marks
 from bife_core.instances.folder import FolderBenchmark, fewest_usable
-from bife_core.measure.evaluation.comparing import fewest_for_champion
-from bife_core.measure.evaluation.measuring import enter_comparisons, key_of
+from bife_core.measure.evaluation.comparison import fewest_for_champion
+from bife_core.measure.evaluation.protocol import enter_comparisons, key_of
 from bife_core.run.config import InstancesConfig, PipelineConfig
 from bife_core.run.stages.runtime import InstanceSet, Runtime
 from bife_core.solver.methods.base import Method

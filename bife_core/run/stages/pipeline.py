@@ -13,9 +13,9 @@ from typing import Final
 
 from bife_core.base.wording import counted
 from bife_core.language.rules.reference_rules import BENCHMARK_RULES
-from bife_core.measure.evaluation.choosing import Choice, choose
-from bife_core.measure.evaluation.comparing import WORTHWHILE, evidence_text, statement
-from bife_core.measure.evaluation.measuring import unique
+from bife_core.measure.evaluation.choice import Choice, choose
+from bife_core.measure.evaluation.comparison import WORTHWHILE, evidence_text, statement
+from bife_core.measure.evaluation.protocol import unique
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.evidence import Origin
 from bife_core.run.config import PipelineConfig

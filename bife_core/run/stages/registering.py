@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bife_core.base.errors import RegistryError
 from bife_core.instances.formulation import likeness_of
-from bife_core.measure.evaluation.comparing import Ratio
+from bife_core.measure.evaluation.comparison import Ratio
 from bife_core.registry.choosing import registered_name
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, Evidence, Origin, RegisteredRule, gate
 from bife_core.run.config import PipelineConfig

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from bife_core.base.values import Value
 from bife_core.measure.decisions.collecting import CollectionSummary
-from bife_core.measure.evaluation.choosing import Choice
-from bife_core.measure.evaluation.comparing import statement
+from bife_core.measure.evaluation.choice import Choice
+from bife_core.measure.evaluation.comparison import statement
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.evidence import RegisteredRule
 from bife_core.run.estimate import Estimate

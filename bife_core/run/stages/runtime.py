@@ -14,7 +14,7 @@ from pydantic import Field
 from bife_core.base.errors import ConfigError
 from bife_core.base.values import Value
 from bife_core.instances.base import Instance, Split
-from bife_core.measure.solving import Solving
+from bife_core.measure.context import SolveContext
 from bife_core.registry.base import Registry
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
@@ -93,9 +93,9 @@ class Runtime:
         """Return the processes that solve and score."""
         return worker_pool(runner)
 
-    def solving(self, config: PipelineConfig) -> Solving:
+    def solving(self, config: PipelineConfig) -> SolveContext:
         """Return how instances are solved for F_HF."""
-        return Solving(
+        return SolveContext(
             config.high, config.solver, self.workers(config.runner), self.store, self.observer.note
         )
 

@@ -15,9 +15,9 @@ from bife_core.base.errors import GeneratorError
 from bife_core.base.stats import CONFIDENCE, ratio_interval, signed_rank_test
 from bife_core.base.values import Value
 from bife_core.instances.base import Instance
-from bife_core.measure.evaluation.comparing import finding
+from bife_core.measure.context import Reference, cost_of
+from bife_core.measure.evaluation.comparison import finding
 from bife_core.measure.high import HighScore
-from bife_core.measure.solving import Reference, cost_of
 from bife_core.run.config import PipelineConfig, RunnerConfig
 from bife_core.run.presets import with_overrides
 from bife_core.run.stages.resolving import resolved

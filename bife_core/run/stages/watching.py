@@ -14,7 +14,7 @@ from bife_core.base.stats import CONFIDENCE
 from bife_core.base.values import Value, digest_of
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance, digest_of_file, marks
-from bife_core.measure.evaluation.comparing import Comparison, compare_pair
+from bife_core.measure.evaluation.comparison import Comparison, compare_pair
 from bife_core.measure.evaluation.metrics import METRICS, solve_frame
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.base import PromotionError

@@ -9,9 +9,9 @@ from multiprocessing.pool import AsyncResult, ThreadPool
 from threading import Lock
 from typing import Any, Final, cast
 
+from bife_core.measure.context import Reference, measure_reference
 from bife_core.measure.high import HighScore
 from bife_core.measure.solves import OutOfTimeError
-from bife_core.measure.solving import Reference, measure_reference
 from bife_core.run.study.evaluator import Evaluator
 from bife_core.run.study.journal import (
     Drafted,

@@ -12,11 +12,11 @@ from typing import Final
 
 from bife_core.base.errors import ConfigError, GeneratorError, SolverError
 from bife_core.instances.base import Instance
+from bife_core.measure.context import Reference, SolveContext
 from bife_core.measure.decisions.nodes import has_nodes
 from bife_core.measure.decisions.recorded import numbers_in
 from bife_core.measure.high import HighScore, score_high
 from bife_core.measure.low import LowScore, score_low
-from bife_core.measure.solving import Reference, Solving
 from bife_core.run.config import PipelineConfig
 from bife_core.run.study.archive import origin
 from bife_core.run.study.prompt_context import ContextBuilder, Past
@@ -48,7 +48,7 @@ class Evaluator:
     context: ContextBuilder
     generator: Generator
     account: Account
-    solving: Solving
+    solving: SolveContext
     decisions: Path | None  # None where the search goes without F_LF
     folder: Path
     design: Sequence[Instance]  # what F_HF is measured on

@@ -10,9 +10,9 @@ from typing import Any, Final
 from bife_core.base.values import digest_of
 from bife_core.instances.base import Instance
 from bife_core.language.components import BRANCHING, COMPONENTS
+from bife_core.measure.context import Reference
 from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
-from bife_core.measure.solving import Reference
 from bife_core.run.config import GeneratorConfig, PipelineConfig
 from bife_core.search import SEARCHES
 from bife_core.search.generators import GENERATORS, Draft

@@ -19,9 +19,9 @@ from pydantic import Field
 
 from bife_core.base.errors import BifeError
 from bife_core.base.values import Value, describe
+from bife_core.measure.context import Reference
 from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
-from bife_core.measure.solving import Reference
 from bife_core.search import GenerationSummary, Sample, SearchCost, TrialRequest, WrittenRequest
 from bife_core.search.generators import Draft, Spending
 from bife_core.store import ClaimTimeoutError, Store, StudyRow

@@ -19,13 +19,13 @@ from bife_core.language.components import COMPONENTS
 from bife_core.language.features import FEATURES, feature_index
 from bife_core.measure.choices import Yardstick, chosen_rows, scores_of
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import Reference, cost_of, misbehaviour
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.failings import contributions, failings
 from bife_core.measure.high import HighScore, high_fidelity
 from bife_core.measure.low import LowScore
 from bife_core.measure.low_measures import MEASURES, Floats, LowMeasure
-from bife_core.measure.solving import Reference, cost_of, misbehaviour
 from bife_core.run.config import PipelineConfig
 from bife_core.search import Sample, SampleRequest, WrittenRequest
 from bife_core.search.base import CROSSOVER_PARENTS

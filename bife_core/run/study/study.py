@@ -19,10 +19,10 @@ from bife_core.base.errors import ConfigError
 from bife_core.base.plugins import code_revision
 from bife_core.base.values import flat
 from bife_core.instances.base import Instance, marks
+from bife_core.measure.context import SolveContext
 from bife_core.measure.decisions.collecting import CollectionSummary
 from bife_core.measure.decisions.recorded import Decisions
-from bife_core.measure.evaluation.interface import Given, given_instances
-from bife_core.measure.solving import Solving
+from bife_core.measure.evaluation.compare import Given, given_instances
 from bife_core.run.config import PipelineConfig
 from bife_core.run.observer import EvolutionState, Observer
 from bife_core.run.presets import PresetName, preset, with_overrides
@@ -224,7 +224,9 @@ class Study:
             context=self._context,
             generator=self.generator or open_generator(config.generator, account),
             account=account,
-            solving=Solving(config.high, config.solver, workers, journal.store, self.observer.note, over),
+            solving=SolveContext(
+                config.high, config.solver, workers, journal.store, self.observer.note, over
+            ),
             decisions=self.decisions,
             folder=journal.folder,
             design=self.instances,

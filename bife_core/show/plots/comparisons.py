@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from bife_core.base.arguments import checked
-from bife_core.measure.evaluation.comparing import Comparison, known_as
+from bife_core.measure.evaluation.comparison import Comparison, known_as
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.show.plots.evaluation import ratios

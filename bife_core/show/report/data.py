@@ -10,7 +10,7 @@ from pydantic import Field
 from bife_core.base.stats import CONFIDENCE
 from bife_core.base.values import Value
 from bife_core.base.wording import counted, level_text
-from bife_core.measure.evaluation.comparing import Comparison, adjusted, statement
+from bife_core.measure.evaluation.comparison import Comparison, adjusted, statement
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.search import Sample
 from bife_core.search.types import SearchCost

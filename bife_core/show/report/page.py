@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from bife_core.base.stats import CONFIDENCE, confidence_of
 from bife_core.base.wording import interval_text, level_text
-from bife_core.measure.evaluation.comparing import branched, headline, known_as, log_costs, p_text
+from bife_core.measure.evaluation.comparison import branched, headline, known_as, log_costs, p_text
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.show import plots

@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from bife_core.base.wording import as_markdown, counted
-from bife_core.measure.evaluation.comparing import Comparison, Finding, known_as, p_text
+from bife_core.measure.evaluation.comparison import Comparison, Finding, known_as, p_text
 from bife_core.measure.evaluation.metrics import METRICS, method_table
 from bife_core.show.report.data import Report
 

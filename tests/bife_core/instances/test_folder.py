@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from bife_core.base.errors import ConfigError, InstanceError
 from bife_core.instances.base import SPLITS, Instance
 from bife_core.instances.folder import _split, fewest_usable, open_folder
-from bife_core.measure.evaluation.comparing import fewest_for_champion
+from bife_core.measure.evaluation.comparison import fewest_for_champion
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 LINEAR = "Minimize\n obj: x\nSubject To\n c: x >= 1\nEnd\n"

@@ -3,8 +3,8 @@
 import pytest
 
 from bife_core.instances.base import Instance
+from bife_core.measure.context import Reference, SolveContext, load_factors, measure_reference
 from bife_core.measure.high import lost, score_high
-from bife_core.measure.solving import Reference, Solving, load_factors, measure_reference
 from bife_core.run.config import HighFidelityConfig
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
@@ -21,7 +21,7 @@ def rooted(root_s, cpu_s=1.0):
 
 
 def scored(instances, config, pool, store, **more):
-    return score_high(RULE, instances, Solving(config, SolverConfig(), pool, Store(store)), **more)
+    return score_high(RULE, instances, SolveContext(config, SolverConfig(), pool, Store(store)), **more)
 
 
 def test_a_slow_machine_is_told_by_the_roots():
@@ -37,7 +37,7 @@ def test_a_slow_machine_is_told_by_the_roots():
 
 
 def test_seconds_are_counted_as_on_the_machine_of_the_reference(knapsacks, pool, tmp_path):
-    reference = measure_reference(knapsacks, Solving(TIME, SolverConfig(), pool, Store(tmp_path)))
+    reference = measure_reference(knapsacks, SolveContext(TIME, SolverConfig(), pool, Store(tmp_path)))
     usual = scored(knapsacks, TIME, pool, tmp_path, reference=reference)
     assert usual.raw_f_hf == scored(knapsacks, TIME, pool, tmp_path).f_hf
     assert usual.load_factor is not None
@@ -71,7 +71,9 @@ def test_what_rpb_fails_on_is_set_aside_for_every_rule(knapsacks, pool, tmp_path
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     instances = [Instance("broken", broken, "f" * 16), *knapsacks[:2]]
-    reference = measure_reference(instances, Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")))
+    reference = measure_reference(
+        instances, SolveContext(NODES, SolverConfig(), pool, Store(tmp_path / "solves"))
+    )
     assert [result is None for result in reference.results] == [True, False, False]
     score = scored(instances, NODES, pool, tmp_path / "solves", reference=reference)
     assert score.f_hf == scored(knapsacks[:2], NODES, pool, tmp_path / "solves").f_hf

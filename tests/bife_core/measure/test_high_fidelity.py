@@ -5,8 +5,8 @@ import pytest
 from bife_core.base.errors import SolverError
 from bife_core.instances.base import Instance
 from bife_core.language.rules import REFERENCE_RULES
+from bife_core.measure.context import SolveContext
 from bife_core.measure.high import cost_of, high_fidelity, score_high
-from bife_core.measure.solving import Solving
 from bife_core.run.config import HighFidelityConfig
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.scorer import RuleMethod
@@ -24,7 +24,7 @@ def rule(source=SOURCE, name="rule"):
 
 
 def solving(pool, folder):
-    return Solving(NODES, SolverConfig(), pool, Store(folder))
+    return SolveContext(NODES, SolverConfig(), pool, Store(folder))
 
 
 def test_means_and_costs():

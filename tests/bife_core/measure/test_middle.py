@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from bife_core.instances.base import Instance, digest_of_file
-from bife_core.measure import middle, race as racing, solving as fidelity_solving
+from bife_core.measure import context as solve_context, middle, race as racing
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import SolveContext
 from bife_core.measure.middle import BEHIND, MiddleFidelity
 from bife_core.measure.race import Race
 from bife_core.measure.solves import Solved, SolveJob
-from bife_core.measure.solving import Solving
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveResult, SolveSettings
@@ -52,11 +52,11 @@ def into(monkeypatch, tmp_path):
             return solve_each(job.method, [job.instance], None, [job.settings.time_limit_s])
 
         solves = []
-        for module in (racing, fidelity_solving):
+        for module in (racing, solve_context):
             monkeypatch.setattr(module, "solve_each", solve_each)
         monkeypatch.setattr(middle, "run_solves", run_solves)
         config = HighFidelityConfig(time_limit_s=1000.0, cost=cost)
-        race = Race(INSTANCES, Solving(config, SolverConfig(gap=enough), InProcess(), Store(tmp_path)))
+        race = Race(INSTANCES, SolveContext(config, SolverConfig(gap=enough), InProcess(), Store(tmp_path)))
         race.begin()
         solves.clear()
         return MiddleFidelity.into(race), solves
@@ -153,7 +153,8 @@ def test_a_solve_in_scip_is_cut_and_leaves_a_gap(monkeypatch, golden_dir, pool, 
     path = golden_dir / "setcover_0.mps.gz"
     instance = Instance("setcover_0", path, digest_of_file(path))
     race = Race(
-        [instance], Solving(HighFidelityConfig(time_limit_s=100.0), SolverConfig(), pool, Store(tmp_path))
+        [instance],
+        SolveContext(HighFidelityConfig(time_limit_s=100.0), SolverConfig(), pool, Store(tmp_path)),
     )
     race.begin()
     way = MiddleFidelity.into(race)

@@ -7,11 +7,11 @@ import pytest
 import bife_core.measure.race as racing
 from bife_core.base.errors import SolverError
 from bife_core.instances.base import Instance
-from bife_core.measure import solving as fidelity_solving
+from bife_core.measure import context as solve_context
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import SolveContext
 from bife_core.measure.race import CAP, MOST_BEYOND_S, USUAL, Race
 from bife_core.measure.solves import Solved, SolveJob
-from bife_core.measure.solving import Solving
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveResult, SolveSettings
@@ -53,10 +53,10 @@ def race(monkeypatch, tmp_path, seconds, *usual_s, seed=0):
         return found
 
     calls = []
-    for module in (racing, fidelity_solving):
+    for module in (racing, solve_context):
         monkeypatch.setattr(module, "solve_each", solve_each)
     config = HighFidelityConfig(time_limit_s=100.0, seed=seed)
-    made = Race(INSTANCES, Solving(config, SolverConfig(), InProcess(), Store(tmp_path)))
+    made = Race(INSTANCES, SolveContext(config, SolverConfig(), InProcess(), Store(tmp_path)))
     made.calls = calls
     made.begin(*usual_s)
     return made

@@ -6,10 +6,10 @@ from concurrent.futures import Future
 import pytest
 
 from bife_core.instances.base import Instance
+from bife_core.measure.context import SolveContext
 from bife_core.measure.high import score_high
 from bife_core.measure.low import score_low
 from bife_core.measure.solves import SolveJob, run_solves
-from bife_core.measure.solving import Solving
 from bife_core.run.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.scorer import RuleMethod
@@ -27,7 +27,7 @@ rule = RuleMethod(name="rule", source=RULE)
 
 
 def solving(pool, folder):
-    return Solving(NODES, SolverConfig(), pool, Store(folder))
+    return SolveContext(NODES, SolverConfig(), pool, Store(folder))
 
 
 class Struck(Workers):

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+import bife_core.measure.context as measuring
 import bife_core.measure.race as racing
-import bife_core.measure.solving as measuring
 from bife_core.instances.base import Instance
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import SolveContext
 from bife_core.measure.race import CAP, USUAL
 from bife_core.measure.solves import Solved, SolveJob
-from bife_core.measure.solving import Solving
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
@@ -69,7 +69,7 @@ def ablated(
     for module in (racing, measuring):
         monkeypatch.setattr(module, "solve_each", solve_each)
     choices = CHOICES if winner is WINNER else {}
-    solving = Solving(
+    solving = SolveContext(
         HighFidelityConfig(time_limit_s=100.0), SolverConfig(), InProcess(), Store(tmp_path / "solves")
     )
     return ablate(winner, choices, INSTANCES, solving, budget_s), calls

@@ -6,13 +6,13 @@ import pytest
 
 from bife_core.base.errors import ConfigError
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import SolveContext, solve_each
 from bife_core.measure.race import Race, Raced
-from bife_core.measure.solving import Solving, solve_each
 from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
-from bife_core.tuning.proposing import Tpe
+from bife_core.tuning.proposer import Tpe
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import STARTS, Trial, Tuning, tune
 from bife_core.workers import InProcess
@@ -24,7 +24,7 @@ LEAN = {"separating": "off", "heuristics": "off"}
 
 
 def solving(pool, folder):
-    return Solving(NODES, SolverConfig(), pool, Store(folder))
+    return SolveContext(NODES, SolverConfig(), pool, Store(folder))
 
 
 def tuned(instances, with_, budget_s=1e3, **how):

@@ -6,7 +6,7 @@ import pytest
 from bife_core.cli import doctor
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.stages import finish, required, show_comparison
-from bife_core.measure.evaluation.comparing import statement
+from bife_core.measure.evaluation.comparison import statement
 from bife_core.run.config import InstancesConfig
 from bife_core.run.stages.records import TUNING
 from bife_core.solver.methods.loading import load_method

@@ -5,12 +5,12 @@ from matplotlib.figure import Figure
 
 import bife_core
 from bife_core.instances.base import Instance
-from bife_core.measure.evaluation.comparing import compare, compare_pair, headline, statement
-from bife_core.measure.evaluation.interface import given_instances
+from bife_core.measure.evaluation.compare import given_instances
+from bife_core.measure.evaluation.comparison import compare_methods, compare_pair, headline, statement
 from bife_core.measure.evaluation.metrics import solve_frame
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.loading import load_method
-from tests.bife_core.measure.evaluation.test_comparing import row, rows
+from tests.bife_core.measure.evaluation.test_comparison import row, rows
 
 AT_ROOT = """\
 * maximise x where x <= 3.5 leaves nothing to branch on
@@ -65,16 +65,16 @@ def test_methods_are_compared_on_files_and_instances(knapsacks, tmp_path):
 
 def test_instances_without_branching_change_no_ratio_and_no_test():
     ratios = [0.5, 0.6, 0.7, 0.55, 0.65, 0.62, 0.58, 0.52]
-    (alone,) = compare(solve_frame(rows(ratios)), ("rule",), "relpscost")
+    (alone,) = compare_methods(solve_frame(rows(ratios)), ("rule",), "relpscost")
     trivial = [
         row(f"t{k}", method, cpu_s, nodes=1)
         for k in range(5)
         for method, cpu_s in (("rule", 9.0), ("relpscost", 1.0))
     ]
-    (found,) = compare(solve_frame([*rows(ratios), *trivial]), ("rule",), "relpscost")
+    (found,) = compare_methods(solve_frame([*rows(ratios), *trivial]), ("rule",), "relpscost")
     assert found == alone.model_copy(update={"unbranched": 5})
     assert "8 instances, 5 left out because no method branches on them" in statement(found)
-    (none,) = compare(solve_frame(trivial), ("rule",), "relpscost")
+    (none,) = compare_methods(solve_frame(trivial), ("rule",), "relpscost")
     assert none.finding == "undecided"
     assert "no method branches on any of 5 instances" in statement(none)
 
@@ -95,7 +95,7 @@ def test_settings_are_compared_where_no_method_branches_too_and_rules_beside_the
     rule, params = load_method("paper_ca"), {"separating/maxrounds": 0}
     lean, other = Configuration(params=params), Configuration(params=params, branching=rule)
     frame = solve_frame([*root, *tree], methods={"lean": lean, "rule": rule, "other": other})
-    found = compare(frame, ("lean", "rule", "other"), "relpscost")
+    found = compare_methods(frame, ("lean", "rule", "other"), "relpscost")
     assert [(one.instances, one.unbranched) for one in found] == [(11, 0), (1, 10), (11, 0)]
     assert (found[0].ratio, found[0].finding) == (pytest.approx(3 ** (-10 / 11)), "better")
     both = compare_pair(frame, "lean", "other", "time", 0.95, "these")
@@ -116,7 +116,7 @@ def test_solves_within_the_clocks_resolution_give_no_ratio(metric, known):
         for k in range(9)
         for method, own in zip(("rule", "relpscost"), map(dict, known), strict=True)
     ]
-    (found,) = compare(solve_frame(made), ("rule",), "relpscost", metric)
+    (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost", metric)
     assert (found.instances, found.short, found.ratio, found.finding) == (9, 9, 1.0, "undecided")
     assert "solves are too short to compare" in statement(found)
     assert "ratio" not in statement(found)
@@ -125,7 +125,7 @@ def test_solves_within_the_clocks_resolution_give_no_ratio(metric, known):
         row("i", method, cost, primal_dual_integral=cost, gap=cost)
         for method, cost in (("rule", 30.0), ("relpscost", 60.0))
     ]
-    (mixed,) = compare(solve_frame([*made, *longer]), ("rule",), "relpscost", metric)
+    (mixed,) = compare_methods(solve_frame([*made, *longer]), ("rule",), "relpscost", metric)
     assert (mixed.instances, mixed.short) == (10, 9)
     assert "9 of them too short to differ" in statement(mixed)
 
@@ -172,5 +172,5 @@ def test_a_missing_solve_is_no_solve_without_branching():
         row("t", "relpscost", 1.0, nodes=1, failure=None),
     ]
     made = [one | {"failure": one.get("failure")} for one in rows([0.5, 0.6])]
-    (found,) = compare(solve_frame([*made, *lost], 10.0), ("rule",), "relpscost")
+    (found,) = compare_methods(solve_frame([*made, *lost], 10.0), ("rule",), "relpscost")
     assert (found.instances, found.unbranched, found.missing) == (3, 0, 1)

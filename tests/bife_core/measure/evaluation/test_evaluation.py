@@ -10,7 +10,7 @@ import pytest
 from bife_core.base.errors import SolverError
 from bife_core.instances.base import Instance
 from bife_core.measure import solves as jobs
-from bife_core.measure.evaluation.measuring import interleaved, labelled
+from bife_core.measure.evaluation.protocol import interleaved, labelled
 from bife_core.measure.evaluation.summary import evaluate, looks
 from bife_core.measure.solves import SolveJob
 from bife_core.run.config import EvaluationConfig

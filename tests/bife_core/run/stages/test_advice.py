@@ -2,7 +2,7 @@
 
 import pytest
 
-from bife_core.measure.evaluation.comparing import Comparison
+from bife_core.measure.evaluation.comparison import Comparison
 from bife_core.run.stages.pipeline import next_step
 from bife_core.solver.methods.base import ScipMethod
 from bife_core.solver.methods.configuration import Configuration

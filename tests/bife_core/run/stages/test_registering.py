@@ -6,7 +6,7 @@ import pytest
 
 from bife_core import attach, solve
 from bife_core.instances.base import Instance
-from bife_core.measure.evaluation.comparing import statement
+from bife_core.measure.evaluation.comparison import statement
 from bife_core.measure.solves import Solved
 from bife_core.registry.choosing import registered_name
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, Origin, gate

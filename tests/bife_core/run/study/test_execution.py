@@ -1,6 +1,6 @@
 from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import Reference
 from bife_core.measure.high import HighScore
-from bife_core.measure.solving import Reference
 from bife_core.run.study.prompt_context import execution
 from tests.support.measured import solved
 

@@ -8,7 +8,7 @@ import pytest
 from markupsafe import escape
 
 from bife_core.base.stats import confidence_of
-from bife_core.measure.evaluation.comparing import headline, statement
+from bife_core.measure.evaluation.comparison import headline, statement
 from bife_core.measure.evaluation.summary import evaluate
 from bife_core.run.config import EvaluationConfig
 from bife_core.search import CostPoint, Sample, SearchCost

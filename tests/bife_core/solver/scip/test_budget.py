@@ -11,7 +11,7 @@ from bife_core import Budget, attach, load_method, load_rule, solve
 from bife_core.base.errors import RuleError
 from bife_core.export import export_c
 from bife_core.measure.config import HighFidelityConfig
-from bife_core.measure.solving import cost_of
+from bife_core.measure.context import cost_of
 from bife_core.solver.methods.loading import method_of
 from bife_core.solver.methods.scorer import Scorer
 from bife_core.solver.scip.reading import read_model

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bife_core.base.stats import holm
-from bife_core.measure.evaluation.comparing import adjusted, compare, headline, statement
+from bife_core.measure.evaluation.comparison import adjusted, compare_methods, headline, statement
 from bife_core.measure.evaluation.metrics import method_table, solve_frame
 from bife_core.show.report.tables import mean_text
 
@@ -25,7 +25,7 @@ def rows(ratios, method="rule"):
 
 
 def compared(ratios):
-    (found,) = compare(solve_frame(rows(ratios)), ("rule",), "relpscost", setting="CA test")
+    (found,) = compare_methods(solve_frame(rows(ratios)), ("rule",), "relpscost", setting="CA test")
     return found
 
 
@@ -68,7 +68,7 @@ def test_instances_of_one_group_count_as_one():
     made = rows([ratio * noise for ratio in of_days for noise in (0.8, 1.25, 1.0)])
     for number, entry in enumerate(made):
         entry["group"] = f"day {number // 6}"
-    (found,) = compare(solve_frame(made), ("rule",), "relpscost", setting="OTS small")
+    (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost", setting="OTS small")
     by_day = compared(of_days)
     assert (found.instances, found.groups, found.solves) == (21, 7, 21)
     assert found.p_value == by_day.p_value > compared([e["cpu_s"] for e in made[::2]]).p_value
@@ -82,7 +82,7 @@ def test_an_instance_without_branching_is_left_out_of_its_group_and_a_group_of_s
     made = rows([0.5, 0.6, 0.7])
     for entry, group in zip(made, "xxxxyy", strict=True):
         entry |= {"group": group, "nodes": 10 if entry["instance"] == "i0" else 1}
-    (found,) = compare(solve_frame(made), ("rule",), "relpscost")
+    (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost")
     assert (found.instances, found.groups, found.unbranched, found.ratio) == (1, 1, 2, pytest.approx(0.5))
 
 
@@ -98,17 +98,17 @@ def test_only_solves_that_both_have_count_and_seeds_are_collapsed():
             row("b", "relpscost", 3.0),
         ]
     )
-    (found,) = compare(frame, ("rule",), "relpscost")
+    (found,) = compare_methods(frame, ("rule",), "relpscost")
     assert (found.instances, found.solves, found.wins, found.ties) == (2, 3, 1, 1)
     assert found.ratio == pytest.approx(math.sqrt(0.5))
-    assert compare(frame, ("absent",), "relpscost") == ()
+    assert compare_methods(frame, ("absent",), "relpscost") == ()
 
 
 def test_time_is_nodes_times_time_a_node():
     made = rows([0.5, 0.8, 0.6])
     for entry in made:
         entry["nodes"] = 40 if entry["method"] == "rule" else 0  # none counts as one
-    (found,) = compare(solve_frame(made), ("rule",), "relpscost")
+    (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost")
     assert found.node_ratio == pytest.approx(40.0)
     assert found.node_ratio * found.per_node_ratio == pytest.approx(found.ratio)
 
@@ -124,10 +124,12 @@ def test_the_comparison_that_decides_is_not_adjusted_for_others_beside_it():
     made = rows([0.5, 0.6, 0.7, 0.55, 0.65, 0.62])
     others = [entry | {"method": "tuned_scip"} for entry in made if entry["method"] == "rule"]
     both = solve_frame([*made, *others])
-    decides, beside = compare(both, ("rule", "tuned_scip"), "relpscost", primary=True)
+    decides, beside = compare_methods(both, ("rule", "tuned_scip"), "relpscost", primary=True)
     assert (decides.p_adjusted, decides.finding) == (decides.p_value, "better")
     assert (beside.p_adjusted, beside.family) == (beside.p_value, 1)
-    assert {one.finding for one in compare(both, ("rule", "tuned_scip"), "relpscost")} == {"undecided"}
+    assert {one.finding for one in compare_methods(both, ("rule", "tuned_scip"), "relpscost")} == {
+        "undecided"
+    }
 
 
 def test_a_method_is_summed_up_over_its_solves():

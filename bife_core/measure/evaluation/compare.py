@@ -16,7 +16,7 @@ from bife_core.instances.config import FAMILIES, InstancesConfig
 from bife_core.instances.folder import instance_files
 from bife_core.instances.generated import open_benchmark
 from bife_core.measure.evaluation.config import EvaluationConfig
-from bife_core.measure.evaluation.measuring import enter_comparisons
+from bife_core.measure.evaluation.protocol import enter_comparisons
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.loading import AnyReference, load_method, warn_of_other_settings

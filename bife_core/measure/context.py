@@ -33,13 +33,13 @@ _POOLED_S: Final = 0.5
 
 
 @dataclass(frozen=True)
-class Solving:
-    """How, where and, by `over`, until when instances are solved for F_HF; `solves` keeps what was solved."""
+class SolveContext:
+    """How, where and, by `over`, until when instances are solved for F_HF; `store` keeps what was solved."""
 
     config: HighFidelityConfig
     solver: SolverConfig
     pool: Workers
-    solves: Store
+    store: Store
     note: Note | None = None
     over: Callable[[], bool] = lambda: False
 
@@ -56,14 +56,17 @@ def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
 
 
 def solve_each(
-    method: Method, instances: Sequence[Instance], solving: Solving, limits_s: Sequence[float] | None = None
+    method: Method,
+    instances: Sequence[Instance],
+    solving: SolveContext,
+    limits_s: Sequence[float] | None = None,
 ) -> list[Solved]:
     """Solve each instance under F_HF's limits, or in `limits_s` CPU seconds; raises as `run_solves`, or `RuleError`."""
     config, groups = solving.config, []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
         settings = SolveSettings(solver=solving.solver, time_limit_s=limit_s, seed=config.seed)
         groups.append([SolveJob(instance=instance, method=method, settings=settings)])
-    return run_solves(groups, solving.solves, solving.pool, note=solving.note, over=solving.over)
+    return run_solves(groups, solving.store, solving.pool, note=solving.note, over=solving.over)
 
 
 @dataclass
@@ -72,7 +75,7 @@ class Solves:
 
     method: Method
     instances: Sequence[Instance]
-    solving: Solving
+    solving: SolveContext
     results: dict[int, SolveResult] = field(default_factory=dict)
     cut_short: set[int] = field(default_factory=set)
     cpu_s: float = 0.0
@@ -122,7 +125,7 @@ class Reference(Value):
         return math.fsum(result.cpu_s for result in self.results if result is not None)
 
 
-def measure_reference(instances: Sequence[Instance], solving: Solving) -> Reference:
+def measure_reference(instances: Sequence[Instance], solving: SolveContext) -> Reference:
     """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
     solved = solve_each(ScipMethod(name=RPB), instances, solving)
     failures = tuple(

@@ -188,7 +188,7 @@ def branched(frame: pd.DataFrame, methods: Sequence[str] = ()) -> pd.DataFrame:
     return frame[~at_root.groupby(frame["digest"]).transform("all")]
 
 
-def compare(
+def compare_methods(
     frame: pd.DataFrame,
     methods: Sequence[str],
     baseline: str,

@@ -4,8 +4,8 @@ import pytest
 
 from bife_core.base.errors import SolverError
 from bife_core.instances.base import Instance
-from bife_core.measure.evaluation.choosing import choose
-from bife_core.measure.solving import Solving
+from bife_core.measure.context import SolveContext
+from bife_core.measure.evaluation.choice import choose
 from bife_core.run.config import HighFidelityConfig
 from bife_core.run.stages.pipeline import finalists
 from bife_core.search import Sample
@@ -31,7 +31,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(two, pool, tmp_path):
         named("first", load_rule("most_fractional").source),
         named("second", load_rule("pseudocost_product").source),
     )
-    choice = choose([worse, better], two, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
+    choice = choose([worse, better], two, SolveContext(NODES, SolverConfig(), pool, Store(tmp_path)))
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
         "second has the best F_HF of 2 methods on 2 validation instances and so replaces first."
@@ -40,7 +40,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(two, pool, tmp_path):
     assert rows == {("first", "optimal", None), ("second", "optimal", None)}
     nodes = [row["nodes"] for row in choice.solves if row["method"] == "second"]
     assert -sum(nodes) / 2 == choice.scores["second"]
-    alone = choose([better], two, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
+    alone = choose([better], two, SolveContext(NODES, SolverConfig(), pool, Store(tmp_path)))
     assert alone.scores["second"] == choice.scores["second"]
 
 
@@ -50,7 +50,7 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool, tmp_path):
         choose(
             [named("a", load_rule("paper_ca").source)],
             [gone],
-            Solving(NODES, SolverConfig(), pool, Store(tmp_path)),
+            SolveContext(NODES, SolverConfig(), pool, Store(tmp_path)),
         )
 
 
@@ -63,7 +63,7 @@ def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_sci
     choice = choose(
         [idle, named("sound", load_rule("pseudocost_product").source)],
         [gone, *two],
-        Solving(NODES, SolverConfig(), pool, Store(tmp_path), notes.append),
+        SolveContext(NODES, SolverConfig(), pool, Store(tmp_path), notes.append),
     )
     assert (choice.chosen, choice.scores["idle"], choice.instances) == ("sound", None, 2)
     assert [note for note in notes if note.startswith("gone is set aside in validation")]

@@ -13,11 +13,11 @@ from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
+from bife_core.measure.context import SolveContext, misbehaviour
 from bife_core.measure.evaluation.config import EvaluationConfig
-from bife_core.measure.evaluation.measuring import interleaved, labelled
+from bife_core.measure.evaluation.protocol import interleaved, labelled
 from bife_core.measure.high import high_fidelity
 from bife_core.measure.solves import run_solves
-from bife_core.measure.solving import Solving, misbehaviour
 from bife_core.solver.methods.base import Method
 
 
@@ -44,7 +44,7 @@ class Choice(Value):
 def choose(
     finalists: Sequence[Method],
     instances: Sequence[Instance],
-    solving: Solving,
+    solving: SolveContext,
     progress: Callable[[int, int], None] | None = None,
 ) -> Choice:
     """Solve validation instances with all finalists and choose the one with the best F_HF there, of equals the first.
@@ -55,7 +55,7 @@ def choose(
     methods, high, note = labelled(finalists), solving.config, solving.note
     once = EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s)
     groups = interleaved(methods, instances, once, solving.solver)
-    measured = run_solves(groups, solving.solves, solving.pool, progress=progress, note=note)
+    measured = run_solves(groups, solving.store, solving.pool, progress=progress, note=note)
     aside = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
     for instance, why in aside.items():
         if note is not None:
