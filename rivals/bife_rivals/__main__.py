@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 from bife_core import open_benchmark
-from bife_core.base.errors import ConfigError
-from bife_core.base.places import home
+from bife_core.extend import ConfigError, home
 
 
 def main() -> None:
@@ -28,12 +27,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.start and not options.start.is_file():
         parser.error(f"--start takes the file of a network; there is none at {options.start}.")
-    home().mkdir(parents=True, exist_ok=True)  # Prefect makes its own folder only
-    os.environ.setdefault("PREFECT_HOME", str(home() / "prefect"))
-    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")
+    os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_ENABLED", "true")
     os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "300")
     try:
-        from bife_rivals import training  # here, for Prefect reads its settings when it is imported
+        from bife_tasks.home import prepare_environment
+
+        prepare_environment()
+        from bife_rivals import training  # here, for Prefect and MLflow read the environment when imported
     except ModuleNotFoundError as error:
         raise SystemExit(
             f"Training needs {error.name}: pip install 'bife-rivals[learned]' brings it."

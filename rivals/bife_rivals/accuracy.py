@@ -13,11 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bife_core import Scorer, WorkerPool, collect_decisions, load_method, open_benchmark
-from bife_core.base.errors import BifeError
-from bife_core.base.places import home
-from bife_core.run.config import CollectionConfig, InstancesConfig
-from bife_core.solver.scip.settings import SolverConfig
+from bife_core import BifeError, Scorer, WorkerPool, collect_decisions, load_method, open_benchmark
+from bife_core.extend import CollectionConfig, InstancesConfig, SolverConfig, home
 from bife_rivals.graphs import Sample, Samples, accuracies, hits
 from bife_rivals.networks import NativeMethod
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from bife_core.base.values import seed_below
-from bife_core.language.rules.literals import literals, with_literals
+from bife_core.extend import literals, with_literals
 
 if TYPE_CHECKING:
     import optuna
@@ -80,9 +79,7 @@ class Tuner:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        sampler = optuna.samplers.TPESampler(
-            seed=seed_below(2**32, self._seed), n_startup_trials=self._initial
-        )
+        sampler = optuna.samplers.TPESampler(seed=self._seed % 2**32, n_startup_trials=self._initial)
         study = optuna.create_study(sampler=sampler)
         study.enqueue_trial(self._parameters)
         return study

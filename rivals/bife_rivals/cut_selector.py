@@ -16,19 +16,22 @@ import numpy as np
 import pyscipopt
 from numba import float64, int32, int64, types
 
-from bife_core.solver.jit import c_callback, jit
-from bife_core.solver.scip.compiled import api
-from bife_core.solver.scip.compiled.layout import free_state
-from bife_core.solver.scip.compiled.memory import (
+from bife_core.extend import (
+    api,
+    c_callback,
+    call_from_compiled_code,
     call_scorer,
+    check,
     ensure_room,
-    float64_at,
     float64_view,
+    free_state,
     int32_at,
     int64_at,
     int64_view,
+    jit,
+    library,
+    scip_address,
 )
-from bife_core.solver.scip.libscip import call_from_compiled_code, check, library, scip_address
 from bife_rivals.cuts import CUTS
 
 NAME: Final = "bife_cuts"
@@ -93,13 +96,13 @@ def _describe(scip, row, incumbent, forced, n_forced, out):
     infinity = api.infinity(scip)
     side = api.row_rhs(row) if api.row_rhs(row) < infinity else api.row_lhs(row)
     out[5] = max(0.0, -_feasibility(scip, row)) / max(1.0, abs(side - api.row_constant(row)))
-    cols, values = api.row_cols(row), api.row_vals(row)
+    cols, values = api.row_cols(row), float64_view(api.row_vals(row), n)
     for place in range(6, 14):
         out[place] = 0.0
     if n > 0:
         total = squares = objective = objective_squares = 0.0
         for k in range(n):
-            value, cost = float64_at(values)[k], api.col_obj(int64_at(cols)[k])
+            value, cost = values[k], api.col_obj(int64_at(cols)[k])
             total += value
             squares += value * value
             objective += cost

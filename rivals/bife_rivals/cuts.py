@@ -9,15 +9,20 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
-from bife_core.base.values import Value
-from bife_core.language.components import Component
-from bife_core.language.features import SIGNED, Group
-from bife_core.search import Answered, Sample
-from bife_core.search.bife import HighOnlySearch
-from bife_core.search.config import SearchConfig
-from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.solver.methods.loading import is_json, load_method
-from bife_core.solver.methods.scorer import ComponentRule
+from bife_core import load_method
+from bife_core.extend import (
+    RPB,
+    SIGNED,
+    Answered,
+    AnyMethod,
+    Component,
+    ComponentRule,
+    Group,
+    HighOnlySearch,
+    Sample,
+    SearchConfig,
+    Value,
+)
 
 _DISTANCE: Final = Group("distance", cost="candidate", role="distance")
 _SHAPE: Final = Group("shape", cost="candidate", role="shape")
@@ -87,7 +92,7 @@ own score is `cut[0] + 0.1 * cut[2] + 0.1 * cut[3] + 0.0001 * cut[15]`.""",
 """Which cuts to select."""
 
 
-_RPB: Final = ScipMethod(name=RPB)
+_RPB: Final = load_method(RPB)
 
 
 def _loaded(given: Any) -> Any:
@@ -127,7 +132,7 @@ class CutSearch(HighOnlySearch):
         if (
             not sample.valid
             or sample.source is None
-            or is_json(sample.source)
+            or sample.source.lstrip().startswith("{")
             or self.options.branching == _RPB
         ):
             return sample

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bife_core.search import Answered, BaseSearch, Request, Sample
-from bife_core.search.population import by_low_fidelity
+from bife_core.extend import Answered, BaseSearch, Request, Sample, by_low_fidelity
 
 
 class EohSearch(BaseSearch):

@@ -11,11 +11,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from bife_core.solver.scip.compiled.layout import N_ROW, N_VARIABLE
 from bife_rivals.gs4co_grammar import EDGE, FIRST_ROW, GATHERING, GraphGrammar
 from bife_rivals.networks import NativeMethod
 from bife_rivals.scaled_rule import Depth, Shallow
 from bife_rivals.symb4co_grammar import CONSTANTS, OPERATORS
+from bife_rivals.weights import N_ROW, N_VARIABLE
 
 _GRAMMAR: Final = GraphGrammar()
 _PLACES: Final = ("near[{}, c]", "far{}")
@@ -127,7 +127,7 @@ def _compiled(formula: str) -> Any:
     import numba  # here, for methods are loaded where nothing is compiled
     from numba.types import int64
 
-    from bife_core.solver.scip.compiled.memory import float64_view, int64_view
+    from bife_core.extend import float64_view, int64_view
 
     score, gathered = _parts(formula)
 

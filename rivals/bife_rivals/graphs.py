@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core import Decisions
-from bife_core.base.errors import DecisionsError
-from bife_core.measure.decisions.nodes import load_nodes
-from bife_core.solver.scip.node import Node
+from bife_core.extend import ConfigError, Node, load_nodes
 
 RANKS: Final = (1, 3, 5, 10)
 """Ranks k of which accuracy is measured."""
@@ -83,7 +81,7 @@ class Samples:
     def split(cls, files: Sequence[Path], train: int, valid: int) -> tuple[Samples, Samples]:
         """Return samples to train with, and what is held back: the first ones, of other instances."""
         if len(files) < 2:
-            raise DecisionsError("Training needs decisions of two instances at least; one is held back.")
+            raise ConfigError("Training needs decisions of two instances at least; one is held back.")
         held_back = cls.of(files[:-1], valid)
         return cls.of(files[1 + held_back.places[-1][0] :], train), held_back
 

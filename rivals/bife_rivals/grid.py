@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-from bife_core.language.rules import Rejection, check_source, complexity
+from bife_core import Rejection
+from bife_core.extend import check_source, complexity
 
 LEAST_NODES: Final = 16
 MOST_NODES: Final = 1024

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from bife_core.base.errors import ConfigError
-from bife_core.base.values import Value
+from bife_core.extend import ConfigError, Value
 from bife_rivals.symb4co import Symb4CoOptions, Symb4CoSearch
 from bife_rivals.symb4co_training import Run, rule_of, trained
 

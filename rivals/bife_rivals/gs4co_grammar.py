@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from bife_core.solver.scip.node import ROW_FEATURES, VARIABLE_FEATURES
+from bife_core.extend import ROW_FEATURES, VARIABLE_FEATURES
 from bife_rivals.symb4co_grammar import CONSTANTS, OPERATORS, Floats, Grammar, Integers, Truths, Walk
 
 NAMES: Final = (

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from bife_core.measure.decisions.recorded import Decisions
-from bife_core.solver.scip.node import Node
+from bife_core import Decisions
+from bife_core.extend import Node
 from bife_rivals.graphs import join
 from bife_rivals.gs4co_grammar import EDGE, FIRST_ROW, GATHERING, GraphGrammar
 from bife_rivals.symb4co_grammar import COMBINED, CONSTANTS, Floats, Integers

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from bife_core.measure.decisions.nodes import nodes_of
-from bife_core.measure.decisions.recorded import Decisions
+from bife_core import Decisions
+from bife_core.extend import nodes_of
 from bife_rivals.graph_rule import GraphRule
 from bife_rivals.gs4co_grammar import LEVELS, GraphGrammar, GraphWalk
 from bife_rivals.gs4co_samples import GraphSamples

@@ -7,10 +7,7 @@ import math
 import numpy as np
 from pydantic import Field, model_validator
 
-from bife_core.base.values import Value
-from bife_core.search import Sample
-from bife_core.search.population import by_high_fidelity
-from bife_core.solver.scip.cost import Cost
+from bife_core.extend import Cost, Sample, Value, by_high_fidelity
 from bife_rivals.grid import Cell, cell_of, features_of
 
 

@@ -13,13 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numba import int64
 
-from bife_core.language.components import BRANCHING
-from bife_core.solver.jit import c_callback, jit
-from bife_core.solver.scip.compiled.layout import N_ROW, N_VARIABLE
-from bife_core.solver.scip.compiled.memory import ensure_room, float64_view, int64_at, int64_view
-from bife_rivals.weights import HIDDEN, INPUTS, LAYERS, PERCEPTRON, SIZE, SLOPE
+from bife_core.extend import c_callback, ensure_room, float64_view, int64_at, int64_view, jit
+from bife_rivals.weights import HIDDEN, INPUTS, LAYERS, N_FEATURES, N_ROW, N_VARIABLE, PERCEPTRON, SIZE, SLOPE
 
-_WIDTH: Final = BRANCHING.n_features
+_WIDTH: Final = N_FEATURES
 _ZERO: Final = np.float32(0.0)
 _PERCEPTRON_SIZE: Final = sum(math.prod(shape) for shape in PERCEPTRON.values())
 _EMBEDDING: Final = SIZE // 2

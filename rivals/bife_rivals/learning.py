@@ -26,8 +26,7 @@ from pydantic import Field
 from safetensors.numpy import load, save
 
 from bife_core import load_method
-from bife_core.base.files import write_whole
-from bife_core.base.values import Value
+from bife_core.extend import Value, write_whole
 from bife_rivals.gnn_model import Weights
 from bife_rivals.graphs import RANKS, Sample, Samples, accuracies, hits
 from bife_rivals.networks import NetworkMethod

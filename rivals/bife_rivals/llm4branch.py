@@ -17,21 +17,22 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from bife_core.base.errors import ConfigError
-from bife_core.base.values import Value
-from bife_core.language.rules import REFERENCE_RULES, rule_sha
-from bife_core.search import (
+from bife_core.extend import (
+    REFERENCE_RULES,
     Answer,
     Answered,
     BaseSearch,
+    ConfigError,
     Request,
     Sample,
+    SearchConfig,
     SolveRequest,
     TrialRequest,
+    Value,
+    rule_sha,
     sample_seed,
     solved_sample,
 )
-from bife_core.search.config import SearchConfig
 from bife_rivals import prompt
 from bife_rivals.constants import Tuner, parameters, with_values
 from bife_rivals.islands import Islands, Llm4BranchOptions

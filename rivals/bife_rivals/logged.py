@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from bife_core.solver.methods.loading import method_of
-from bife_core.solver.scip.node import Node
+from bife_core import load_method
+from bife_core.extend import Node
 from bife_rivals.networks import NetworkMethod
 
 
@@ -20,7 +20,7 @@ class LoggedNetwork(PythonModel):
 
     def load_context(self, context: PythonModelContext) -> None:
         """Read the method."""
-        self.method = method_of(Path(context.artifacts["method"]).read_text(encoding="utf-8"))
+        self.method = load_method(Path(context.artifacts["method"]))
 
     # MLflow reads the hint of `model_input` as a schema; the signature has it.
     def predict(

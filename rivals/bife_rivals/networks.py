@@ -15,16 +15,27 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from bife_core import NodeMethod
-from bife_core.language.components import BRANCHING
-from bife_core.solver.scip.compiled.layout import N_ROW, N_VARIABLE, free_state
-from bife_core.solver.scip.node import Node
+from bife_core.extend import Node, free_state
 from bife_rivals import kernels
-from bife_rivals.weights import EMBEDDING, GNN, NORMS, PERCEPTRON, Floats, Shapes, block, folded, of_text
+from bife_rivals.weights import (
+    EMBEDDING,
+    GNN,
+    N_FEATURES,
+    N_ROW,
+    N_VARIABLE,
+    NORMS,
+    PERCEPTRON,
+    Floats,
+    Shapes,
+    block,
+    folded,
+    of_text,
+)
 
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 ARRAYS: Final[dict[str, npt.NDArray[Any]]] = {
-    "features": np.empty((1, BRANCHING.n_features)),
+    "features": np.empty((1, N_FEATURES)),
     "variables": np.empty((1, N_VARIABLE)),
     "rows": np.empty((1, N_ROW)),
     "edge_values": np.empty(1),

@@ -15,20 +15,20 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from bife_core.base.values import Value
-from bife_core.language.rules import REFERENCE_RULES
-from bife_core.search import (
+from bife_core.extend import (
+    REFERENCE_RULES,
     Answered,
     BaseSearch,
     ReflectionRequest,
     Request,
     Sample,
     SampleRequest,
+    SearchConfig,
+    Value,
+    by_low_fidelity,
     sample_id,
     sample_seed,
 )
-from bife_core.search.config import SearchConfig
-from bife_core.search.population import by_low_fidelity
 from bife_rivals import prompt
 
 SEED_RULE: Final = "pseudocost_product"

@@ -14,19 +14,13 @@ import numpy.typing as npt
 import pyscipopt
 from pydantic import Field, field_validator
 
-from bife_core.language.components import BRANCHING
-from bife_core.language.rules import Rejection
-from bife_core.language.rules.compiling import check_source, recompiled
-from bife_core.language.rules.types import Program
-from bife_core.solver.methods.base import RPB
-from bife_core.solver.methods.scorer import BaseScorer, Scorer
-from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Guard
-from bife_core.solver.scip.settings import HIGHEST_PRIORITY
+from bife_core import FEATURES, BranchingStats, CompiledRule, Guard, Rejection, Scorer, compile_rule
+from bife_core.extend import PLUGIN_NAME, RPB, BaseScorer, check_source, put_in_charge
 
 LEAST_SPREAD: Final = 1e-9
 """Values of a feature at a node that differ by no more count as equal: SCIP's own tolerance, as published."""
 
-_WIDTH: Final = BRANCHING.n_features
+_WIDTH: Final = len(FEATURES)
 Floats = npt.NDArray[np.float64]
 
 
@@ -53,7 +47,7 @@ class Shallow(BaseScorer):
         stats = super().attach(model, guard)
         if self.depth is not None:
             model.setParam(f"branching/{PLUGIN_NAME}/maxdepth", self.depth - 1)
-            model.setParam(f"branching/{RPB}/priority", HIGHEST_PRIORITY - 1)
+            put_in_charge(model, PLUGIN_NAME, RPB)
         return stats
 
 
@@ -74,13 +68,13 @@ class ScaledRule(Shallow, Scorer):
     @field_validator("source")
     @classmethod
     def _is_allowed(cls, source: str) -> str:
-        _program(source)
+        _features(source)
         return source
 
     @property
     def features(self) -> frozenset[int]:
         """Columns the rule reads."""
-        return _program(self.source).features
+        return _features(self.source)
 
     @property
     def address(self) -> int:
@@ -89,15 +83,22 @@ class ScaledRule(Shallow, Scorer):
 
     def score(self, X: Floats) -> Floats:
         """Score the candidates of one node."""
-        return recompiled(self.source, self.name).score(scaled(np.asarray(X, dtype=np.float64)))
+        return _rule(self.source).score(scaled(np.asarray(X, dtype=np.float64)))
 
 
 @lru_cache(maxsize=256)
-def _program(source: str) -> Program:
+def _features(source: str) -> frozenset[int]:
     program = check_source(source)
     if isinstance(program, Rejection):
         raise ValueError(program.reason)
-    return program
+    return program.features
+
+
+@lru_cache(maxsize=256)
+def _rule(source: str) -> CompiledRule:
+    rule = compile_rule(source)
+    assert isinstance(rule, CompiledRule), rule.reason
+    return rule
 
 
 @lru_cache(maxsize=256)
@@ -106,10 +107,10 @@ def _compiled(source: str) -> Any:
     import numba  # here, for methods are loaded where nothing is compiled
     from numba.types import int64
 
-    from bife_core.solver.scip.compiled.memory import call_scorer, float64_view
+    from bife_core.extend import call_scorer, float64_view
 
-    rule = recompiled(source, "").address
-    read = np.array(sorted(_program(source).features), dtype=np.int64)
+    rule = _rule(source).address
+    read = np.array(sorted(_features(source)), dtype=np.int64)
 
     def score_node(matrix: int, n: int, out: int) -> Any:
         X = float64_view(matrix, n * _WIDTH).reshape((n, _WIDTH))

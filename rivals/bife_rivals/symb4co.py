@@ -13,10 +13,8 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from bife_core.base.values import Value
-from bife_core.measure.decisions.recorded import Decisions
-from bife_core.search import Request, SampleRequest, sample_seed
-from bife_core.search.bife import HighOnlySearch
+from bife_core import Decisions
+from bife_core.extend import HighOnlySearch, Request, SampleRequest, Value, sample_seed
 from bife_rivals.scaled_rule import Depth
 from bife_rivals.symb4co_training import Run, Training, TrainingOptions, rule_of, trained
 

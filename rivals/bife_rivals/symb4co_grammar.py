@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.language.components import BRANCHING
-from bife_core.language.features import FEATURES
+from bife_core import FEATURES
 
 OPERATORS: Final = ("+", "-", "*")
 COMBINED: Final = (np.add, np.subtract, np.multiply)
@@ -38,7 +37,7 @@ class Grammar:
     """Names of what takes one operand."""
     names: ClassVar[tuple[str, ...]] = tuple(feature.name for feature in FEATURES)
 
-    variables: int = BRANCHING.n_features
+    variables: int = len(FEATURES)
     least: int = 4
     most: int = 64
     soft_length: int = 20

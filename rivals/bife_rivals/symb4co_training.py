@@ -22,12 +22,8 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field, model_validator
 
-from bife_core.base.errors import DecisionsError
-from bife_core.base.files import write_whole
-from bife_core.base.values import Value, digest_of
-from bife_core.measure.choices import chosen_rows
-from bife_core.measure.decisions.recorded import Decisions
-from bife_core.solver.methods.scorer import BaseScorer
+from bife_core import Decisions
+from bife_core.extend import BaseScorer, ConfigError, Value, chosen_rows, digest_of, write_whole
 from bife_rivals.scaled_rule import Floats, ScaledRule, scaled
 from bife_rivals.symb4co_grammar import Grammar
 from bife_rivals.symb4co_policy import Batch, Objective, Policy
@@ -130,7 +126,7 @@ def judged(parts: Sequence[Samples], batch: Batch) -> tuple[Floats, npt.NDArray[
 def split(decisions: Decisions) -> tuple[Decisions, Decisions]:
     """Return training and validation samples: of different instances, unless there is but one."""
     if len(decisions) < 2:
-        raise DecisionsError("Training needs two expert samples, one to train on and one to validate with.")
+        raise ConfigError("Training needs two expert samples, one to train on and one to validate with.")
     cut = round((1.0 - _VALIDATION_SHARE) * len(decisions))
     edges = [
         place

@@ -9,10 +9,11 @@ episode was like is on disk before it is used, so a training that was killed goe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any, Final
 
 import jax
@@ -21,20 +22,20 @@ import numpy as np
 import optax
 from pydantic import Field
 
-from bife_core.base.errors import ConfigError, SolverError
-from bife_core.base.files import write_whole
-from bife_core.base.stats import geometric_mean
-from bife_core.base.values import Value
-from bife_core.instances.base import Instance
-from bife_core.measure.config import HighFidelityConfig
-from bife_core.measure.context import cost_of
-from bife_core.measure.solves import SolveJob, run_solves
-from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.solver.scip.node import Node
-from bife_core.solver.scip.settings import SolverConfig
-from bife_core.solver.scip.solve import SolveResult, SolveSettings
-from bife_core.store import Store
-from bife_core.workers import Note, WorkerFailure, Workers
+from bife_core import BifeError, Method, SolveResult, SolveSettings, Store, load_method
+from bife_core.extend import (
+    RPB,
+    ConfigError,
+    Instance,
+    Node,
+    SolveJob,
+    SolverConfig,
+    Value,
+    WorkerFailure,
+    Workers,
+    run_solves,
+    write_whole,
+)
 from bife_rivals import gnn_model
 from bife_rivals.gnn import Gnn
 from bife_rivals.gnn_model import Weights
@@ -49,7 +50,9 @@ DFS: Final = {f"nodeselection/dfs/{which}priority": 2**29 - 1 for which in ("std
 EPISODES: Final = "episodes"
 """Folder of the episodes of an epoch; of rejected ones the reasons stay."""
 
-_NODES: Final = HighFidelityConfig(cost="nodes")
+_UNFINISHED: Final = 10
+"""Nodes of a validation solve that is cut off at its time limit count this often."""
+
 _adam = optax.scale_by_adam()
 
 
@@ -110,20 +113,20 @@ class World:
     store: Store
     sampling: Workers
     solving: Workers
-    note: Note
+    note: Callable[[str], None]
 
-    def job(self, instance: Instance, method: AnyMethod, seed: int, **params: Any) -> SolveJob:
+    def job(self, instance: Instance, method: Method, seed: int, **params: Any) -> SolveJob:
         """Return a solve; `params` are SCIP's."""
         limit_s = self.config.time_limit_s
         settings = SolveSettings(solver=self.solver, time_limit_s=limit_s, seed=seed, params=params)
         return SolveJob(instance=instance, method=method, settings=settings)
 
     def results(self, jobs: Sequence[SolveJob]) -> list[SolveResult]:
-        """Do solves, or find them in the store; a `SolverError` says which one failed."""
+        """Do solves, or find them in the store; a `BifeError` says which one failed."""
         solved = run_solves([[job] for job in jobs], self.store, self.solving, note=self.note)
         for one in solved:
             if one.failure:
-                raise SolverError(f"{one.method} failed on {one.job.instance.name}: {one.failure}")
+                raise BifeError(f"{one.method} failed on {one.job.instance.name}: {one.failure}")
         return [one.result for one in solved if one.result]
 
 
@@ -154,7 +157,7 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
     left = [k for k, file in enumerate(files) if not file.exists()]
     bounds: Sequence[float | None] = [None] * len(left)
     if config.objective_limit:
-        jobs = [world.job(drawn[k], ScipMethod(name=RPB), 0) for k in left]
+        jobs = [world.job(drawn[k], load_method(RPB), 0) for k in left]
         bounds = [result.primal_bound for result in world.results(jobs)]
     futures: dict[Future[Any], int] = {}
     for k, bound in zip(left, bounds, strict=True):
@@ -192,7 +195,8 @@ def validate(world: World, weights: Weights) -> float:
     """Return the 1-shifted geometric mean of nodes over validation instances and seeds; node selection is SCIP's."""
     method, seeds = Gnn.method(weights, "tmdp"), range(world.config.valid_seeds)
     results = world.results([world.job(one, method, seed) for one in world.valid for seed in seeds])
-    return geometric_mean([cost_of(result, _NODES) + 1 for result in results]) - 1
+    nodes = [max(result.nodes, 1) * (1 if result.finished else _UNFINISHED) for result in results]
+    return geometric_mean([count + 1 for count in nodes]) - 1
 
 
 def objective(trained: Weights, weights: Weights, graph: Graph, values: Any, entropy: Any) -> Any:

@@ -14,20 +14,16 @@ import pyscipopt
 from pydantic import Field
 from safetensors.numpy import load, save
 
-from bife_core.base.errors import SolverError
-from bife_core.base.files import write_whole
-from bife_core.measure import solves
-from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Guard
-from bife_core.solver.scip.extractor import FeatureExtractor
-from bife_core.solver.scip.node import Node
-from bife_core.solver.scip.python_branching import LpBranchrule
-from bife_core.solver.scip.settings import put_in_charge
-from bife_core.solver.scip.solve import TOLERANCE
+from bife_core import BifeError, BranchingStats, FeatureExtractor, Guard
+from bife_core.extend import PLUGIN_NAME, LpBranchrule, Node, put_in_charge, solve_job, write_whole
 from bife_rivals.networks import GnnMethod
 
 Credit = Literal["tree", "temporal"]
 
 _ARRAYS: Final = ("candidates", "variables", "rows", "edge_starts", "edge_variables", "edge_values")
+
+_TOLERANCE: Final = 1e-5
+"""Relative distance from the optimum that a solution may have, since it is known with SCIP's tolerances."""
 
 
 def returns(
@@ -94,7 +90,7 @@ class SamplingPolicy(GnnMethod):
         """Draw the candidate whenever an LP solution is branched on."""
         if self.optimum is not None:  # a limit at the optimum itself would refuse it
             worse = -1.0 if model.getObjectiveSense() == "maximize" else 1.0
-            model.setObjlimit(self.optimum + worse * TOLERANCE * max(1.0, abs(self.optimum)))
+            model.setObjlimit(self.optimum + worse * _TOLERANCE * max(1.0, abs(self.optimum)))
         _Sampling(self).include(model, PLUGIN_NAME, self.name)
         put_in_charge(model, PLUGIN_NAME)
         return BranchingStats()
@@ -102,7 +98,7 @@ class SamplingPolicy(GnnMethod):
 
 def solve_sampling(**job: Any) -> dict[str, Any]:
     """Solve under a policy; what workers are sent, since no text may name a method that writes a file."""
-    return solves.solve_job(**job | {"method": SamplingPolicy.model_validate(job["method"])})
+    return solve_job(**job | {"method": SamplingPolicy.model_validate(job["method"])})
 
 
 class _Sampling(LpBranchrule):
@@ -125,7 +121,7 @@ class _Sampling(LpBranchrule):
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         try:
             shown = self.extractor.observe()
-        except SolverError:  # no LP solution to branch on, or no memory
+        except BifeError:  # no LP solution to branch on, or no memory
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         variables, _, _, _, n, _ = model.getLPBranchCands()
         # The largest score with Gumbel noise is a draw from the softmax of the scores.

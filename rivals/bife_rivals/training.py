@@ -6,7 +6,6 @@ It records samples, trains in epochs that are resumed where a run was killed, an
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,16 +18,17 @@ from mlflow.models import infer_signature
 from prefect import flow, get_run_logger, task
 from pydantic import Field
 
-from bife_core import WorkerPool, collect_decisions, load_method, open_benchmark
-from bife_core.base.errors import RuleError
-from bife_core.base.files import write_whole
-from bife_core.base.places import home, mlflow_uri
-from bife_core.base.values import Value, digest_of
-from bife_core.instances.base import digest_of_file
-from bife_core.measure.decisions.collecting import CollectionSummary
-from bife_core.run.config import CollectionConfig, InstancesConfig
-from bife_core.solver.scip.settings import SolverConfig
-from bife_core.store import Store
+from bife_core import Store, WorkerPool, collect_decisions, load_method, open_benchmark
+from bife_core.extend import (
+    CollectionConfig,
+    ConfigError,
+    InstancesConfig,
+    SolverConfig,
+    Value,
+    digest_of,
+    home,
+    write_whole,
+)
 from bife_rivals import learning, tmdp
 from bife_rivals.film import Film
 from bife_rivals.gnn import Gnn
@@ -105,12 +105,16 @@ class TmdpRun(TrainingRun):
 
     def fingerprint(self) -> str:
         """Return a hash of all, and of what the file holds."""
-        started = digest_of_file(self.start) if self.start else None
-        return digest_of([self.model_dump(mode="json", exclude={"start"}), started])
+        return digest_of([self.model_dump(mode="json", exclude={"start"}), self.start_digest])
+
+    @property
+    def start_digest(self) -> str | None:
+        """Hash of what the file `start` holds."""
+        return digest_of(self.start.read_text(encoding="utf-8")) if self.start else None
 
 
 @task
-def record(run: ImitationRun, workers: int | None) -> CollectionSummary:
+def record(run: ImitationRun, workers: int | None) -> tuple[Path, ...]:
     """Record what the run needs of samples; what is there already, of any run, is not recorded again."""
     collection, log = PRESETS[run.preset].collection, get_run_logger()
     progress = partial(log.info, "%d of %d samples")
@@ -120,14 +124,14 @@ def record(run: ImitationRun, workers: int | None) -> CollectionSummary:
     benchmark = open_benchmark(run.instances, home() / "instances")
     folder = home() / "rivals" / f"samples-{run.instances.label}-{run.solver.label}"
     with WorkerPool(workers) as pool:
-        return collect_decisions(benchmark, config, folder, pool, progress, log.info, run.solver)
+        return collect_decisions(benchmark, config, folder, pool, progress, log.info, run.solver).nodes
 
 
 @task
-def fit(run: ImitationRun, collected: CollectionSummary) -> Path:
+def fit(run: ImitationRun, nodes: tuple[Path, ...]) -> Path:
     """Train epoch by epoch, from where a killed run was, and write the method of the best epoch."""
     network = NETWORKS[run.network]()
-    train, valid = Samples.split(collected.nodes, *run.sizes)
+    train, valid = Samples.split(nodes, *run.sizes)
     config = learning.TrainingConfig.model_validate(PRESETS[run.preset].training | {"seed": run.seed})
     facts = {"samples": len(train), "held_back": len(valid), "record_s": train.record_s}
     facts |= config.model_dump()
@@ -146,7 +150,7 @@ def reinforce(run: TmdpRun, workers: int | None) -> Path:
     config = tmdp.TmdpConfig.checked(tmdp.PRESETS[run.preset] | tmdp.MODES[run.mode] | {"seed": run.seed})
     start = load_method(run.start) if run.start else None
     if start is not None and not isinstance(start, GnnMethod):
-        raise RuleError(f"tMDP starts from a method of kind gnn; {run.start} is of kind {start.kind}.")
+        raise ConfigError(f"tMDP starts from a method of kind gnn; {run.start} is of kind {start.kind}.")
     benchmark = open_benchmark(run.instances, home() / "instances")
     with WorkerPool(workers) as sampling, WorkerPool(workers) as solving:
         world = tmdp.World(
@@ -161,7 +165,7 @@ def reinforce(run: TmdpRun, workers: int | None) -> Path:
             note=get_run_logger().info,
         )
         states = tmdp.epochs(world, of_text(start.weights) if start else None)
-        facts = {"mode": run.mode, "start": run.start and digest_of_file(run.start), **config.model_dump()}
+        facts = {"mode": run.mode, "start": run.start_digest, **config.model_dump()}
         return tracked(run, facts, states, lambda state: {"valid_nodes": state.best_loss})
 
 
@@ -173,7 +177,6 @@ def tracked(
 ) -> Path:
     """Go through a training with its metrics in MLflow, and write the method of the best epoch."""
     log = get_run_logger()
-    mlflow.set_tracking_uri(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri())
     mlflow.set_experiment("rivals")
     noted = run.folder / "mlflow_run"
     noted_id = noted.read_text() if noted.exists() else None

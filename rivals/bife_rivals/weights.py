@@ -13,13 +13,15 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from bife_core.language.components import BRANCHING
-from bife_core.solver.scip.compiled.layout import N_ROW, N_VARIABLE
-from bife_core.solver.scip.node import Node
+from bife_core import FEATURES
+from bife_core.extend import ROW_FEATURES, VARIABLE_FEATURES, Node
 
 Floats = npt.NDArray[np.float32]
 Shapes = dict[str, tuple[int, ...]]
 
+N_FEATURES: Final = len(FEATURES)
+N_ROW: Final = len(ROW_FEATURES)
+N_VARIABLE: Final = len(VARIABLE_FEATURES)
 SIZE: Final = 64
 """Units of every layer of the graph network."""
 
@@ -54,7 +56,7 @@ GNN: Final[Shapes] = {
 }
 """Arrays of the graph network, in the order in which machine code reads them."""
 
-INPUTS: Final = N_VARIABLE + BRANCHING.n_features + 1
+INPUTS: Final = N_VARIABLE + N_FEATURES + 1
 HIDDEN: Final = 256
 LAYERS: Final = 3
 SLOPE: Final = 0.01

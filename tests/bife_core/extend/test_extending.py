@@ -4,6 +4,7 @@ import re
 import sys
 import tomllib
 from importlib.metadata import metadata
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -19,6 +20,8 @@ from bife_core.solver.scip.reading import read_model
 from tests.support.documents import DOCS, blocks
 
 PAGE = "developers/extending.md"
+ROOT = DOCS.parent
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 
 
 def run(code, names):
@@ -67,8 +70,16 @@ def test_the_example_method_sees_the_node(golden_dir, monkeypatch):
 
 
 def test_the_page_names_what_exists():
-    text = (DOCS / PAGE).read_text(encoding="utf-8")
-    found = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
-    assert len(found) >= 4
-    for path in found:
-        assert (DOCS.parent / path).exists(), path
+    text, _, own = (DOCS / PAGE).read_text(encoding="utf-8").partition("## Adding to BiFE itself")
+    folders = (
+        Path(),
+        Path("bife_core"),
+        Path("tests/bife_core"),
+        Path("bife_core/search/generators/offline"),
+    )
+    paths = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
+    paths += re.findall(r"`([\w/]+\.py)`", own)
+    assert [path for path in paths if not any((ROOT / folder / path).exists() for folder in folders)] == []
+    packages = re.findall(r"^\| `(\w+)` \|", own, re.MULTILINE)
+    (layers,) = (each["layers"] for each in CONTRACTS if each.get("containers") == ["bife_core"])
+    assert packages == layers[::-1]

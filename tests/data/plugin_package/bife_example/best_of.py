@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from bife_core.run.config import SearchConfig
-from bife_core.search import Answered, BaseSearch, Request, Sample, SolveRequest, solved_sample
-from bife_core.search.population import by_low_fidelity
+from bife_core.extend import (
+    Answered,
+    BaseSearch,
+    Request,
+    Sample,
+    SearchConfig,
+    SolveRequest,
+    by_low_fidelity,
+    solved_sample,
+)
 
 
 class BestOfSearch(BaseSearch):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from bife_core.search import ReflectionRequest, WrittenRequest
-from bife_core.search.generators import Account, Draft, PromptContext
-from bife_core.search.generators.config import GeneratorConfig
+from bife_core.extend import (
+    Account,
+    Draft,
+    GeneratorConfig,
+    PromptContext,
+    ReflectionRequest,
+    WrittenRequest,
+)
 
 SOURCE = """
 def candidate_variable_score(variable_features) -> float:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from numpy.random import RandomState
 
-from bife_core.instances.base import Family
-from bife_core.instances.milp import Milp
+from bife_core.extend import Family, Milp
 
 
 def knapsack(rng: RandomState, *, items: int, resources: int) -> Milp:

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.language.features import feature_index
-from bife_core.solver.methods.scorer import Scorer
+from bife_core import Scorer
+from bife_core.extend import feature_index
 
 DOWN, UP = feature_index("pseudocost_down"), feature_index("pseudocost_up")
 

@@ -8,9 +8,8 @@ import numpy as np
 import pyscipopt
 from pyscipopt.scip import Nodesel
 
-from bife_core.language.components import Component
-from bife_core.language.features import SIGNED, Group
-from bife_core.language.rules import CompiledRule
+from bife_core import CompiledRule
+from bife_core.extend import SIGNED, Component, Group
 
 TREE = Group("tree", cost="candidate", role="tree")
 BOUND = Group("bound", cost="candidate", role="bound")
