@@ -34,10 +34,9 @@ _GRACE_S = 60.0
 class CollectionSummary(Value):
     """Where the decisions are and what they are made of.
 
-    `digest` is that of the merged file at `path`, and `tie_share`, `pruned_share` and `tightenable_share` are shares of
-    its decisions (see `Decisions`). `instances` were solved for them, in order, and `digests` are theirs; `failures`
-    has a sentence for each that could not be solved, `notes` one on those that gave no decision. `nodes` are files of
-    the decisions' nodes, if they were asked for; the last may hold more than were merged. `cpu_s` is what it took.
+    `digest` is of the merged file at `path`; the shares are of its decisions (see `Decisions`). `instances` and their
+    `digests` are in the order they were solved; `failures` has a sentence for each that could not be solved, `notes`
+    one on those without decisions. `nodes` are the files of nodes, the last of which may hold more than were merged.
     """
 
     path: Path
@@ -56,19 +55,18 @@ class CollectionSummary(Value):
 
 
 class _Part(NamedTuple):
-    """The decisions of an instance, how its solve ended, and what that cost."""
+    """The decisions of an instance, and status, unscored nodes and CPU seconds of its solve."""
 
     decisions: Decisions
     end: dict[str, Any]
 
     @classmethod
     def load(cls, path: Path) -> _Part:
-        """Read a part and what lies beside it."""
         return cls(Decisions.load(path), json.loads(path.with_suffix(".json").read_text()))
 
     @property
     def why_nothing(self) -> str:
-        """In a few words why the solve gave no decision."""
+        """Why the solve gave no decision."""
         if self.end["unscored"] and self.end["status"] == "timelimit":
             return "reached the time limit in LPs of strong branching"
         if self.end["unscored"]:
@@ -86,33 +84,27 @@ def collect_decisions(
     note: Note | None = None,
     solver: SolverConfig | None = None,
 ) -> CollectionSummary:
-    """Record decisions on the collection instances until there are enough, and merge them into one file.
+    """Record decisions on the instances of the split ``collection`` until there are enough, and merge them.
 
-    Instances are taken in the benchmark's order, and decisions of an instance count only once those of all earlier
-    ones do, so the result does not depend on which worker is faster. What an instance gave is on disk before it is
-    used; a second call with the same arguments solves nothing. An instance whose worker is lost is solved once more.
+    Decisions count in the benchmark's order of instances, so the result does not depend on the speed of workers. Every
+    instance's are on disk before they are used: a second call with the same arguments solves nothing. An instance
+    whose worker is lost is solved once more.
 
     Parameters
     ----------
-    benchmark : Benchmark
-        Its ``collection`` split is solved.
-    config : CollectionConfig
     directory : Path or str
-        Parts and the merged file go here.
-    pool : Workers
+        Folder of the parts and of the merged file.
     progress : callable, optional
         Called with (decisions so far, decisions wanted).
     note : callable, optional
         Called with a sentence on each instance that is solved once more, and why.
     solver : SolverConfig, optional
-        SCIP's settings, its defaults unless given; give those the rule is to run under.
+        Those the rule is to run under; SCIP's defaults by default.
 
     Raises
     ------
-    DecisionsError
-        If no instance gave a decision, with the reasons.
-    WorkerFailure
-        If the pool is closed meanwhile.
+    DecisionsError, WorkerFailure
+        If no instance gave a decision, with the reasons; if the pool is closed meanwhile.
     """
     directory, solver = Path(directory), solver or SolverConfig()
     waiting = _instances(benchmark, config.max_instances, pool.workers)
@@ -174,9 +166,9 @@ def collect_decisions(
         tie_share=decisions.tie_share,
         pruned_share=float(decisions.pruned.mean()),
         tightenable_share=float(decisions.tightenable.mean()),
-        instances=tuple(one.name for one in solved),
+        instances=tuple(instance.name for instance in solved),
         failures=tuple(failures),
-        digests=tuple(one.digest for one in solved),
+        digests=tuple(instance.digest for instance in solved),
         cpu_s=math.fsum(part.end["cpu_s"] for part in parts),
         notes=notes,
         nodes=tuple(nodes),
@@ -184,7 +176,7 @@ def collect_decisions(
 
 
 def nodes_beside(part: Path) -> Path:
-    """Return where the nodes of an instance's decisions are."""
+    """Return the path of the nodes of a part's decisions."""
     return part.with_suffix(".nodes.npz")
 
 
@@ -202,16 +194,15 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig, so
 
 
 def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance]:
-    """Give the collection instances one by one, generating few more than are asked for."""
-    for given in range(0, limit, step):
-        instances = benchmark.instances("collection", min(given + step, limit))[given:]
+    """Yield the collection instances, generated `step` at a time."""
+    for start in range(0, limit, step):
+        instances = benchmark.instances("collection", min(start + step, limit))[start:]
         if not instances:
             return
         yield from instances
 
 
 def _intact(part: Path, note: Note | None) -> bool:
-    """Whether a part is there and can be read."""
     if not part.exists():
         return False
     try:
@@ -249,17 +240,20 @@ def _start(
 
 
 def collect_from(path: str, instance: str, part: str, config: dict[str, Any], solver: dict[str, Any]) -> None:
-    """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
+    """Collect from one instance in this process: what a worker does for `collect_decisions`."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
-    settings = SolveSettings.model_validate({"solver": solver, "time_limit_s": options.time_limit_s})
-    quota, share, nodes = options.decisions_per_instance, options.share, options.nodes
     recording = record_decisions(
-        Path(path), instance, settings=settings, quota=quota, share=share, observe=nodes
+        Path(path),
+        instance,
+        settings=SolveSettings.model_validate({"solver": solver, "time_limit_s": options.time_limit_s}),
+        quota=options.decisions_per_instance,
+        share=options.share,
+        observe=options.nodes,
     )
     seconds = time.process_time() - began
     end = {"status": recording.status, "unscored": recording.unscored, "cpu_s": seconds}
-    # Before the part itself: where there is a part, there is how it came about.
+    # Before the part itself, which is taken for complete.
     write_whole(Path(part).with_suffix(".json"), json.dumps(end))
     if recording.nodes:
         save_nodes(nodes_beside(Path(part)), recording.nodes)

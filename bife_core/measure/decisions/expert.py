@@ -1,4 +1,4 @@
-"""The strong-branching expert: solve a model under it and record what it saw and how it scored."""
+"""The strong-branching expert: solve a model under it and record its candidates, their features and their scores."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from bife_core.solver.scip.solve import INTERRUPTED, SolveSettings, apply, optim
 
 _NO_LIMIT: Final = 2**31 - 1
 _INFEASIBLE_GAIN: Final = 1e20
-"""Bound gain of an infeasible child while no incumbent bounds it: SCIP's infinity."""
+"""Bound gain of an infeasible child without an incumbent: SCIP's infinity."""
 
 
 def strong_branching(
     model: pyscipopt.Model, variables: list[pyscipopt.Variable]
 ) -> dict[str, npt.NDArray[np.float64]] | None:
-    """Solve both children's LPs of each of n candidates of the current node to the end, and score their gains.
+    """Solve the LPs of both children of n candidates to the end; pseudocosts do not change.
 
-    Returns `scores` (n,), SCIP's branching scores of the two `gains` (2, n), and `room`, as in `Decisions`; None
-    if an LP could not be solved. Pseudocosts are left as branching alone has made them.
+    Returns `scores` (n,), `gains` (2, n) and `room` (1,) as in `Decisions`; None if an LP could not be solved.
     """
     bound = model.getLPObjVal()
     cutoff = model.getCutoffbound()
@@ -83,7 +82,7 @@ class _Expert(LpBranchrule):
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         model = self.solved
-        found = None
+        result = None
         if self.decisions and self.rng.random() >= self.share:  # the first is always recorded
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if model.getLPSolstat() == pyscipopt.SCIP_LPSOLSTAT.OPTIMAL:  # an unbounded LP has candidates as well
@@ -91,8 +90,8 @@ class _Expert(LpBranchrule):
             variables, _, _, _, n, _ = model.getLPBranchCands()
             if self.observe:  # before strong branching changes the LP
                 observed = self.extractor.observe()
-            found = strong_branching(model, variables[:n])
-        if found is None:
+            result = strong_branching(model, variables[:n])
+        if result is None:
             self.unscored += 1
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if n > 1:
@@ -102,7 +101,7 @@ class _Expert(LpBranchrule):
             self.decisions.append(
                 Decisions(
                     columns=np.ascontiguousarray(features[:n].T),
-                    **found,
+                    **result,
                     offsets=np.array([0, n]),
                     probindex=probindex[:n],
                     node=np.array([node.getNumber()]),
@@ -112,7 +111,7 @@ class _Expert(LpBranchrule):
             )
         if self.quota is not None and len(self.decisions) >= self.quota:
             model.interruptSolve()
-        model.branchVar(variables[int(np.argmax(found["scores"]))])
+        model.branchVar(variables[int(np.argmax(result["scores"]))])
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
@@ -125,11 +124,10 @@ def record_decisions(
     share: float = 1.0,
     observe: bool = False,
 ) -> Recording:
-    """Solve one instance under the expert, until there are `quota` decisions, and record them.
+    """Solve one instance under the expert until `quota` decisions are recorded, with their nodes if `observe`.
 
-    With a `share` below 1 the expert decides at that share of the nodes, drawn at random, and pseudocosts at others;
-    where the tree ends before there are `quota` decisions, it is solved again with a share that gives about as many.
-    Decisions between fewer than two candidates are not recorded. `observe` says whether to record the nodes too.
+    The expert branches at a random `share` of the nodes, pseudocosts at the others; if the tree is too small for the
+    quota, it is solved again at a larger share. Nodes with fewer than two candidates are not recorded.
     Raises `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, and `InterruptedSolveError` if
     a signal ended the solve before the quota was reached.
     """

@@ -1,12 +1,11 @@
 """The nodes of recorded decisions as bipartite graphs, in a file of NumPy arrays beside the decisions.
 
-``numpy.load(path)`` reads the file. Decision t has ``n_variables[t]`` rows of `variables` (19 features each, in the
-order of `VARIABLE_FEATURES`), ``n_rows[t]`` rows of `rows` (5, `ROW_FEATURES`) and ``n_candidates[t]`` items of
-`candidates`, which say where among its variables they are. Its edges are those of the structure ``structure[t]``,
-since most nodes share theirs with the node before: structure s has ``n_structure_rows[s]`` items of `row_edges`, each
-the number of a row's edges, and as many items of `edge_variables` and `edge_values` as their sum is.
+Decision t has ``n_variables[t]`` rows of `variables` (`VARIABLE_FEATURES`, 19), ``n_rows[t]`` rows of `rows`
+(`ROW_FEATURES`, 5) and ``n_candidates[t]`` items of `candidates`, positions among its variables. Its edges are those of
+structure ``structure[t]``, since most nodes share theirs with the node before: structure s has ``n_structure_rows[s]``
+items of `row_edges`, the number of edges of each row, and as many `edge_variables` and `edge_values` as their sum.
 
-Merged decisions have an index beside them: the names of these files, in JSON.
+Beside merged decisions lies an index: the names of their files of nodes, in JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import numpy as np
 
 from bife_core.base.errors import DecisionsError
 from bife_core.base.files import write_whole
-from bife_core.measure.decisions.recorded import Decisions
+from bife_core.measure.decisions.recorded import Decisions, read_arrays
 from bife_core.solver.scip.node import Node
 
 _PER_NODE: Final = ("candidates", "variables", "rows")
@@ -32,7 +31,9 @@ _PER_STRUCTURE: Final = ("row_edges", "edge_variables", "edge_values")
 def sharing(node: Node, before: Node | None) -> Node:
     """Return the node with the edges of the one before it, if they are the same."""
     names = ("edge_starts", "edge_variables", "edge_values")
-    if before is None or not all(np.array_equal(getattr(node, one), getattr(before, one)) for one in names):
+    if before is None or not all(
+        np.array_equal(getattr(node, name), getattr(before, name)) for name in names
+    ):
         return node
     return replace(node, **{name: getattr(before, name) for name in names})
 
@@ -48,8 +49,8 @@ def save_nodes(path: Path, nodes: Sequence[Node]) -> None:
     lists: dict[str, list[Any]] = {name: [getattr(node, name) for node in nodes] for name in _PER_NODE}
     lists["row_edges"] = [np.diff(node.edge_starts) for node in structures]
     lists |= {name: [getattr(node, name) for node in structures] for name in _PER_STRUCTURE[1:]}
-    arrays: dict[str, Any] = {f"n_{name}": np.array([len(one) for one in lists[name]]) for name in _PER_NODE}
-    arrays["n_structure_rows"] = np.array([len(one) for one in lists["row_edges"]])
+    arrays: dict[str, Any] = {f"n_{name}": np.array([*map(len, lists[name])]) for name in _PER_NODE}
+    arrays["n_structure_rows"] = np.array([*map(len, lists["row_edges"])])
     for name, parts in lists.items():
         joined = np.concatenate(parts)
         arrays[name] = joined.astype(np.float32 if joined.dtype.kind == "f" else np.int32)
@@ -66,22 +67,21 @@ def save_nodes(path: Path, nodes: Sequence[Node]) -> None:
 
 def load_nodes(path: Path, decisions: Decisions) -> Iterator[Node]:
     """Yield the nodes that `save_nodes` wrote, with the candidates' features of the `decisions` beside them."""
-    with np.load(path) as file:
-        arrays = dict(file)
+    arrays = read_arrays(path)
 
     def split(name: str, counts: Any) -> list[Any]:
         return np.split(arrays[name], np.cumsum(counts)[:-1])
 
     row_edges = split("row_edges", arrays["n_structure_rows"])
     starts = [np.concatenate([[0], np.cumsum(counts)]) for counts in row_edges]
-    n_edges = [one[-1] for one in starts]
+    n_edges = [ends[-1] for ends in starts]
     edges = {name: split(name, n_edges) for name in _PER_STRUCTURE[1:]}
-    own = {name: split(name, arrays[f"n_{name}"]) for name in _PER_NODE}
+    per_node = {name: split(name, arrays[f"n_{name}"]) for name in _PER_NODE}
     for t in range(min(len(decisions), len(arrays["structure"]))):
         s = arrays["structure"][t]
         yield Node(
             features=decisions.columns[:, decisions.offsets[t] : decisions.offsets[t + 1]].T,
-            **{name: parts[t] for name, parts in own.items()},
+            **{name: parts[t] for name, parts in per_node.items()},
             edge_starts=starts[s],
             **{name: parts[s] for name, parts in edges.items()},
             first=bool(arrays["first"][t]),
@@ -90,7 +90,7 @@ def load_nodes(path: Path, decisions: Decisions) -> Iterator[Node]:
 
 
 def index_beside(merged: Path) -> Path:
-    """Return where is written which files hold the nodes of merged decisions."""
+    """Return the path of the index of merged decisions: which files hold their nodes."""
     return merged.with_suffix(".nodes.json")
 
 

@@ -1,8 +1,4 @@
-"""Recorded branching decisions with the strong-branching scores of their candidates, in a file of NumPy arrays.
-
-``numpy.load(path)`` reads the file: the attributes of `Decisions`, the names of the `features`, the schema version and
-a digest of the content.
-"""
+"""Recorded branching decisions with the strong-branching scores of their candidates, in a file of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -33,10 +29,11 @@ _OF_CANDIDATES: Final = {
     "probindex": np.zeros(0, np.int32),
 }
 _OF_DECISIONS: Final = {"node": np.zeros(0, np.int64), "depth": np.zeros(0, np.int64), "room": np.zeros(0)}
-"""Arrays of `Decisions` whose last axis runs over candidates, and over decisions, as they are without any."""
+"""Arrays of `Decisions` by their last axis, candidates or decisions, with no items."""
+_ARRAYS: Final = (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)
 _NAMES: Final = [feature.name for feature in FEATURES]
 _UNREADABLE: Final = (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile)
-"""What NumPy raises for a file that is not its own."""
+"""What NumPy raises for a file of another format."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +43,21 @@ class Decisions:
     Attributes
     ----------
     columns : (n_features, n_rows) float64, C-contiguous
-        One row per feature: scoring a rule then reads only what the rule reads.
+        One row per feature, so that scoring a rule reads only its features; `n_rows` counts all candidates.
     scores : (n_rows,) float64
-        Strong-branching score of every candidate.
+        Strong-branching scores.
     gains : (2, n_rows) float64
-        By how much the dual bound rises in the down child and in the up child of every candidate, `room` at most.
+        Gains of the dual bound in the down child and in the up child, `room` at most.
     offsets : (n_decisions + 1,) int64
-        Decision t owns the rows from ``offsets[t]`` up to ``offsets[t + 1]``.
+        Decision t has the rows from ``offsets[t]`` up to ``offsets[t + 1]``.
     probindex : (n_rows,) int32
-        Candidate's position among the variables of its transformed problem.
+        Positions among the variables of the transformed problem.
     node, depth : (n_decisions,) int64
-        Where in the tree the decision was taken.
+        Number and depth of the node.
     room : (n_decisions,) float64
-        What the incumbent leaves above the node's dual bound, or SCIP's infinity: a child that gains it is cut off.
+        Gain at which a child is cut off by the incumbent; SCIP's infinity without one.
     instance : tuple of str
-        Name of the instance of each decision.
+        Names of the instances.
     """
 
     columns: npt.NDArray[np.float64]
@@ -95,22 +92,22 @@ class Decisions:
 
     @property
     def pruned(self) -> npt.NDArray[np.bool_]:
-        """Which decisions had nothing to decide: both children of some candidate were cut off."""
+        """Which nodes were pruned: both children of some candidate were cut off."""
         return self._most_cut_off >= 2
 
     @property
     def tightenable(self) -> npt.NDArray[np.bool_]:
-        """Which of the others could have tightened a bound instead: one child of some candidate was cut off."""
+        """Which other nodes could have tightened a bound instead: one child of some candidate was cut off."""
         return ~(self.pruned | self.genuine)
 
     @property
     def genuine(self) -> npt.NDArray[np.bool_]:
-        """Which decisions were choices between branchings: no child of any candidate was cut off."""
+        """Which decisions had to branch: no child of any candidate was cut off."""
         return self._most_cut_off < 1
 
     @property
     def _most_cut_off(self) -> npt.NDArray[np.int64]:
-        """Return how many children of one candidate were cut off, at most, in each decision."""
+        """Largest number of cut-off children of a candidate, by decision."""
         cut_off = self.gains >= np.repeat(self.room, np.diff(self.offsets))
         return np.maximum.reduceat(cut_off.sum(axis=0), self.offsets[:-1])
 
@@ -125,7 +122,7 @@ class Decisions:
     def digest(self) -> str:
         """Hash of everything that `save` writes; 16 hexadecimal digits."""
         content = hashlib.sha256(SCHEMA_VERSION.encode())
-        for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS):
+        for name in _ARRAYS:
             content.update(np.ascontiguousarray(getattr(self, name)).tobytes())
         content.update("\n".join(self.instance).encode())
         return content.hexdigest()[:16]
@@ -145,8 +142,7 @@ class Decisions:
     @checked
     def save(self, path: Path) -> None:
         """Write the file at once or not at all."""
-        names = (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in names}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {"instance": np.array(self.instance, dtype=np.str_), "features": np.array(_NAMES)}
         arrays |= {"schema": SCHEMA_VERSION, "digest": self.digest, "size": self.columns.size}
         content = io.BytesIO()
@@ -156,33 +152,30 @@ class Decisions:
     @classmethod
     @checked
     def load(cls, path: str | Path) -> Decisions:
-        """Read a file that `save` wrote.
-
-        A `DecisionsError` says that it is missing, no such file, of another schema version, or has changed.
-        """
+        """Read a file that `save` wrote; a `DecisionsError` says why it cannot be used."""
         path = Path(path)
         if not path.is_file():
             raise DecisionsError(f"There is no decisions file {path}; `bife collect` makes one.")
         try:
-            content = _arrays(path)
+            content = read_arrays(path)
         except _UNREADABLE as error:
             raise DecisionsError(f"{path} is not a readable file of decisions: {error}") from error
-        found = str(content.pop("schema", "none"))
-        if found != SCHEMA_VERSION:
-            why = f"schema {found}, this version reads {SCHEMA_VERSION}; collect the decisions again."
+        schema = str(content.pop("schema", "none"))
+        if schema != SCHEMA_VERSION:
+            why = f"schema {schema}, this version reads {SCHEMA_VERSION}; collect the decisions again."
             raise DecisionsError(f"{path} has decisions {why}")
-        if unknown := sorted(set(_NAMES) - set(content["features"].tolist())):
-            why = f"without the features {', '.join(unknown)}; collect the decisions again."
+        if missing := sorted(set(_NAMES) - set(content["features"].tolist())):
+            why = f"without the features {', '.join(missing)}; collect the decisions again."
             raise DecisionsError(f"{path} was recorded {why}")
-        arrays = {name: content[name] for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)}
+        arrays = {name: content[name] for name in _ARRAYS}
         decisions = cls(**arrays, instance=tuple(content["instance"].tolist()))
         if decisions.digest != str(content["digest"]):
             raise DecisionsError(f"The content of {path} does not match its digest; collect it again.")
         return decisions
 
 
-def _arrays(path: Path, *names: str) -> dict[str, Any]:
-    """Return arrays of a file by name, all of them without names."""
+def read_arrays(path: Path, *names: str) -> dict[str, Any]:
+    """Return arrays of a file by name; all of them without `names`."""
 
     def read() -> dict[str, Any]:
         with path.open("rb") as stream, np.load(stream) as file:
@@ -192,9 +185,9 @@ def _arrays(path: Path, *names: str) -> dict[str, Any]:
 
 
 def numbers_in(path: Path) -> int:
-    """Return how many numbers a file of decisions holds, by which its room in memory goes; raise `DecisionsError`."""
+    """Return how many numbers `columns` of a file has, for an estimate of its memory; raise `DecisionsError`."""
     try:
-        return int(_arrays(path, "size")["size"])
+        return int(read_arrays(path, "size")["size"])
     except (*_UNREADABLE, KeyError) as error:
         raise DecisionsError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
@@ -202,11 +195,11 @@ def numbers_in(path: Path) -> int:
 
 
 def concatenate(parts: Sequence[Decisions]) -> Decisions:
-    """Join decisions in the given order; no part at all gives no decisions."""
+    """Join decisions in order."""
     sizes = [np.diff(part.offsets) for part in parts]
     arrays: dict[str, Any] = {
-        name: np.concatenate([nothing, *(getattr(part, name) for part in parts)], axis=-1)
-        for name, nothing in (_OF_CANDIDATES | _OF_DECISIONS).items()
+        name: np.concatenate([empty, *(getattr(part, name) for part in parts)], axis=-1)
+        for name, empty in (_OF_CANDIDATES | _OF_DECISIONS).items()
     }
     return Decisions(
         **arrays,
