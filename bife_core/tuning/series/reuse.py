@@ -1,4 +1,4 @@
-"""Solutions of earlier instances as starts of the next, by the names of variables."""
+"""Give solutions of earlier instances to the next one as starts, by the names of variables."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from bife_core.base.errors import SolverError
 from bife_core.solver.scip.libscip import scip_errors
 
 STARTS: Final = 5
-"""Earlier solutions that are looked at, the last ones."""
+"""How many of the last solutions are used."""
 
 
 def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]) -> int:
     """Give a model that is not being solved yet starts from solutions of others; return how many names match.
 
-    Each is given whole, and SCIP drops it unless it is feasible. SCIP's heuristic `completesol` completes some integer
-    values: those that all of the solutions agree on, the zeros that they agree on, and those of the last two (Patel,
-    arXiv 2308.08986, has the last ones and the common ones). So no solution is accepted that the model does not have.
-    Names that the model lacks or several variables have are left out, and so are integer values outside its bounds, and
-    starts that SCIP has no room for.
+    Complete solutions are given, which SCIP drops unless they are feasible, and partial ones, which its heuristic
+    `completesol` completes: the integer values common to all solutions, the common zeros, and the integer values of the
+    last two solutions (Patel, arXiv 2308.08986, has the last ones and the common ones). Left out are names that the
+    model lacks or several variables have, integer values outside its bounds, and starts that SCIP has no room for.
     """
-    shared = Counter(variable.name for variable in model.getVars())
-    variables = {one.name: one for one in model.getVars() if shared[one.name] == 1}
-    last = [values for one in solutions if (values := {name: one[name] for name in variables.keys() & one})]
+    count = Counter(variable.name for variable in model.getVars())
+    variables = {variable.name: variable for variable in model.getVars() if count[variable.name] == 1}
+    matching = ({name: values[name] for name in variables.keys() & values} for values in solutions)
+    last = list(filter(None, matching))
     if not last:
         return 0
     for values in last:
-        whole = model.createOrigSol()
+        complete = model.createOrigSol()
         for name, value in values.items():
-            model.setSolVal(whole, variables[name], value)
-        model.addSol(whole)
+            model.setSolVal(complete, variables[name], value)
+        model.addSol(complete)
     integers = [name for name, variable in variables.items() if variable.vtype() != "CONTINUOUS"]
-    every = [{name: round(values[name]) for name in integers if name in values} for values in last]
-    common = dict(set.intersection(*(set(values.items()) for values in every)))
+    rounded = [{name: round(values[name]) for name in integers if name in values} for values in last]
+    common = dict(set.intersection(*(set(values.items()) for values in rounded)))
     zeros = {name: value for name, value in common.items() if not value}
-    for partial in (common, zeros, *every[-2:]):
+    for partial in (common, zeros, *rounded[-2:]):
         start = model.createPartialSol()
         for name, value in partial.items():
             variable = variables[name]

@@ -1,4 +1,4 @@
-"""A series: instances that are solved one after the other, and what is kept of each for the next."""
+"""A series of instances: each solve's configuration and starts are chosen by the results of the solves before."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ PORTFOLIO: Final[tuple[Choices, ...]] = (
 
 NO_STARTS: Final = "no starts"
 
+Note = Callable[[str], object]
+
 
 class SeriesSolve(Value):
     """One solve of a series.
@@ -45,16 +47,15 @@ class SeriesSolve(Value):
     Attributes
     ----------
     instance, key, under : str
-        Name of the file or model, a digest of the file's content (empty for a model), and one of the settings.
+        Name of the file or model; digests of the file's content (empty for a model) and of the settings.
     arm, reason : str
         The configuration, and why it was chosen.
     given, starts : bool, str
-        Whether earlier solutions were given, and which or why not, in words.
+        Whether earlier solutions were given, and a sentence: which, or why not.
     cost : float
         Between 0 and 3, see `cost_of`.
-    result : SolveResult
     solution_at : int or None
-        Where the best solution is in the store, see `Series.solution`; None if none was found.
+        Number of the event that holds the best solution (`Series.solution`); None if none was found.
     """
 
     instance: str
@@ -69,18 +70,29 @@ class SeriesSolve(Value):
     solution_at: int | None
 
 
-def cost_of(result: SolveResult, time_limit_s: float) -> float:
-    """Return what a solve cost: the share of the limit it took (1 if it did not end), the last gap, and the mean gap.
+class FailedArm(Value):
+    """A configuration under which a solve failed: it is not tried again under the same settings."""
 
-    The first two are the score of the competition on reoptimization (Bolusani et al., arXiv 2311.14834), with its gap;
-    the mean gap over the limit is the primal-dual integral, and lets solves that end at the limit differ more.
+    arm: str
+    under: str
+    reason: str
+
+
+_EVENTS: Final[dict[str, type[SeriesSolve | FailedArm]]] = {"solved": SeriesSolve, "failed": FailedArm}
+
+
+def cost_of(result: SolveResult, time_limit_s: float) -> float:
+    """Return a solve's share of the time limit (1 if it did not finish) plus its final gap plus its mean gap.
+
+    The first two are the score of the competition on reoptimization (Bolusani et al., arXiv 2311.14834). The mean gap
+    is the primal-dual integral over the limit; it distinguishes solves that end at the limit.
     """
     time = min(result.cpu_s / time_limit_s, 1.0) if result.finished else 1.0
     return time + gap_of(result) + min(result.primal_dual_integral / (100.0 * time_limit_s), 1.0)
 
 
 def gap_of(result: SolveResult) -> float:
-    """Return the competition's gap: between the bounds, over the larger; 1 where that is unknown or signs differ."""
+    """Return |primal - dual| / max(|primal|, |dual|); 1 if a bound is infinite or the signs differ."""
     primal, dual = result.primal_bound, result.dual_bound
     if result.proven or primal == dual:
         return 0.0
@@ -90,27 +102,25 @@ def gap_of(result: SolveResult) -> float:
 
 
 class Series:
-    """Instances that are solved in order, each by a configuration, and from solutions, that earlier ones commend.
+    """Solve instances in order; a bandit chooses each one's configuration and starts by the costs of earlier solves.
 
-    The store has every solve before the next begins, so that a series goes on wherever it stopped. Processes that
-    solve instances of the same series at once learn from each other. Under other settings, such as another time limit,
-    costs do not compare: only solutions are taken over. A model is for one solve; where a branching rule of its own
-    comes first, that branches, under the default settings.
+    Every solve is stored before the next begins, so that a series can be continued, and processes that solve instances
+    of one series at the same time learn from each other. Costs under other settings, such as another time limit, are
+    not comparable: only solutions are reused. If a branching rule of a model's own comes first, it branches, under the
+    default settings.
 
     Parameters
     ----------
     name : str
-        What the series is called in the store.
+        Name of the series in the store.
     rules : sequence of references
-        What is tried beside SCIP's settings as they are and `PORTFOLIO`, and before that: whatever `load_method` takes,
-        such as tuned settings or a champion.
+        Methods to try after SCIP's default settings and before `PORTFOLIO`: what `load_method` takes.
     reuse : bool
         Whether solutions of earlier instances may be given as starts, for as long as solves with them do better.
     store : Store, optional
-        By default that of the home.
+        That of the home by default.
     **settings
-        Fields of `SolveSettings`. The time limit is needed: it is what trying a configuration can cost at most. The
-        seed is that of the bandit too. By default rules are guarded.
+        Fields of `SolveSettings`. `time_limit_s` is required, `seed` seeds the bandit too, `guard` is on by default.
 
     Examples
     --------
@@ -143,31 +153,29 @@ class Series:
         self._key, self._under = f"series-{name}", self.settings.fingerprint()
         self._last = 0
         self.solves: list[SeriesSolve] = []
-        self._places: list[int] = []
+        self._solutions_at: list[int] = []
         self.put_aside = dict[str, str]()
         self._read()
 
     @checked
-    def solve(
-        self, instance: str | Path | pyscipopt.scip.Model, note: Callable[[str], object] | None = None
-    ) -> SeriesSolve:
-        """Solve the next instance; a file that was solved under the same settings before is not solved again.
+    def solve(self, instance: str | Path | pyscipopt.scip.Model, note: Note | None = None) -> SeriesSolve:
+        """Solve the next instance; a file that was solved before under the same settings is not solved again.
 
         Parameters
         ----------
         instance : str, Path or Model
-            A file, or a model that is not being solved yet: `settings` are set in it too, and it is solved in place.
+            A file, or a model that is not being solved yet: it gets the `settings` and is solved in place.
         note : callable, optional
-            Called with a line that says which configuration solves it, why, and from what starts; logged by default.
+            Called with a line on the configuration, the reason for it, and the starts; logged by default.
 
         Raises
         ------
         InstanceError, InterruptedSolveError
-            If a file cannot be read; or a signal ended the solve, of which nothing is kept. A model with plugins of its
+            If a file cannot be read; or a signal ended the solve, which is not stored then. A model with plugins of its
             own, which may have called `interruptSolve`, has a result all the same.
         SolverError, RuleError
-            If a model was solved before or has a rule; or the solve fails. A configuration other than the default one
-            is put aside then, unless the model has plugins of its own, and a file solved by another.
+            If a model was solved before or has a rule, or the solve fails. A configuration other than the default one
+            is then put aside, unless the model has plugins of its own, and a file is solved by another.
         """
         tell = note or logging.getLogger(__name__).info
         self._read()
@@ -177,7 +185,7 @@ class Series:
         check_free(model)
         return self._solve(model, model.getProbName(), tell)
 
-    def _solve_file(self, path: Path, tell: Callable[[str], object]) -> SeriesSolve:
+    def _solve_file(self, path: Path, tell: Note) -> SeriesSolve:
         model, key = read_model(path), digest_of_file(path)
         for solved in self.solves:
             if solved.key == key:
@@ -196,14 +204,16 @@ class Series:
         self,
         model: pyscipopt.Model,
         name: str,
-        tell: Callable[[str], object],
+        tell: Note,
         key: str = "",
         clock: RootClock | None = None,
     ) -> SeriesSolve:
-        own = not key and plugins(model) > plugins(pyscipopt.Model())
+        has_plugins = not key and plugins(model) > plugins(pyscipopt.Model())
         apply(self.settings, model)
         usable = [arm for arm in self.arms if arm not in self.put_aside]
-        arm, reason = choose_arm(usable, [(one.arm, one.cost) for one in self.solves], self.settings.seed)
+        arm, reason = choose_arm(
+            usable, [(solve.arm, solve.cost) for solve in self.solves], self.settings.seed
+        )
         if (rule := own_rule(model)) is not None:
             arm, reason = self._default, f"the model's own branching rule {rule} stays in charge"
         given, starts = self._starts(model)
@@ -212,13 +222,13 @@ class Series:
             method = None if arm == self._default else self.arms[arm]
             result = solve_model(model, method, self.settings, name, clock)
         except (RuleError, SolverError) as error:
-            if arm != self._default and not (own and isinstance(error, SolverError)):
-                failure = {"arm": arm, "under": self._under, "reason": str(error)}
-                self._store.append(self._key, "failed", failure)
+            if arm != self._default and not (has_plugins and isinstance(error, SolverError)):
+                failure = FailedArm(arm=arm, under=self._under, reason=str(error))
+                self._store.append(self._key, "failed", failure.model_dump())
                 self._read()
                 tell(f"{name}: {arm} is put aside. {error}")
             raise
-        if result.status in INTERRUPTED and not own:
+        if result.status in INTERRUPTED and not has_plugins:
             raise InterruptedSolveError(f"The solve of {name} was interrupted.")
         solution = solution_of(model)
         if solution == {}:
@@ -242,18 +252,18 @@ class Series:
         return solved
 
     def solution(self, solved: SeriesSolve) -> dict[str, float] | None:
-        """Return the best solution of a solve, by the names of variables; None without one, or if they share names."""
+        """Return a solve's best solution as values by variable names; None without one, or if names are not unique."""
         if solved.solution_at is None:
             return None
         return next(self._store.events(self._key, solved.solution_at - 1, ["solution"])).body or None
 
     def _starts(self, model: pyscipopt.Model) -> tuple[bool, str]:
-        """Give a model starts, unless solves without did better; return whether, and which or why not, in words."""
-        places = self._places[-STARTS:]
+        """Give a model starts, unless solves without did better; return `given` and `starts` of a `SeriesSolve`."""
+        places = self._solutions_at[-STARTS:]
         if not places or not self.reuse:
             return False, NO_STARTS
-        costs = [("starts" if one.given else NO_STARTS, one.cost) for one in self.solves]
-        # Starts and configurations are chosen apart, as by Patel: together they were twice as many to try.
+        costs = [("starts" if solve.given else NO_STARTS, solve.cost) for solve in self.solves]
+        # Starts and configurations are chosen separately, as by Patel: their product has twice as many arms.
         arm, reason = choose_arm((NO_STARTS, "starts"), costs, self.settings.seed + 1)
         if arm == NO_STARTS:
             return False, f"{NO_STARTS}, since {reason}"
@@ -265,7 +275,7 @@ class Series:
         return True, f"{words}, {matching} of {model.getNVars()} names match"
 
     def _arms(self, rules: Sequence[AnyReference]) -> dict[str, Method]:
-        """Return the default settings, `rules` and `PORTFOLIO`, by what they are called in the store, each once."""
+        """Return the default settings, `rules` and `PORTFOLIO`, each once, by the names they have in the store."""
         space = Space({name: load_method(name) for name in ("general", "pscost")})
         # What a file holds may change, and files of other folders may be called the same.
         named = [(f"{method.name} ({method.identity[:8]})", method) for method in map(load_method, rules)]
@@ -278,18 +288,18 @@ class Series:
         return arms
 
     def _read(self) -> None:
-        """Take up what was stored since the last time, by this process or another."""
-        for event in self._store.events(self._key, self._last, ["solved", "failed"]):
+        """Read the events since the last time, of this process or another."""
+        for event in self._store.events(self._key, self._last, _EVENTS):
             self._last = event.seq
-            if (place := event.body.get("solution_at")) is not None:
-                self._places.append(place)
-            if event.body.get("under") != self._under:
+            entry = _EVENTS[event.kind].model_validate(event.body)
+            if isinstance(entry, SeriesSolve) and entry.solution_at is not None:
+                self._solutions_at.append(entry.solution_at)
+            if entry.under != self._under:
                 continue
-            if event.kind == "failed":
-                self.put_aside[event.body["arm"]] = event.body["reason"]
+            if isinstance(entry, FailedArm):
+                self.put_aside[entry.arm] = entry.reason
                 continue
-            solved = SeriesSolve.model_validate(event.body)
-            nothing = solved.solution_at is None and solved.result.status not in PROVEN | INTERRUPTED
-            if nothing and solved.arm != self._default and any(one.solution_at for one in self.solves):
-                self.put_aside[solved.arm] = f"it found no solution of {solved.instance}"
-            self.solves.append(solved)
+            unsolved = entry.solution_at is None and entry.result.status not in PROVEN | INTERRUPTED
+            if unsolved and entry.arm != self._default and any(solve.solution_at for solve in self.solves):
+                self.put_aside[entry.arm] = f"it found no solution of {entry.instance}"
+            self.solves.append(entry)

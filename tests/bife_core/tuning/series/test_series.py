@@ -5,7 +5,7 @@ import pyscipopt
 import pytest
 
 from bife_core import Series, Store, attach, solve
-from bife_core.base.errors import BifeError, ConfigError, RuleError, SolverError
+from bife_core.base.errors import ConfigError, RuleError, SolverError
 from bife_core.solver.methods.base import Method
 from bife_core.solver.scip.reading import read_model
 from bife_core.solver.scip.solutions import solution_of
@@ -23,9 +23,9 @@ LEAN = "separating fast, branching general"
 
 @pytest.fixture
 def file(tmp_path):
-    def write(stem, **given):
+    def write(stem, **options):
         path = tmp_path / f"{stem}.lp"
-        path.write_text(cover(**given))
+        path.write_text(cover(**options))
         return path
 
     return write
@@ -38,37 +38,32 @@ def store(tmp_path):
 
 @pytest.fixture
 def series(store):
-    def opened(**given):
-        return Series("plan", store=store, **{"time_limit_s": 10} | given)
+    return lambda **options: Series("plan", store=store, **{"time_limit_s": 10} | options)
 
-    return opened
+
+def quiet(name="today"):
+    model = pyscipopt.Model(name)
+    model.hideOutput()
+    return model
 
 
 class Failing(Method):
     kind: Literal["failing"] = "failing"
     name: str = "failing"
-
-    @property
-    def identity(self):
-        return self.name
+    identity = property(lambda self: self.name)
 
     def attach(self, model, guard=False):
         raise RuleError("It never works.")
 
 
-def entered(store, arm, found, status="timelimit"):
-    """Enter a made-up solve into the journal of the series."""
+def entered(store, arm, found):
+    """Store a made-up solve of the series."""
     at = store.append("series-plan", "solution", {"x0": 1.0}) if found else None
-    known = {
-        "instance": "made.lp",
-        "key": "",
-        "under": SolveSettings(time_limit_s=10, guard=True).fingerprint(),
-        "reason": "",
-        "given": False,
-        "starts": "",
-        "cost": 1.0,
-    }
-    solved = SeriesSolve(arm=arm, result=result(status=status), solution_at=at, **known)
+    under = SolveSettings(time_limit_s=10, guard=True).fingerprint()
+    solved = SeriesSolve(
+        arm=arm, result=result(status="timelimit"), solution_at=at, cost=1.0, under=under, instance="made.lp",
+        key="", reason="", given=False, starts="",
+    )  # fmt: skip
     store.append("series-plan", "solved", solved.model_dump(mode="json"))
 
 
@@ -143,57 +138,46 @@ def test_a_start_that_is_infeasible_is_not_accepted(series, store, file, least):
     assert not alone.given
 
 
-def test_no_start_makes_an_infeasible_instance_feasible(series, file):
-    series().solve(file("a", least=1))
-    solved = series().solve(file("b", least=4))
-    assert (solved.result.status, solved.solution_at) == ("infeasible", None)
+@pytest.mark.parametrize(
+    ("first", "second", "starts", "status"),
+    [
+        ({"least": 1}, {"least": 4}, "5 of 5 names match", "infeasible"),
+        ({"least": 3, "most": 3}, {"least": 1}, "5 of 5 names match", "optimal"),  # outside the new bounds
+        ({"least": 1}, {"least": 1, "name": "y"}, "no starts, since no name of a variable matches", "optimal"),
+    ],
+)  # fmt: skip
+def test_starts_change_no_result(series, file, first, second, starts, status):
+    series().solve(file("a", **first))
+    solved = series().solve(file("b", **second))
+    assert (solved.starts.endswith(starts), solved.result.status) == (True, status)
+    assert (solved.solution_at is None) == (status == "infeasible")
     assert LEAN not in series().put_aside
 
 
-def test_values_outside_new_bounds_are_left_out(series, file):
-    series().solve(file("a", least=3, most=3))
-    solved = series().solve(file("b", least=1))
-    assert solved.starts.endswith("5 of 5 names match")
-    assert solved.result.status == "optimal"
-
-
-def test_without_the_same_names_there_are_no_starts(series, file):
-    series().solve(file("a", least=1))
-    other = series().solve(file("b", least=1, name="y"))
-    assert other.starts == "no starts, since no name of a variable matches"
-    assert other.result.status == "optimal"
-
-
-def test_a_feasible_solution_is_a_start_before_the_root(series):
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.readProblem(str(LSEU))
+def test_a_feasible_solution_is_a_start_before_the_root():
+    model, second = read_model(LSEU), read_model(LSEU)
     model.optimize()
-    best = solution_of(model)
-    second = pyscipopt.Model()
-    second.hideOutput()
-    second.readProblem(str(LSEU))
-    give_starts(second, [best])
-    second.setParam("limits/nodes", 1)
-    second.setParam("limits/solutions", 1)
+    give_starts(second, [solution_of(model)])
+    second.setParams({"limits/nodes": 1, "limits/solutions": 1})
     second.optimize()
     assert second.getPrimalbound() == pytest.approx(1120)
 
 
-def test_a_model_is_solved_in_place(series):
-    model = pyscipopt.Model("today")
-    model.hideOutput()
+def test_a_model_is_solved_in_place_and_once(series):
+    model, opened = quiet(), series()
     x = model.addVar("x", vtype="I", ub=9, obj=-1)
     model.addCons(2 * x <= 7)
-    solved = series().solve(model)
+    solved = opened.solve(model)
     assert (solved.instance, solved.key, model.getVal(x)) == ("today", "", 3)
+    with pytest.raises(SolverError, match="was solved"):
+        opened.solve(model)
+    assert not opened.put_aside
 
 
 def test_variables_that_share_a_name_give_no_start(series):
     opened, said = series(), []
     for _ in range(2):
-        model = pyscipopt.Model("same")
-        model.hideOutput()
+        model = quiet("same")
         for most in (5, 1):
             model.addVar("x", vtype="I", obj=-1, ub=most)
         model.setParam("limits/nodes", 1)
@@ -209,16 +193,6 @@ def test_a_start_is_given_to_no_name_that_variables_share():
         model.addVar(name, ub=5)
     assert give_starts(model, [{"x": 1.0, "NAME y": 2.0}, {}]) == 1
     assert model.getNSols() == 1  # and none of the solution that was not kept
-
-
-def test_a_model_is_solved_once(series):
-    model = pyscipopt.Model("today")
-    model.hideOutput()
-    opened = series()
-    opened.solve(model)
-    with pytest.raises(SolverError, match="was solved"):
-        opened.solve(model)
-    assert not opened.put_aside
 
 
 def test_a_rule_of_the_users_puts_no_configuration_aside(series, store):
@@ -263,7 +237,7 @@ def test_starts_that_did_harm_are_not_given_again(series, file):
     opened = series()
     opened.solve(file("a", least=1))
     assert opened.solve(file("b", least=2)).given
-    opened.solves = [one.model_copy(update={"cost": 1.0 + one.given}) for one in opened.solves] * 9
+    opened.solves = [each.model_copy(update={"cost": 1.0 + each.given}) for each in opened.solves] * 9
     solved = opened.solve(file("c", least=3))
     assert (solved.given, solved.starts) == (False, "no starts, since it has the lowest mean cost 1.000")
 
@@ -280,11 +254,6 @@ def test_the_next_choice_depends_on_the_journal_alone(series, store, file):
     assert said[0] == said[1]
 
 
-def test_a_series_needs_a_time_limit(store):
-    with pytest.raises(BifeError, match="A series needs a time limit"):
-        Series("plan", store=store)
-
-
 def test_the_cost_is_share_of_the_limit_gap_and_mean_gap():
     half = result(status="optimal", cpu_s=5.0, primal_dual_integral=250.0, primal_bound=8.0, dual_bound=8.0)
     assert cost_of(half, 10.0) == pytest.approx(0.5 + 0.0 + 0.25)
@@ -292,13 +261,12 @@ def test_the_cost_is_share_of_the_limit_gap_and_mean_gap():
     assert cost_of(cut, 10.0) == pytest.approx(1.0 + 0.25 + 0.25)
     for bounds in ({"primal_bound": None}, {"dual_bound": None}, {"dual_bound": -6.0}):
         assert cost_of(cut.model_copy(update=bounds), 10.0) == pytest.approx(1.0 + 1.0 + 0.25)
-    assert cost_of(cut.model_copy(update={"primal_bound": 0.0, "dual_bound": 0.0}), 10.0) == pytest.approx(
-        1.25
-    )
+    closed = cut.model_copy(update={"primal_bound": 0.0, "dual_bound": 0.0})
+    assert cost_of(closed, 10.0) == pytest.approx(1.25)
 
 
 class Stopping(pyscipopt.Eventhdlr):
-    """Stops the solve, raises, or solves another model at the first branching, as a user's own plugin may."""
+    """A user's plugin that calls a function at the first branching."""
 
     def __init__(self, does):
         self.does = does
@@ -322,19 +290,14 @@ class Own(pyscipopt.Branchrule):
         return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 
-@pytest.fixture
-def branched():
-    """Return a model that branches, with a plugin that does something once."""
-
-    def made(does=lambda model: None):
-        model = read_model(LSEU)
-        model.includeEventhdlr(Stopping(does), "stopping", "")
-        return model
-
-    return made
+def branched(does=lambda model: None):
+    """Return a model that branches, with a plugin that calls a function once."""
+    model = read_model(LSEU)
+    model.includeEventhdlr(Stopping(does), "stopping", "")
+    return model
 
 
-def test_what_a_models_own_plugin_raises_is_told_and_blamed_on_no_configuration(series, branched):
+def test_what_a_models_own_plugin_raises_is_told_and_blamed_on_no_configuration(series):
     opened = series()
     opened.solve(branched())
 
@@ -347,20 +310,20 @@ def test_what_a_models_own_plugin_raises_is_told_and_blamed_on_no_configuration(
     assert opened.put_aside == {}
 
 
-def test_a_solve_that_a_models_own_plugin_stops_has_a_result(series, branched):
+def test_a_solve_that_a_models_own_plugin_stops_has_a_result(series):
     opened = series()
     solved = opened.solve(branched(lambda model: model.interruptSolve()))
     assert solved.result.status == "userinterrupt"
     assert opened.solves == [solved]
 
 
-def test_a_models_own_plugin_may_solve_as_well(series, branched, file):
+def test_a_models_own_plugin_may_solve_as_well(series, file):
     found = []
     solved = series().solve(branched(lambda model: found.append(solve(file("a", least=1)).status)))
     assert (solved.result.status, found) == ("optimal", ["optimal"])
 
 
-def test_a_branching_rule_of_the_models_own_is_displaced_by_none(series, branched, recwarn):
+def test_a_branching_rule_of_the_models_own_is_displaced_by_none(series, recwarn):
     said = []
     opened = series(rules=["general"])
     for _ in range(2):
@@ -380,7 +343,8 @@ def test_the_default_settings_branch_as_they_say(series):
     assert opened.solve(LSEU).result.nodes == solve(LSEU, "pscost").nodes
 
 
-@pytest.mark.parametrize("limit", [math.inf, math.nan, 1e21, 0])
+@pytest.mark.parametrize("limit", [math.inf, math.nan, 1e21, 0, None])
 def test_a_time_limit_that_scip_does_not_take_is_refused_at_once(series, limit):
-    with pytest.raises(ConfigError, match="time_limit_s: Input should be"):
+    said = "time_limit_s: Input should be" if limit is not None else "A series needs a time limit"
+    with pytest.raises(ConfigError, match=said):
         series(time_limit_s=limit)
