@@ -1,4 +1,4 @@
-"""All of a home in one file, also while runs are under way, and a home made from it."""
+"""Back up a home into one archive, also during runs, and restore it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bife_core.store import DATABASE
 from bife_core.store.home import Home
 
 _ORIGIN: Final = "comment"
-"""What the header of an archive holds the path of the home as, by which MLflow knows its artifacts."""
+"""Field of an archive's header with the path of the home, which MLflow's artifacts are stored under."""
 
 _MADE_ANEW: Final = ("logs", "up.json", "prefect/pages")
 _OF_DATABASES: Final = (".db-wal", ".db-shm", ".db-journal")
@@ -27,10 +27,10 @@ _SQLITE: Final = b"SQLite format 3\0"
 
 
 def back_up(home: Home, file: Path) -> tuple[str, ...]:
-    """Write a home into an archive, with all that links in it lead to, and check that it can be restored.
+    """Write a home, links followed, into an archive, and check that it can be restored.
 
-    SQLite's online backup copies databases. Returns a sentence on each thing that no archive can hold, such as a
-    socket. A `ConfigError` says if links go in a circle, or a file cannot be read or changes while it is copied.
+    Returns a sentence on each file that no archive can hold, such as a socket. A `ConfigError` says that links go in a
+    circle, or that a file cannot be read or changes while it is copied; databases may change.
     """
     if not (home.root / DATABASE).exists():
         raise ConfigError(f"{home.root} holds no {DATABASE}, so there is nothing to back up.")
@@ -41,21 +41,21 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))  # keys may be in it
         origin = {_ORIGIN: str(home.root)}
-        # Expert samples and figures are compressed already, and databases get small by little effort.
+        # Expert samples and figures are compressed already, and databases shrink enough.
         with tarfile.open(partial, "w:gz", compresslevel=1, dereference=True, pax_headers=origin) as archive:
             for path in _files(home.root):
                 name = path.relative_to(home.root).as_posix()
                 if not path.is_file():
-                    if os.path.lexists(path):  # else it is of a run under way
+                    if os.path.lexists(path):  # else a run has removed it
                         what = f"a link to {path.readlink()}" if path.is_symlink() else "a socket or device"
                         left_out.append(f"{path} is {what}, with nothing to copy, and is left out.")
                 elif path.name != partial.name:
                     _add_file(archive, path, name)
             written = {entry.name: entry.size for entry in archive.getmembers()}
         with tarfile.open(partial) as archive:
-            # As `restore` goes through it; what it would not take is a `TarError`.
-            found = {tarfile.data_filter(entry, str(file.parent)).name: entry.size for entry in archive}
-        if found != written:
+            # What `restore` would not take is a `TarError`.
+            content = {tarfile.data_filter(entry, str(file.parent)).name: entry.size for entry in archive}
+        if content != written:
             raise tarfile.TarError("it does not hold what was written")
         partial.replace(file)
     except (OSError, sqlite3.Error, tarfile.TarError, zlib.error) as error:
@@ -68,7 +68,7 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
 
 
 def restore(home: Home, file: Path) -> None:
-    """Make a home, which may hold no file, from an archive of the home that was at the same path."""
+    """Restore a home, which may hold no files, from an archive of the home at the same path."""
     if any(path.is_file() for path in home.root.rglob("*")):
         raise ConfigError(f"{home.root} holds files; set BIFE_HOME to the path of a home that is gone.")
     try:
@@ -79,23 +79,23 @@ def restore(home: Home, file: Path) -> None:
                 )
             home.root.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=home.root.parent) as folder:
-                whole = Path(folder) / "home"
-                make_private(whole)
-                archive.extractall(whole, filter="data")
+                restored = Path(folder) / "home"
+                make_private(restored)
+                archive.extractall(restored, filter="data")
                 shutil.rmtree(home.root, ignore_errors=True)  # it may have empty folders
-                whole.replace(home.root)
+                restored.replace(home.root)
     except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
         raise ConfigError(f"{file} cannot be read as a backup ({error}).") from error
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield what a home holds besides folders: first the store, so that MLflow has all that the store says it has."""
+    """Yield the files of a home: first the store, so that MLflow has all that the store says it has."""
     yield root / DATABASE
     yield from sorted(path for path in _below(root, root, (root.resolve(),)) if path != root / DATABASE)
 
 
 def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield what a folder holds, also where links lead; `inside` are the places of the folders it lies in."""
+    """Yield the files of a folder, links followed; `inside` are the resolved folders it lies in."""
     for path in folder.iterdir():
         if path.relative_to(root).as_posix() in _MADE_ANEW or path.name.endswith(_OF_DATABASES):
             continue
@@ -103,7 +103,7 @@ def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]
             yield path
             continue
         place = path.resolve()
-        if path.is_symlink() and any(one == place or place in one.parents for one in inside):
+        if path.is_symlink() and any(place in (folder, *folder.parents) for folder in inside):
             raise ConfigError(
                 f"{path} is a link to {place}, which it lies in itself; a backup of it would have no end: remove it."
             )
@@ -111,7 +111,7 @@ def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]
 
 
 def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
-    """Add a file as it is now, unless it is gone."""
+    """Add a file, unless it is gone; SQLite's online backup copies a database."""
     try:
         with path.open("rb") as opened:
             if path.suffix != ".db" or opened.read(len(_SQLITE)) != _SQLITE:
@@ -123,15 +123,14 @@ def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
     with tempfile.TemporaryDirectory(dir=Path(str(archive.name)).parent) as folder:
         copy = Path(folder) / path.name
         copy.touch(0o600)  # as it is restored
-        found = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)
-        with closing(found) as source, closing(sqlite3.connect(copy)) as target:
+        database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)
+        with closing(database) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
         with copy.open("rb") as opened:
             _add(archive, name, opened)
 
 
 def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> None:
-    """Add an open file under a name: that another is put in its place does no harm."""
     entry = archive.gettarinfo(arcname=name, fileobj=content)
     try:
         archive.addfile(entry, content)

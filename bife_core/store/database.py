@@ -10,28 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import (
-    URL,
-    BigInteger,
-    Column,
-    Connection,
-    Dialect,
-    Float,
-    Integer,
-    MetaData,
-    Row,
-    Select,
-    Table,
-    Text,
-    and_,
-    create_engine,
-    event,
-    func,
-    insert,
-    make_url,
-    select,
-    update,
-)
+import sqlalchemy as sa
+from sqlalchemy import Column, Connection, Row, Select, Table, insert, select
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -44,22 +24,17 @@ MIGRATIONS: Final = {
     4: "DROP TABLE claims",  # which is made anew: PostgreSQL cut names to 256 characters
     5: "ALTER TABLE solves DROP COLUMN repeats",
 }
-"""The statement that brings a store to each schema from the one before, for SQLite and PostgreSQL alike.
-
-Add one where the tables below change; tables that a store lacks are made without.
-"""
+"""The statement that migrates a store to each schema from the one before; tables that it lacks are made without."""
 SCHEMA: Final = max(MIGRATIONS)
 _OLDEST: Final = min(MIGRATIONS) - 1
 
 DATABASE: Final = "bife.db"
-"""Name of the database in a folder."""
 
 _BUSY_S: Final = 60.0
-_tables = MetaData()
+_tables = sa.MetaData()
 
 
 def _table(table: str, keys: int, /, **columns: TypeEngine[Any]) -> Table:
-    """Return a table whose first so many columns are its primary key."""
     listed = [
         Column(column, kind, primary_key=number < keys, nullable=False, autoincrement=False)
         for number, (column, kind) in enumerate(columns.items())
@@ -68,15 +43,15 @@ def _table(table: str, keys: int, /, **columns: TypeEngine[Any]) -> Table:
 
 
 class _Text(TypeDecorator[str]):
-    """Text of any length; what a database's text cannot hold is replaced."""
+    """Text of any length; characters that databases cannot hold are replaced."""
 
-    impl, cache_ok = Text, True
+    impl, cache_ok = sa.Text, True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
         return value if value is None else storable(value)
 
 
-_TEXT, _BODY, _NUMBER, _TIME = _Text(), Text(), Integer(), Float()
+_TEXT, _BODY, _NUMBER, _TIME = _Text(), sa.Text(), sa.Integer(), sa.Float()
 meta = _table("meta", 1, name=_TEXT, value=_TEXT)
 studies = _table("studies", 1, key=_TEXT, kind=_TEXT, name=_TEXT, created_unix_s=_TIME)
 events = _table("events", 2, study=_TEXT, seq=_NUMBER, kind=_TEXT, at_unix_s=_TIME, body=_BODY)
@@ -84,7 +59,7 @@ calls = _table("calls", 3, study=_TEXT, key=_TEXT, number=_NUMBER, body=_BODY)
 solves = _table("solves", 1, key=_TEXT, body=_BODY)
 cursors = _table("cursors", 2, subscriber=_TEXT, study=_TEXT, seq=_NUMBER, note=_TEXT)
 ledger = _table("ledger", 3, group=_TEXT, purpose=_TEXT, by=_TEXT, number=_NUMBER)
-_process: dict[str, TypeEngine[Any]] = {"pid": BigInteger(), "began_unix_s": _TIME, "until_unix_s": _TIME}
+_process: dict[str, TypeEngine[Any]] = {"pid": sa.BigInteger(), "began_unix_s": _TIME, "until_unix_s": _TIME}
 claims = _table("claims", 1, name=_TEXT, holder=_TEXT, machine=_TEXT, **_process)
 
 
@@ -93,22 +68,24 @@ class StoreError(BifeError):
 
 
 class Database:
-    """A database of BiFE's tables, brought to today's: SQLite, or any other that SQLAlchemy opens."""
+    """A database with today's tables: SQLite, or another that SQLAlchemy opens; `file` is None on a server."""
 
     def __init__(self, where: Path | str) -> None:
-        self.file = sqlite_file(str(where))  # of SQLite alone
+        self.file = sqlite_file(str(where))
         if isinstance(where, Path) or "://" not in where:
             path = Path(where).expanduser()
             self.file = path if path.suffix == ".db" else path / DATABASE
         try:
             if self.file is None:
-                url = make_url(str(where))
+                url = sa.make_url(str(where))
             else:
                 self.file = self.file.absolute()
                 make_private(self.file.parent)
-                os.close(os.open(self.file, os.O_CREAT, 0o600))  # which SQLite keeps for the files beside it
-                url = URL.create("sqlite", database=str(self.file))
-            self.engine = create_engine(url, pool_pre_ping=self.file is None)
+                os.close(
+                    os.open(self.file, os.O_CREAT, 0o600)
+                )  # a mode that SQLite's files beside it get too
+                url = sa.URL.create("sqlite", database=str(self.file))
+            self.engine = sa.create_engine(url, pool_pre_ping=self.file is None)
         except OSError as error:
             raise StoreError(f"The store's folder cannot be written to ({error}).") from error
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
@@ -118,8 +95,8 @@ class Database:
             ) from error
         self.name = str(self.file or self.engine.url.render_as_string(hide_password=True))
         if self.engine.dialect.name == "sqlite":
-            event.listen(self.engine, "connect", _connected)
-            event.listen(self.engine, "begin", _begun)
+            sa.event.listen(self.engine, "connect", _connected)
+            sa.event.listen(self.engine, "begin", _begun)
         try:
             with self.writing(self.alone) as connection:
                 self._migrate(connection)
@@ -141,39 +118,39 @@ class Database:
         else:
             for number in range(int(schema) + 1, SCHEMA + 1):
                 connection.exec_driver_sql(MIGRATIONS[number])
-            connection.execute(update(meta).where(entry).values(value=str(SCHEMA)))
+            connection.execute(sa.update(meta).where(entry).values(value=str(SCHEMA)))
         _tables.create_all(connection)
 
     @contextmanager
     def writing(self, first: Callable[[Connection], None] | None = None) -> Iterator[Connection]:
-        """Yield a connection whose statements, after what is called `first`, are committed together or not at all."""
+        """Yield a connection of one transaction, in which `first` is called at the beginning."""
         with self._in_a_sentence("written to"), self.engine.begin() as connection:
             if first is not None:
                 first(connection)
             yield connection
 
     def rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        """Return what a query finds; it waits for no writer."""
+        """Return the rows of a query, without waiting for writers."""
         with self._in_a_sentence("read"), self.engine.connect() as connection:
             return connection.execution_options(reads=True).execute(query).all()
 
     def alone(self, connection: Connection) -> None:
-        """Have a transaction wait for others that call this, as SQLite has all that write."""
+        """Make a transaction wait for others that call this, as all writers of SQLite do."""
         if self.engine.dialect.name == "postgresql":
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7226)")
 
     def add(self, table: Table, number: str, first: Callable[[Connection], None], **values: Any) -> int:
-        """Add a row under the number after the highest that rows of the same other keys have, and return that."""
+        """Insert a row with the next `number` among the rows that have the same other keys; return that."""
         keys = [column for column in table.primary_key if column.name != number]
-        same = and_(*(column == values[column.name] for column in keys))
+        same = sa.and_(*(column == values[column.name] for column in keys))
         while True:
             try:
                 with self.writing(first) as connection:
-                    highest = connection.execute(select(func.max(table.c[number])).where(same)).scalar()
+                    highest = connection.execute(select(sa.func.max(table.c[number])).where(same)).scalar()
                     row = {number: (highest or 0) + 1, **values}
                     connection.execute(insert(table).values(row))
                     return int(row[number])
-            except IntegrityError:  # another process took the number, which only a server lets happen
+            except IntegrityError:  # another process took the number, which can happen on a server
                 continue
 
     @contextmanager
@@ -190,12 +167,12 @@ class Database:
 
 
 def _connected(connection: Any, _: Any) -> None:
-    """Have commits of SQLite survive a power cut, writers wait for one another, and readers for no writer."""
-    connection.isolation_level = None  # transactions begin where `_begun` says so
+    """Make SQLite's commits durable, its writers wait for one another, and its readers for none."""
+    connection.isolation_level = None  # `_begun` begins transactions
     connection.execute(f"PRAGMA busy_timeout={int(_BUSY_S * 1000)}")
     connection.execute("PRAGMA synchronous=FULL")
     deadline = time.monotonic() + _BUSY_S
-    while True:  # of several programs that open a new file, SQLite refuses the mode to all but one
+    while True:  # SQLite refuses the mode to all but one of the programs that open a new file
         try:
             connection.execute("PRAGMA journal_mode=WAL").close()
             return

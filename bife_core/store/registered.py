@@ -1,4 +1,4 @@
-"""Registered rules as the store keeps them: as events in one stream."""
+"""Registered rules in the store, as the events of one study."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 from bife_core.store.store import Store
 
 REGISTRY: Final = "registry"
-"""The stream, and the claim on it."""
+"""The study, and the claim on it."""
 
 
 @dataclass
 class StoredVersion:
-    """One version of a registered rule: its text, what is known of it, and the aliases it holds now."""
+    """A version of a registered rule: its text, model card, tags and present aliases."""
 
     name: str
     number: int
@@ -24,26 +24,28 @@ class StoredVersion:
 
 
 def stored_versions(store: Store) -> dict[str, list[StoredVersion]]:
-    """Return all versions by the name they are registered under, oldest first."""
-    found = dict[str, list[StoredVersion]]()
+    """Return all versions by name, oldest first."""
+    by_name = dict[str, list[StoredVersion]]()
     for event in store.events(REGISTRY):
         body = event.body
-        same = found.setdefault(body["name"], [])
+        versions = by_name.setdefault(body["name"], [])
         if event.kind == "registered":
-            same.append(StoredVersion(**body, number=len(same) + 1))
+            versions.append(StoredVersion(**body, number=len(versions) + 1))
         elif event.kind == "tagged":
-            version = same[body["version"] - 1]
+            version = versions[body["version"] - 1]
             kept = {name: tag for name, tag in version.tags.items() if name not in body["without"]}
             version.tags, version.card = kept | body["tags"], body["card"] or version.card
         elif event.kind == "alias":
-            for version in same:
+            for version in versions:
                 version.aliases.discard(body["alias"])
             if body["version"] is not None:
-                same[body["version"] - 1].aliases.add(body["alias"])
-    return found
+                versions[body["version"] - 1].aliases.add(body["alias"])
+    return by_name
 
 
 def stored_version(store: Store, name: str, which: str | int) -> StoredVersion | None:
-    """Return the version of a name that holds an alias, or has a number; None if there is none."""
+    """Return the version of a name with an alias or number, or None."""
     versions = stored_versions(store).get(name, ())
-    return next((one for one in versions if which == one.number or which in one.aliases), None)
+    return next(
+        (version for version in versions if which == version.number or which in version.aliases), None
+    )

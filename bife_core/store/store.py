@@ -1,4 +1,4 @@
-"""The store as the rest of BiFE sees it: rows in, rows out."""
+"""The store: streams of events by study, calls, solves, cursors of subscribers, and what instances served."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MANY: Final = 10_000
 
 
 class StudyRow(Value):
-    """One stream of events: of an evolution, a collection or an evaluation (`kind`)."""
+    """A study: a stream of events of an evolution, a collection or an evaluation (`kind`)."""
 
     key: str
     kind: str
@@ -37,7 +37,7 @@ class StudyRow(Value):
 
 
 class StoredEvent(Value):
-    """One event of a study: `seq` is its place in the stream, from 1."""
+    """An event of a study; `seq` numbers its stream from 1."""
 
     study: str
     seq: int
@@ -47,16 +47,14 @@ class StoredEvent(Value):
 
 
 class Served(NamedTuple):
-    """What a group of instances has served: a split of a search, and comparisons in their order."""
+    """What a group of instances has served: a split of a search, and comparisons in order."""
 
     split: Split
     comparisons: tuple[str, ...] = ()
 
 
 class Store:
-    """The database that all runs of one user, or of one team, share; threads and processes may share one.
-
-    What a method wrote is on the disk when it returns.
+    """The database that all runs of a user or team share, safe for threads and processes; writes are durable.
 
     Parameters
     ----------
@@ -69,9 +67,9 @@ class Store:
     name : str
         File or address, without a password.
     folder : Path or None
-        Folder of the database; None where it is on a server.
+        Folder of the database; None on a server.
     claim : callable
-        Returns a context in which no other thread or process holds a claim, see `Claims.claim`.
+        `Claims.claim`.
 
     Examples
     --------
@@ -101,7 +99,7 @@ class Store:
             pass
 
     def open_study(self, key: str, kind: str, name: str) -> None:
-        """Enter a study unless it is there already."""
+        """Add a study unless it exists."""
         with self._database.writing() as connection:
             if connection.execute(select(studies.c.key).where(studies.c.key == key)).first() is None:
                 row = {"key": key, "kind": kind, "name": name, "created_unix_s": time.time()}
@@ -109,9 +107,9 @@ class Store:
 
     def studies(self, kind: str | None = None) -> list[StudyRow]:
         """Return all studies, or those of a kind, oldest first."""
-        own = events.c.study == studies.c.key
-        last = select(func.max(events.c.seq)).where(own).scalar_subquery()
-        newest = select(events.c.kind).where(own).order_by(events.c.seq.desc()).limit(1).scalar_subquery()
+        stream = events.c.study == studies.c.key
+        last = select(func.max(events.c.seq)).where(stream).scalar_subquery()
+        newest = select(events.c.kind).where(stream).order_by(events.c.seq.desc()).limit(1).scalar_subquery()
         ends = func.coalesce(last, 0).label("last"), func.coalesce(newest, "").label("last_kind")
         query = select(studies, *ends).order_by(studies.c.created_unix_s, studies.c.key)
         if kind is not None:
@@ -119,12 +117,12 @@ class Store:
         return [StudyRow(**row._mapping) for row in self._database.rows(query)]
 
     def append(self, study: str, kind: str, body: Mapping[str, Any]) -> int:
-        """Add an event, whose body JSON can hold, to the end of a study's stream, and return its place."""
+        """Append an event with a JSON body to a study's stream; return its `seq`."""
         row = {"study": study, "kind": kind, "at_unix_s": time.time(), "body": _json(body)}
         return self._database.add(events, "seq", self._fence(study), **row)
 
     def events(self, study: str | None, after: int = 0, kinds: Collection[str] = ()) -> Iterator[StoredEvent]:
-        """Yield the events of a study, or of all, that come after a sequence number; or some kinds alone."""
+        """Yield the events of a study, or of all, with a `seq` above `after`, of all or some kinds."""
         query = select(events).where(events.c.seq > after).order_by(events.c.study, events.c.seq)
         if study is not None:
             query = query.where(events.c.study == study)
@@ -134,11 +132,11 @@ class Store:
         return (StoredEvent(**dict(row._mapping) | {"body": self._body(row)}) for row in rows)
 
     def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> int:
-        """Store a call before it goes out, and return its number among those for its key."""
+        """Store a call before it is sent; return its number among those for its key."""
         return self._database.add(calls, "number", self._fence(study), study=study, key=key, body=_json(body))
 
     def finish_call(self, study: str, key: str, number: int, body: Mapping[str, Any]) -> None:
-        """Store what came of a call, before anything reads it."""
+        """Store the result of a call before it is used."""
         of_call = (calls.c.study == study) & (calls.c.key == key) & (calls.c.number == number)
         with self._database.writing() as connection:
             connection.execute(update(calls).where(of_call).values(body=_json(body)))
@@ -146,7 +144,7 @@ class Store:
     def calls(
         self, study: str | None = None, key: str | None = None
     ) -> list[tuple[str, int, dict[str, Any]]]:
-        """Return key, number and body of the calls of a study, or of all, or of these for one key."""
+        """Return key, number and body of the calls of a study or of all, for one key or all."""
         query = select(calls).order_by(calls.c.key, calls.c.number, calls.c.study)
         if study is not None:
             query = query.where(calls.c.study == study)
@@ -155,26 +153,25 @@ class Store:
         return [(row.key, row.number, self._body(row)) for row in self._database.rows(query)]
 
     def recent_calls(self, since_unix_s: float) -> list[dict[str, Any]]:
-        """Return the bodies of the calls of all studies that have had an event since a Unix time."""
+        """Return the bodies of the calls of the studies that have an event since a Unix time."""
         recent = select(events.c.study).where(events.c.at_unix_s >= since_unix_s)
         rows = self._database.rows(select(calls.c.body).where(calls.c.study.in_(recent)))
         return [self._body(row) for row in rows]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return those of the solves that are stored, by their keys."""
+        """Return the stored solves by their keys."""
         parts = (select(solves).where(solves.c.key.in_(part)) for part in _parts(keys))
         return {row.key: self._body(row) for part in parts for row in self._database.rows(part)}
 
     def put_solve(self, key: str, body: Mapping[str, Any]) -> None:
-        """Store a solve; one that is stored already stays."""
+        """Store a solve unless its key is stored."""
         with suppress(IntegrityError), self._database.writing() as connection:
             connection.execute(insert(solves).values(key=key, body=_json(body)))
 
     def serve(self, groups: Collection[str], purpose: str, by: str = "") -> int:
-        """Enter what groups of instances are about to serve, and return which use of them that is, 1 for the first.
+        """Record a use of groups of instances before it happens; return its number, the highest of the groups, from 1.
 
-        `purpose` is a split, and `by` the comparison of a rule where that is ``test``, which counts once. The highest
-        number of the groups is returned.
+        `purpose` is a split; for ``test``, `by` names the comparison of a rule, which counts once.
         """
         with self._database.writing(self._database.alone) as connection:
             uses = select(ledger).where(ledger.c.purpose == purpose)
@@ -189,25 +186,25 @@ class Store:
         return max((numbers | new).values(), default=0)
 
     def served(self, groups: Collection[str] | None = None) -> dict[str, Served]:
-        """Return what groups of instances have served, with many that of others too; or what all have."""
+        """Return what groups of instances, or all, have served."""
         query = select(ledger).order_by(ledger.c.group, ledger.c.purpose, ledger.c.number)
-        parts = (
-            [query] if groups is None else [query.where(ledger.c.group.in_(part)) for part in _parts(groups)]
-        )
-        rows, found = (row for part in parts for row in self._database.rows(part)), dict[str, Served]()
-        for group, same in groupby(rows, lambda row: row.group):
-            own = list(same)
-            split = min((row.purpose for row in own), key=SPLITS.index)
-            found[group] = Served(split, tuple(row.by for row in own if row.by))
-        return found
+        parts = [query]
+        if groups is not None:
+            parts = [query.where(ledger.c.group.in_(part)) for part in _parts(groups)]
+        rows, served = (row for part in parts for row in self._database.rows(part)), dict[str, Served]()
+        for group, of_group in groupby(rows, lambda row: row.group):
+            uses = list(of_group)
+            split = min((row.purpose for row in uses), key=SPLITS.index)
+            served[group] = Served(split, tuple(row.by for row in uses if row.by))
+        return served
 
     def cursor(self, subscriber: str, study: str) -> tuple[int, str] | None:
-        """Return the last event of a study that a subscriber has dealt with, if any, and its note."""
+        """Return the `seq` of the last event of a study that a subscriber has processed, if any, and its note."""
         query = select(cursors).where(cursors.c.subscriber == subscriber, cursors.c.study == study)
         return next(((int(row.seq), str(row.note)) for row in self._database.rows(query)), None)
 
     def set_cursor(self, subscriber: str, study: str, seq: int, note: str = "") -> None:
-        """Store how far a subscriber is, with a note of its own."""
+        """Store the last event that a subscriber has processed, with a note."""
         of_cursor = (cursors.c.subscriber == subscriber) & (cursors.c.study == study)
         row = {"subscriber": subscriber, "study": study, "seq": seq, "note": note}
         with self._database.writing(self._fence(study)) as connection:
@@ -218,9 +215,9 @@ class Store:
         with suppress(ValueError, RecursionError):
             if isinstance(body := json.loads(row.body), dict):
                 return body
-        found = reprlib.repr(row.body)
+        content = reprlib.repr(row.body)
         raise StoreError(
-            f"The store {self.name} holds {found} where JSON was expected; restore a backup of it."
+            f"The store {self.name} holds {content} where JSON was expected; restore a backup of it."
         )
 
     def _fence(self, study: str) -> Callable[[Connection], None]:
@@ -228,11 +225,11 @@ class Store:
 
 
 def _parts(names: Iterable[str]) -> Iterator[list[str]]:
-    """Yield names in parts of which a statement takes each."""
-    every = list(names)
-    return (every[at : at + _MANY] for at in range(0, len(every), _MANY))
+    """Yield names in parts that a statement can take."""
+    listed = list(names)
+    return (listed[at : at + _MANY] for at in range(0, len(listed), _MANY))
 
 
 def _json(body: Mapping[str, Any]) -> str:
-    # ASCII: a model may answer with half a surrogate pair, which a database's text cannot hold.
+    # ASCII: an answer may have half a surrogate pair, which a database's text cannot hold.
     return json.dumps(body, separators=(",", ":"))

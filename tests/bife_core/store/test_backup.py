@@ -24,10 +24,9 @@ def home(tmp_path):
         path = home.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
+    script = "PRAGMA journal_mode=WAL; CREATE TABLE runs (name); INSERT INTO runs VALUES ('one')"
     with closing(sqlite3.connect(home.root / "prefect" / "prefect.db")) as database:
-        database.executescript(
-            "PRAGMA journal_mode=WAL; CREATE TABLE runs (name); INSERT INTO runs VALUES ('one')"
-        )
+        database.executescript(script)
     return home
 
 
@@ -61,11 +60,8 @@ def test_a_home_that_is_written_to_is_as_it_was_after_its_loss(home, tmp_path):
         assert database.execute("SELECT name FROM runs").fetchall() == [("one",)]
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     files = {path.relative_to(home.root).as_posix() for path in home.root.rglob("*") if path.is_file()}
-    assert {name for name in files if "db-" not in name} == {
-        "bife.db",
-        "prefect/prefect.db",
-        "runs/a/best_rule.py",
-    }
+    expected = {"bife.db", "prefect/prefect.db", "runs/a/best_rule.py"}
+    assert {name for name in files if "db-" not in name} == expected
 
 
 def test_what_links_lead_to_is_in_it_and_what_cannot_be_copied_is_named(home, tmp_path):
@@ -82,15 +78,14 @@ def test_what_links_lead_to_is_in_it_and_what_cannot_be_copied_is_named(home, tm
     (home.root / "logs-of-mine").write_text("no log")
     (runs / "not.db").write_text("no database")
     os.close(os.open(os.fsencode(runs) + b"/\xff$ | \n.txt", os.O_CREAT))
-    before = {
-        path.relative_to(home.root): path.read_text() for path in (*runs.rglob("*.txt"), *runs.rglob("*.py"))
-    }
+    files = (*runs.rglob("*.txt"), *runs.rglob("*.py"))
+    before = {path.relative_to(home.root): path.read_text() for path in files}
     (runs / "gone").symlink_to("nowhere")
     (runs / "itself").symlink_to("itself")
     os.mkfifo(runs / "pipe")
     left_out = back_up(home, tmp_path / "bife.tar.gz")
     assert [note.partition(" is ")[0] for note in left_out] == [
-        str(runs / n) for n in ("gone", "itself", "pipe")
+        str(runs / name) for name in ("gone", "itself", "pipe")
     ]
     assert "a link to nowhere" in left_out[0]
     shutil.rmtree(home.root)
@@ -141,9 +136,8 @@ def test_it_is_for_its_owner_alone_and_half_of_one_is_not_left(home, tmp_path, m
             restore(home, file)
     assert not home.root.exists()
     (tmp_path / "kept").rename(home.root)
-    with pytest.raises(
-        ConfigError, match=r"nowhere/bife.tar.gz cannot be written \(No such file or directory\)"
-    ):
+    said = r"nowhere/bife.tar.gz cannot be written \(No such file or directory\)"
+    with pytest.raises(ConfigError, match=said):
         back_up(home, tmp_path / "nowhere" / "bife.tar.gz")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bife.tar.gz", "home"]
 

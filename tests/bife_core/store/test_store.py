@@ -32,20 +32,15 @@ def store(where):
     opened.close()
 
 
-HOLDS = """
-import sys, time
-from bife_core.store import Store
-with Store(sys.argv[1]).claim("work"):
-    print("ready", flush=True)
-    time.sleep(float(sys.argv[2]))
-"""
+HEAD = "import os, signal, sys, time\nfrom bife_core.store import ClaimLostError, Store, claims\n"
+OPENS = f"{HEAD}store = Store(sys.argv[1])\nprint('ready', flush=True)\n"
+HOLDS = f"{HEAD}with Store(sys.argv[1]).claim('work'):\n    print('ready', flush=True)\n    time.sleep(60)\n"
 
 
 def python(code, *arguments):
     """Start a Python program that says a line when it is ready."""
-    program = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     with program.stdout as said:
         assert said.readline().strip() == "ready"
     return program
@@ -84,15 +79,8 @@ def test_of_all_studies_some_kinds_of_events_and_recent_calls_are_read(store):
 
 
 def test_threads_and_processes_that_append_at_once_lose_nothing(store, where):
-    code = """
-import sys
-from bife_core.store import Store
-store = Store(sys.argv[1])
-print("ready", flush=True)
-for number in range(30):
-    store.append("a", "step", {"from": "program", "number": number})
-"""
-    program = python(code, where)
+    code = 'for number in range(30): store.append("a", "step", {"from": "program", "number": number})'
+    program = python(OPENS + code, where)
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda n: store.append("a", "step", {"from": "here", "number": n}), range(60)))
     assert program.wait() == 0
@@ -103,12 +91,10 @@ for number in range(30):
 
 
 def test_what_was_written_survives_a_kill(where):
-    code = """
-import sys, time
-from bife_core.store import Store
+    code = f"""{HEAD}
 store = Store(sys.argv[1])
-store.begin_call("a", "g00-c00", {"status": "sent"})
-store.put_solve("y", {"cpu_s": 1.0})
+store.begin_call("a", "g00-c00", {{"status": "sent"}})
+store.put_solve("y", {{"cpu_s": 1.0}})
 print("ready", flush=True)
 time.sleep(60)
 """
@@ -125,15 +111,8 @@ time.sleep(60)
 
 
 def test_each_comparison_is_a_use_of_all_its_groups_and_counts_once_whoever_enters_it_when(store, where):
-    code = """
-import sys
-from bife_core.store import Store
-store = Store(sys.argv[1])
-print("ready", flush=True)
-for number in range(8):
-    store.serve(["a", "b"], "test", f"of the program {number % 4}")
-"""
-    program = python(code, where)
+    code = 'for number in range(8): store.serve(["a", "b"], "test", f"of the program {number % 4}")'
+    program = python(OPENS + code, where)
     with ThreadPoolExecutor(4) as threads:
         numbers = list(threads.map(lambda n: store.serve(["a", "b"], "test", f"rule {n}"), range(8)))
     assert program.wait() == 0
@@ -151,11 +130,8 @@ def test_what_ever_served_a_search_is_no_test_instance(store):
     store.serve(["a", "b"], "validation")
     store.serve(["b"], "design")
     store.serve(["c"], "test", "rule")
-    assert {group: served.split for group, served in store.served().items()} == {
-        "a": "validation",
-        "b": "design",
-        "c": "test",
-    }
+    splits = {group: served.split for group, served in store.served().items()}
+    assert splits == {"a": "validation", "b": "design", "c": "test"}
     assert store.served(["c", "unknown"]).keys() == {"c"}
 
 
@@ -192,15 +168,14 @@ def test_a_claim_is_waited_for_no_longer_than_was_said(store, where):
 
 def test_who_waits_for_long_says_once_who_holds_the_claim(store, where, monkeypatch, caplog):
     monkeypatch.setattr("bife_core.store.claims.PATIENCE_S", 0.1)
-    program, boot_unix_s = python(HOLDS, where, 60), psutil.boot_time()
+    program, boot_unix_s = python(HOLDS, where), psutil.boot_time()
     monkeypatch.setattr("psutil._psplatform.boot_time", lambda: boot_unix_s + 5.0)  # as when the clock is set
     with pytest.raises(ClaimTimeoutError):
         store.claim("work", timeout_s=0.8).__enter__()
     program.kill()
     program.wait()
-    assert [record.getMessage().rpartition(" on ")[0] for record in caplog.records] == [
-        f"Waiting for work, in use by process {program.pid}"
-    ]
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f"Waiting for work, in use by process {program.pid} on ")
 
 
 def test_a_claim_that_could_not_be_given_back_is_free_for_its_own_process(store, where, monkeypatch):
@@ -246,16 +221,14 @@ def test_who_lost_a_claim_to_an_unknown_holder_does_not_take_it_anew(store, wher
 def test_a_process_that_was_stopped_for_longer_than_its_lease_notices_before_it_writes(
     store, where, monkeypatch
 ):
-    code = """
-import os, signal, sys
-from bife_core.store import ClaimLostError, Store, claims
+    code = f"""{HEAD}
 claims.LEASE_S = 1.0
 store = Store(sys.argv[1])
 with store.claim("evolution a"):
     print("ready", flush=True)
     os.kill(os.getpid(), signal.SIGSTOP)
     try:
-        store.append("a", "step", {})
+        store.append("a", "step", {{}})
     except ClaimLostError:
         sys.exit(7)
 """
@@ -279,7 +252,7 @@ def test_of_several_claims_those_that_are_free_are_taken(store, where):
 
 
 def test_the_claim_of_a_killed_process_is_taken_over_at_once(store, where):
-    program = python(HOLDS, where, 60)
+    program = python(HOLDS, where)
     with pytest.raises(ClaimTimeoutError):
         store.claim("work", timeout_s=0).__enter__()
     assert store.claims.held("work")
@@ -294,14 +267,11 @@ def test_the_claim_of_a_killed_process_is_taken_over_at_once(store, where):
 def test_a_lease_of_another_machine_runs_out_by_the_clock_of_the_database(store, monkeypatch):
     began, at = time.time(), time.time
     monkeypatch.setattr(time, "time", lambda: at() + 3600.0)
-    row = {"name": "work", "holder": "h", "machine": "elsewhere", "pid": 1, "began_unix_s": 0.0}
     for until, free in ((began + 60, set()), (began - 2, {"work"})):
         with store._database.writing() as connection:
             connection.execute(text("DELETE FROM claims"))
-            connection.execute(
-                text("INSERT INTO claims VALUES (:name, :holder, :machine, :pid, :began_unix_s, :until)"),
-                row | {"until": until},
-            )
+            row = text("INSERT INTO claims VALUES ('work', 'h', 'elsewhere', 1, 0.0, :until)")
+            connection.execute(row, {"until": until})
         assert store.claims.take(["work"]) == free
 
 
@@ -314,9 +284,7 @@ def test_a_claim_is_renewed_unless_it_was_given_back(store, monkeypatch):
             left = "INSERT INTO claims SELECT 'done', holder, machine, pid, began_unix_s, 0 FROM claims"
             connection.execute(text(left))
         time.sleep(1.0)
-        until_s = dict(
-            tuple(row) for row in store._database.rows(select(claims.c.name, claims.c.until_unix_s))
-        )
+        until_s = dict(map(tuple, store._database.rows(select(claims.c.name, claims.c.until_unix_s))))
         assert until_s["work"] > time.time()
         assert until_s["done"] == 0
 
@@ -339,7 +307,7 @@ def test_a_store_of_an_older_schema_is_brought_to_todays_once_and_read(where):
         for statement in SCHEMA_3:
             connection.exec_driver_sql(statement)
     older.dispose()
-    opens = "import sys; from bife_core.store import Store; print('ready', flush=True); Store(sys.argv[1])"
+    opens = f"{HEAD}print('ready', flush=True); Store(sys.argv[1])"
     programs = [python(opens, where) for _ in range(3)]
     assert [program.wait() for program in programs] == [0, 0, 0]
     store = Store(where)
@@ -347,9 +315,8 @@ def test_a_store_of_an_older_schema_is_brought_to_todays_once_and_read(where):
     assert store.append("a", "step", {}) == 2
     with store.claim("x" * 300, timeout_s=0):
         tables = inspect(store._database.engine)
-        assert {
-            table: {column["name"] for column in tables.get_columns(table)} for table in _tables.tables
-        } == {name: {*table.columns.keys()} for name, table in _tables.tables.items()}
+        for name, table in _tables.tables.items():
+            assert {column["name"] for column in tables.get_columns(name)} == {*table.columns.keys()}
 
 
 @pytest.mark.parametrize("body", ['{"n": 1', "[1]", "", "[" * 100_000])
@@ -362,12 +329,8 @@ def test_a_damaged_row_is_one_sentence_and_hides_no_other(store, body):
         for table, key in (("events", "study"), ("calls", "study"), ("solves", "key")):
             named = text(f"UPDATE {table} SET body = :body WHERE {key} IN ('a', 's')")
             connection.execute(named, {"body": body})
-    for read in (
-        lambda: [*store.events("a")],
-        store.calls,
-        lambda: store.recent_calls(0),
-        lambda: store.get_solve("s"),
-    ):
+    reads = (store.calls, lambda: store.recent_calls(0), lambda: store.get_solve("s"))
+    for read in (*reads, lambda: [*store.events("a")]):
         with pytest.raises(StoreError, match="where JSON was expected; restore a backup"):
             read()
     assert [event.body for event in store.events("b")] == [{"n": 1}]
@@ -380,9 +343,8 @@ def test_more_keys_than_a_statement_takes_are_read_and_served(store, monkeypatch
     monkeypatch.setattr("bife_core.store.store._MANY", 2)
     assert [store.serve(keys[at : at + 2], "test", str(at)) for at in range(3)] == [1, 2, 2]
     assert store.serve(keys[:9], "test", "all") == 3
-    assert {group: len(one.comparisons) for group, one in store.served(keys[1:9:2]).items()} == dict(
-        zip(keys[1:9:2], (3, 2, 1, 1), strict=True)
-    )
+    served = store.served(keys[1:9:2])
+    assert [len(served[key].comparisons) for key in keys[1:9:2]] == [3, 2, 1, 1]
 
 
 @pytest.mark.parametrize("schema", [2, SCHEMA + 1, "x", "", "5.0", "-4"])
@@ -403,12 +365,16 @@ def test_each_folder_has_a_store_of_its_own_whatever_it_is_called(tmp_path, name
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, f"{name}2"])
 
 
-def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path):
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("{}/file/home", "cannot be written to"),
+        ("{}", "not a database"),
+        ("nonsense://", "expected to be a file or a database URL"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path, where, said):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be written to"):
-        Store(tmp_path / "file" / "home")
     (tmp_path / "bife.db").write_text("this is no database, " * 100)
-    with pytest.raises(StoreError, match="not a database"):
-        Store(tmp_path)
-    with pytest.raises(StoreError, match="expected to be a file or a database URL"):
-        Store("nonsense://")
+    with pytest.raises(StoreError, match=said):
+        Store(where.format(tmp_path))
