@@ -1,7 +1,4 @@
-"""How all figures look, and how they are written: on screen, in print, and within a page that may be dark.
-
-Colours are those of Okabe and Ito, distinguished with any colour vision.
-"""
+"""The style of figures, in the colours of Okabe and Ito, and their files for print and for pages in light and dark."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ GREY: Final = "#6E6E6E"
 GRID: Final = "#E5E5E5"
 
 _LONGEST: Final = 64
-"""Characters of a name in a figure: what lies beside its axes shall not take its width."""
+"""Most characters of a name, so that labels leave width to the axes."""
 
 _VARIABLES: Final = {
     "#000000": "--ink",
@@ -40,18 +37,18 @@ _VARIABLES: Final = {
     GREEN: "--green",
     YELLOW: "--yellow",
 }
-"""Variables a page may set to give a figure the colours of its theme."""
+"""Variables of a page that replace the colours of a figure."""
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches, apart from pyplot's."""
+    """Return an empty figure of a size in inches that pyplot does not manage."""
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def label(name: str) -> str:
-    """Return a name as a figure shows it: on one line, not too long, neither a formula nor left out of a legend."""
+    """Return a name for a figure: on one line, not too long, no formula, and not hidden from a legend."""
     name = " ".join(name.split())
     if len(name) > _LONGEST:
         name = f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
@@ -59,14 +56,14 @@ def label(name: str) -> str:
 
 
 def tidy(axes: Axes, *, grid: str = "both") -> None:
-    """Take away what carries no information, and put a pale grid behind the data."""
+    """Remove needless spines, and put a pale grid behind the data."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, axis=grid, color=GRID, linewidth=0.8)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
 
 
 def readable_log(axes: Axes) -> None:
-    """Make the x axis logarithmic with ticks a person reads, whether it spans decades or a part of one."""
+    """Make the x axis logarithmic with readable ticks, also within one decade."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     wide = high / low > 12
@@ -88,7 +85,7 @@ def save(
 
 
 def _drawn(figure: Figure, **options: Any) -> bytes:
-    """Return a figure's file; that its font lacks a sign of a name is nothing that a reader could change."""
+    """Return a figure's file, without warnings of characters that the font lacks."""
     content = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
@@ -97,7 +94,7 @@ def _drawn(figure: Figure, **options: Any) -> bytes:
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as SVG for a page: text as text, colours as CSS variables, ids of its own by `name`."""
+    """Return a figure as SVG for a page: with text, colours as CSS variables, and ids that begin with `name`."""
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         svg = _drawn(figure, format="svg", transparent=True, metadata={"Date": None}).decode()
     svg = svg[svg.index("<svg") :]

@@ -1,4 +1,4 @@
-"""What a report is made of: one evaluation or several, and the searches that led to the rules."""
+"""The data of a report: one evaluation or several, and the searches that led to the rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bife_core.tuning.ablation import Ablation
 
 
 class SearchRecord(Value):
-    """A search as a reader wants to see it; what is not known stays empty."""
+    """A search for readers; unknown fields stay empty."""
 
     name: str
     best: str  # id of the rule it ended with
@@ -30,7 +30,7 @@ class SearchRecord(Value):
 
     @property
     def spent(self) -> str:
-        """What the search cost, in all and for each rule that was promoted to F_HF, as a sentence."""
+        """A sentence on the cost of the search, in total and for each rule promoted to F_HF."""
         cost = self.cost
         if cost is None:
             return ""
@@ -47,7 +47,7 @@ class SearchRecord(Value):
 
 
 class Story(Value):
-    """What solves do not show: the searches behind an evaluation's rules, what brought it, and notes on its reach."""
+    """The searches behind an evaluation's rules, the ablation of its settings, and notes on its validity."""
 
     searches: tuple[SearchRecord, ...] = ()
     notes: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Story(Value):
 
 
 class Report(Value):
-    """Everything on a page; tests are adjusted over the comparisons of all evaluations."""
+    """The content of a page; tests are adjusted over the comparisons of all evaluations."""
 
     evaluations: tuple[EvaluationSummary, ...] = Field(min_length=1)
     stories: tuple[Story, ...] = ()
@@ -63,27 +63,27 @@ class Report(Value):
     @property
     def comparisons(self) -> tuple[tuple[Comparison, ...], ...]:
         """The comparisons of each evaluation, all adjusted together."""
-        alone = len(self.evaluations) == 1  # of several evaluations no comparison was set in advance
-        given = [one for evaluation in self.evaluations for one in evaluation.comparisons]
-        every = iter(adjusted([one.model_copy(update={"primary": one.primary and alone}) for one in given]))
+        single = len(self.evaluations) == 1  # of several evaluations no comparison was set in advance
+        pooled = (comparison for evaluation in self.evaluations for comparison in evaluation.comparisons)
+        every = iter(adjusted([c.model_copy(update={"primary": c.primary and single}) for c in pooled]))
         return tuple(tuple(islice(every, len(evaluation.comparisons))) for evaluation in self.evaluations)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """A sentence on each comparison, and on methods that did not branch themselves."""
-        compared = [statement(one) for of_one in self.comparisons for one in of_one]
-        return (*compared, *(aside for one in self.evaluations for aside in one.branched_by_scip))
+        """A sentence on each comparison, and on each method that left branchings to SCIP."""
+        compared = [statement(comparison) for comparisons in self.comparisons for comparison in comparisons]
+        return (*compared, *(sentence for each in self.evaluations for sentence in each.branched_by_scip))
 
     @property
     def conclusion(self) -> str:
-        """The sentences the page begins with: on the leading method of each evaluation, and on SCIP's settings."""
-        settings = list(dict.fromkeys(one.solver.sentence for one in self.evaluations))
+        """The first sentences of the page: on the leading method of each evaluation, and on SCIP's settings."""
+        settings = list(dict.fromkeys(each.solver.sentence for each in self.evaluations))
         if len(settings) > 1:
-            settings = [f"{one.setting}: {one.solver.sentence}" for one in self.evaluations]
-        said = []
+            settings = [f"{each.setting}: {each.solver.sentence}" for each in self.evaluations]
+        sentences = []
         for lead, *_ in self.comparisons:
-            said += [statement(lead), *([lead.worst_case] if lead.worst_instance else [])]
-        return " ".join([*said, *settings])
+            sentences += [statement(lead), *([lead.worst_case] if lead.worst_instance else [])]
+        return " ".join([*sentences, *settings])
 
     @property
     def searches(self) -> tuple[SearchRecord, ...]:
@@ -92,19 +92,20 @@ class Report(Value):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What limits the result, in sentences: missing solves, unlike conditions, short samples."""
-        found = [note for story in self.stories for note in story.notes]
+        """Sentences on what limits the result: missing solves, unequal conditions, small samples."""
+        notes = [note for story in self.stories for note in story.notes]
         for evaluation in self.evaluations:
-            found += evaluation.failures
-            found += [f"Proven optima differ, which is a defect: {one}" for one in evaluation.mismatches]
-            found += evaluation.cautions
-            found += [f"{evaluation.setting}: {one}" for one in _conditions(evaluation)]
-            found += [f"{c.method} on {c.setting}: {c.note}." for c in evaluation.comparisons if c.note]
-        return tuple(dict.fromkeys(found))
+            notes += evaluation.failures
+            notes += [
+                f"Proven optima differ, which is a defect: {optima}" for optima in evaluation.mismatches
+            ]
+            notes += evaluation.cautions
+            notes += [f"{evaluation.setting}: {condition}" for condition in _conditions(evaluation)]
+            notes += [f"{c.method} on {c.setting}: {c.note}." for c in evaluation.comparisons if c.note]
+        return tuple(dict.fromkeys(notes))
 
 
 def _conditions(evaluation: EvaluationSummary) -> Iterator[str]:
-    """Yield sentences on the conditions of a measurement that a reader should weigh."""
     frame, machine, limit = evaluation.frame, evaluation.machine, evaluation.protocol.time_limit_s
     if machine is not None and evaluation.workers > machine.physical_cores:
         cores = f"{machine.physical_cores} physical cores"

@@ -1,4 +1,4 @@
-"""The page of a report: one file of HTML with everything in it, for any screen, in light and dark, and its figures."""
+"""The page of a report, one self-contained file of HTML, and its figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bife_core.show.report.tables import CAPTION, report_latex, report_markdown,
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure on a page: its file name without suffix, and its section: headline, ablation, results or search."""
+    """A figure on a page: file name without suffix, and section: headline, ablation, results or search."""
 
     name: str
     section: str
@@ -43,11 +43,10 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
         "headline",
         "Ratios to the baseline",
         f"Geometric mean over groups of instances, each collapsed first, with its {level} bootstrap interval.",
-        plots.ratio_figure([one for compared in report.comparisons for one in compared]),
+        plots.ratio_figure([comparison for compared in report.comparisons for comparison in compared]),
     )
     for number, evaluation in enumerate(report.evaluations):
-        lead = evaluation.lead
-        if lead.instances:
+        if evaluation.lead.instances:
             yield ReportFigure(
                 _numbered("instances", number),
                 "results",
@@ -55,13 +54,13 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
                 "The greatest saving stands on top; a long grey line is an instance the rule lost.",
                 _instance_costs(evaluation),
             )
-    for number, found in enumerate(story.ablation for story in report.stories if story.ablation):
+    for number, ablation in enumerate(story.ablation for story in report.stories if story.ablation):
         yield ReportFigure(
             _numbered("ablation", number),
             "ablation",
             "Step by step",
-            f"Ratio to SCIP default settings by {METRICS[found.cost].words}, as groups of settings are added.",
-            plots.steps([(step.group, step.ratio) for step in found.steps], "ratio so far"),
+            f"Ratio to SCIP default settings by {METRICS[ablation.cost].words}, as groups of settings are added.",
+            plots.steps([(step.group, step.ratio) for step in ablation.steps], "ratio so far"),
         )
     for number, search in enumerate(report.searches):
         both = [c for c in search.samples if c.f_lf is not None and c.f_hf is not None]
@@ -80,7 +79,7 @@ def _instance_costs(evaluation: EvaluationSummary) -> Figure:
     names = frame.drop_duplicates("digest").set_index("digest")["instance"]
     frame = branched(frame, (lead.method, lead.baseline))
     logs = log_costs(frame, lead.method, lead.baseline, lead.metric, by="digest")
-    costs = [(str(names[one]), math.exp(own), math.exp(other)) for one, own, other in logs.itertuples()]
+    costs = [(str(names[key]), math.exp(ours), math.exp(theirs)) for key, ours, theirs in logs.itertuples()]
     labels = {"rule_label": known_as(lead.method), "baseline_label": known_as(lead.baseline)}
     return plots.instance_costs(costs, unit=metric.unit or metric.words, **labels)
 
@@ -90,7 +89,7 @@ def _numbered(name: str, number: int) -> str:
 
 
 def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -> str:
-    """Return the page as HTML, which loads nothing from anywhere; figures are drawn if they are not given."""
+    """Return the page as HTML that loads nothing; figures are drawn if they are not given."""
     drawn = report_figures(report) if figures is None else figures
     environment = Environment(
         loader=PackageLoader("bife_core.show.report"),
@@ -99,13 +98,8 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "known_as": known_as,
-        "headline": headline,
-        "level": level_text,
-        "p_text": p_text,
-        "svg": _svg,
-    }
+    environment.filters |= {"known_as": known_as, "headline": headline, "level": level_text}
+    environment.filters |= {"p_text": p_text, "svg": _svg}
     return environment.get_template("report.html.j2").render(
         report=report,
         leading=[compared[0] for compared in report.comparisons],
@@ -120,5 +114,5 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
     )
 
 
-def _svg(one: ReportFigure) -> Markup:
-    return Markup(plots.inline_svg(one.figure, one.name, f"{one.title}. {one.caption}"))
+def _svg(drawn: ReportFigure) -> Markup:
+    return Markup(plots.inline_svg(drawn.figure, drawn.name, f"{drawn.title}. {drawn.caption}"))

@@ -1,4 +1,4 @@
-"""One table for page, Markdown and LaTeX: what each method did, and how it compares with the baseline."""
+"""One table for page, Markdown and LaTeX: the costs of each method, and its comparison with the baseline."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _COMPARED: Final = ("Ratio", "Interval", "p, adjusted", "Win/tie/loss", "Nodes, 
 
 @dataclass(frozen=True)
 class Row:
-    """One method of an evaluation: its cells as text, and what the comparison with the baseline found."""
+    """One method of an evaluation: its cells as text, and the finding of its comparison with the baseline."""
 
     cells: tuple[str, ...]
     finding: Finding | None
 
 
 def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...], tuple[Row, ...]]:
-    """Return heads and rows of the table of a report; with all metrics, and without comparisons, if `every`."""
+    """Return heads and rows of a report's table, with all metrics instead of the comparisons if `every`."""
     compared_by = (evaluation.protocol.metric for evaluation in report.evaluations)
     shown = list(METRICS) if every else list(dict.fromkeys(("nodes", "time", *compared_by)))
     heads = ["Instances", "Method", "Solved", *(METRICS[name].label for name in shown)]
     heads += ["Wins", "In branching"] if every else _COMPARED
     rows = []
     for evaluation, comparisons in zip(report.evaluations, report.comparisons, strict=True):
-        by_method, lead = {one.method: one for one in comparisons}, comparisons[0]
+        by_method, lead = {comparison.method: comparison for comparison in comparisons}, comparisons[0]
         setting = evaluation.setting
         if lead.groups != lead.instances:
             setting += f", {counted(lead.instances, 'instance', lead.groups)}"
@@ -47,29 +47,28 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
             missing = f", {did['missing']} missing" if did["missing"] else ""
             cells = [setting, known_as(method), f"{did['solved']} of {did['solves']}{missing}"]
             cells += [mean_text(did[name], did[f"{name}_spread"]) for name in shown]
-            one = by_method.get(method)
+            comparison = by_method.get(method)
             if every:
                 cells += [str(did["wins"]), f"{did['inference_share']:.1%}"]
             else:
-                cells += _compared(one) if one is not None else [""] * len(_COMPARED)
-            rows.append(Row(tuple(cells), None if every or one is None else one.finding))
+                cells += _compared(comparison) if comparison else [""] * len(_COMPARED)
+            rows.append(Row(tuple(cells), comparison.finding if comparison and not every else None))
     return tuple(heads), tuple(rows)
 
 
-def _compared(one: Comparison) -> list[str]:
-    interval = "none" if one.ci_low is None or one.ci_high is None else f"{one.ci_low:.3f}–{one.ci_high:.3f}"
+def _compared(c: Comparison) -> list[str]:
     return [
-        "none" if one.incomparable else f"{one.ratio:.3f}",
-        interval,
-        p_text(one.p_adjusted).removeprefix("p ").removeprefix("= "),
-        f"{one.wins}/{one.ties}/{one.losses}",
-        f"{one.node_ratio:.2f}",
-        f"{one.per_node_ratio:.3f}",
+        "none" if c.incomparable else f"{c.ratio:.3f}",
+        "none" if c.ci_low is None or c.ci_high is None else f"{c.ci_low:.3f}–{c.ci_high:.3f}",
+        p_text(c.p_adjusted).removeprefix("p ").removeprefix("= "),
+        f"{c.wins}/{c.ties}/{c.losses}",
+        f"{c.node_ratio:.2f}",
+        f"{c.per_node_ratio:.3f}",
     ]
 
 
 def mean_text(mean: float, spread: float) -> str:
-    """Return a mean with its spread: two decimals, fewer where it is large, more where it is tiny."""
+    """Return a mean with its spread: two decimals, fewer if it is large, more if it is tiny."""
     if mean != mean:
         return "-"
     digits = ".2g" if mean < 0.1 else ".2f" if mean < 1000 else ".1f" if mean < 10_000 else ".0f"

@@ -102,8 +102,5 @@ def test_steps_of_a_ratio_go_on_from_each_other():
     (axes,) = figure.axes
     bars = [list(map(float, line.get_xdata())) for line in axes.lines[-3:]]
     assert bars == [[1.0, 0.4], [0.4, 0.4], [0.4, 0.5]]
-    assert [text.get_text() for text in axes.get_yticklabels()] == [
-        "separating off",
-        "not measured: LP",
-        "heuristics off",
-    ]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names == ["separating off", "not measured: LP", "heuristics off"]

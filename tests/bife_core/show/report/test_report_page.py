@@ -64,13 +64,10 @@ def summary(knapsacks, pool, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def story():
-    samples = [
-        Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=0.5 + k / 10, f_hf=-2.0 - k)
-        for k in range(3)
-    ]
-    child = Sample(
-        id="g01-c00", generation=1, operator="e1", parents=("g00-c00", "g00-c01"), f_lf=0.55, f_hf=-1.5
-    )
+    initial = {"generation": 0, "operator": "i1"}
+    samples = [Sample(id=f"g00-c0{k}", f_lf=0.5 + k / 10, f_hf=-2.0 - k, **initial) for k in range(3)]
+    parents = ("g00-c00", "g00-c01")
+    child = Sample(id="g01-c00", generation=1, operator="e1", parents=parents, f_lf=0.55, f_hf=-1.5)
     point = CostPoint(solver_s=4.0, design_s=5.0, samples=3, calls=3, f_hf=-1.5, sample="g01-c00")
     spent = {"tokens": 9000, "usd": Decimal("0.3"), "collection_s": 1.0, "f_hf_s": 3.0}
     cost = SearchCost(search="bife", samples=4, solved=2, curve=(point,), **spent)
@@ -134,18 +131,15 @@ def test_a_configuration_stands_there_as_settings_and_source(summary, story):
 
 
 def test_what_brought_it_is_a_table_and_a_figure_where_it_was_measured(page, summary):
-    assert (
-        '<tr><th>LP</th><td class="words">lp/pricing = d</td><td>-</td><td>-</td><td>-</td><td>no budget</td></tr>'
-        in page
-    )
+    cells = f'<td class="words">lp/pricing = d</td>{3 * "<td>-</td>"}<td>no budget</td>'
+    assert f"<tr><th>LP</th>{cells}</tr>" in page
     assert "Ratio to SCIP default settings by CPU time, as groups of settings are added." in page
     assert "What brought it" not in render_page(Report(evaluations=(summary,)))
 
 
 def test_it_is_made_for_phones_and_for_the_dark(page):
-    assert 'name="viewport"' in page
-    assert "prefers-color-scheme: dark" in page
-    assert "var(--ink, #000000)" in page
+    for text in ('name="viewport"', "prefers-color-scheme: dark", "var(--ink, #000000)"):
+        assert text in page
 
 
 def test_all_figures_are_there(summary, story):
@@ -160,27 +154,19 @@ def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary):
     assert not re.search(r"\b100 % (bootstrap )?interval", page)
     assert "99.9931 % bootstrap interval" in page
     assert "99.9931 % interval" in report.conclusion
-    assert (
-        "Intervals and tests are at 99.9931 %, so that all uses together keep to 95 %." in report.cautions[-1]
-    )
+    assert "are at 99.9931 %, so that all uses together keep to 95 %." in report.cautions[-1]
 
 
 def test_what_limits_a_result_is_said(summary):
     rows = [dict(row) for row in summary.rows]
-    rows[0] |= {"status": "timelimit", "wall_s": 9.0, "cpu_s": 1.0}
-    rows[1] |= {"wall_s": 9.0, "cpu_s": 1.0}
-    rows[2] |= {"wall_s": 9.0, "cpu_s": 1.0, "undecided": 2}
-    rows[3] |= {"failure": "it died"}
+    slow = {"wall_s": 9.0, "cpu_s": 1.0}
+    changes = (slow | {"status": "timelimit"}, slow, slow | {"undecided": 2}, {"failure": "it died"})
+    for row, change in zip(rows, changes, strict=True):
+        row |= change
     assert summary.machine is not None
-    crowded = summary.model_copy(
-        update={
-            "rows": tuple(rows),
-            "workers": summary.machine.physical_cores + 1,
-            "mismatches": ("i1: 3 or 4.",),
-            "cautions": ("i2: it misses r.",),
-        }
-    )
-    cautions = " ".join(Report(evaluations=(crowded,)).cautions)
+    crowded = {"rows": tuple(rows), "workers": summary.machine.physical_cores + 1}
+    notes = {"mismatches": ("i1: 3 or 4.",), "cautions": ("i2: it misses r.",)}
+    cautions = " ".join(Report(evaluations=(summary.model_copy(update=crowded | notes),)).cautions)
     for text in (
         "physical cores",
         "times its CPU time",
