@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from bife_core.base.errors import RuleError
 from bife_core.base.places import adopt, home, mlflow_uri, read_settings_files, sqlite_file
-from bife_core.solver.methods.references import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
+from bife_core.solver.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
 from bife_core.store import DATABASE, Store
 from bife_core.store.registered import stored_version
 

@@ -1,7 +1,6 @@
-"""Compile functions to machine code and keep it on disk.
+"""Compile functions to machine code, cached on disk in a folder named after the source of all that are compiled.
 
-numba keeps compiled code by the time stamp of one file, and our functions call each other across files. Code made here
-is therefore kept in a folder named after the code of every file that takes part.
+numba's own cache goes by the time stamp of one file, and our functions call each other across files.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ import numba
 from bife_core.base.places import compiled_code, usable
 
 _COMPILED: Final = ("bife_core.language.features", "bife_core.solver.scip.compiled")
-"""Packages all of whose code takes part, beside each module that imports this one."""
+"""Packages whose code is compiled, beside the modules that import this one."""
 
 _OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)]*\))?\n", re.MULTILINE)
 
 
 @cache
 def code_digest() -> str:
-    """Return a hash of all code that is compiled: what computes features, and what rules are compiled to."""
+    """Return a hash of the source of all code that is compiled."""
     root = Path(str(importlib.resources.files("bife_core")))
     texts = {path: path.read_bytes() for path in root.rglob("*.py")}
     compiled = tuple(root.joinpath(*name.split(".")[1:]) for name in _COMPILED)
@@ -39,22 +38,22 @@ def code_digest() -> str:
 
 
 def digest_of_code(texts: Iterable[bytes]) -> str:
-    """Return a hash of the text of modules, the same wherever the modules lie."""
+    """Return a hash of the source of modules that does not depend on where they lie."""
     hashes = {hashlib.sha256(_OWN_IMPORT.sub(b"", text)).hexdigest() for text in texts}
     return hashlib.sha256(" ".join([numba.__version__, *sorted(hashes)]).encode()).hexdigest()[:16]
 
 
 @cache
 def cache_directory() -> Path:
-    """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
+    """Return the folder of compiled code, below ``BIFE_CACHE_DIR`` or the user's cache directory.
 
-    Where neither can be written to, as in a worker, a folder below the system's temporary directory is used, with links
-    to what they hold; numba replaces a file it writes, and so only the link.
+    If it is read-only, as in a worker, a temporary folder has links to its files; numba replaces a file that it writes,
+    so only the link.
     """
-    kept = compiled_code() / code_digest()
-    folder = usable(kept)
-    for compiled in kept.rglob("*.nb[ic]") if folder != kept else ():
-        link = folder / compiled.relative_to(kept)
+    cached = compiled_code() / code_digest()
+    folder = usable(cached)
+    for compiled in cached.rglob("*.nb[ic]") if folder != cached else ():
+        link = folder / compiled.relative_to(cached)
         link.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             link.symlink_to(compiled)
@@ -63,7 +62,7 @@ def cache_directory() -> Path:
 
 @contextmanager
 def _our_cache() -> Iterator[None]:
-    # numba reads the setting when a function is decorated, so others' functions are not affected.
+    # numba reads the setting when a function is decorated, so functions of other packages are not affected.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_directory())
     try:
@@ -73,22 +72,22 @@ def _our_cache() -> Iterator[None]:
 
 
 def jit(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
-    """Compile `function` on its first call, without Python objects and without checks of division and bounds."""
+    """Compile `function` on its first call, without Python objects and checks of division and bounds."""
     with _our_cache():
         return numba.njit(signature, cache=True, error_model="numpy", **options)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile like `jit`, into the machine code of every function that calls this one: a call costs nothing."""
+    """Compile like `jit`, inlined into every caller."""
     return jit(function, forceinline=True)
 
 
 def jit_for(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile like `jit`, but at once, for functions that workers call: a worker cannot add to the cache."""
+    """Compile like `jit`, but at once: a worker, which calls it, cannot write to the cache."""
     return lambda function: jit(function, signature)
 
 
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile the decorated function at once into a C function with the given numba signature."""
+    """Compile a function at once into a C function of a numba signature."""
     compiler: Callable[[Callable[..., Any]], Any] = numba.cfunc(signature, cache=True)
     return _our_cache()(compiler)

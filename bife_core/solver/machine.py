@@ -1,4 +1,4 @@
-"""The machine times were measured on: they mean nothing without it."""
+"""The machine that times are measured on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bife_core.workers import usable_cores
 
 
 class Machine(Value):
-    """What a reader must know to judge a time; the governor is that of the first core, where it is known."""
+    """What a reader must know to judge a time; `governor` is of the first core, if known."""
 
     cpu: str
     architecture: str
@@ -34,7 +34,7 @@ class Machine(Value):
 
     @property
     def digest(self) -> str:
-        """Hash of what times depend on: the processor, the memory, the solver, not the kernel's patch level."""
+        """Hash of what times depend on: processor, memory and solver."""
         facts = [self.cpu, self.architecture, self.cores, self.physical_cores, round(self.memory_gib)]
         return digest_of([*facts, self.lp_solver, self.versions["scip"]])[:16]
 
@@ -42,9 +42,9 @@ class Machine(Value):
 def this_machine() -> Machine:
     """Return this machine."""
     logical = os.cpu_count() or 1
-    named = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), re.MULTILINE)
+    model = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), re.MULTILINE)
     return Machine(
-        cpu=named[1] if named else platform.processor() or platform.machine(),
+        cpu=model[1] if model else platform.processor() or platform.machine(),
         architecture=platform.machine(),
         system=platform.system(),
         kernel=platform.release(),
@@ -73,8 +73,8 @@ def here() -> str:
 
 @cache
 def user() -> str:
-    """Return the login name of the user who runs this process, or "unknown"."""
+    """Return the login name of this process's user, or "unknown"."""
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # a container may run as a number that has no name
+    except (OSError, KeyError):  # in a container the user id may have no name
         return "unknown"

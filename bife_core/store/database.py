@@ -81,9 +81,7 @@ class Database:
             else:
                 self.file = self.file.absolute()
                 make_private(self.file.parent)
-                os.close(
-                    os.open(self.file, os.O_CREAT, 0o600)
-                )  # a mode that SQLite's files beside it get too
+                os.close(os.open(self.file, os.O_CREAT, 0o600))  # the mode of SQLite's files beside it too
                 url = sa.URL.create("sqlite", database=str(self.file))
             self.engine = sa.create_engine(url, pool_pre_ping=self.file is None)
         except OSError as error:

@@ -46,6 +46,4 @@ def stored_versions(store: Store) -> dict[str, list[StoredVersion]]:
 def stored_version(store: Store, name: str, which: str | int) -> StoredVersion | None:
     """Return the version of a name with an alias or number, or None."""
     versions = stored_versions(store).get(name, ())
-    return next(
-        (version for version in versions if which == version.number or which in version.aliases), None
-    )
+    return next((v for v in versions if which == v.number or which in v.aliases), None)

@@ -216,9 +216,7 @@ class Store:
             if isinstance(body := json.loads(row.body), dict):
                 return body
         content = reprlib.repr(row.body)
-        raise StoreError(
-            f"The store {self.name} holds {content} where JSON was expected; restore a backup of it."
-        )
+        raise StoreError(f"The store {self.name} holds {content} where JSON was expected; restore a backup.")
 
     def _fence(self, study: str) -> Callable[[Connection], None]:
         return partial(self.claims.fence, names=self.claims.of(study))

@@ -31,9 +31,7 @@ _PER_STRUCTURE: Final = ("row_edges", "edge_variables", "edge_values")
 def sharing(node: Node, before: Node | None) -> Node:
     """Return the node with the edges of the one before it, if they are the same."""
     names = ("edge_starts", "edge_variables", "edge_values")
-    if before is None or not all(
-        np.array_equal(getattr(node, name), getattr(before, name)) for name in names
-    ):
+    if before is None or not all(np.array_equal(getattr(node, key), getattr(before, key)) for key in names):
         return node
     return replace(node, **{name: getattr(before, name) for name in names})
 

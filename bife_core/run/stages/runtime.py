@@ -25,8 +25,7 @@ from bife_core.run.study import content_of
 from bife_core.run.study.journal import claim_on
 from bife_core.solver.machine import this_machine
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import BUDGET, load_method, with_budget
-from bife_core.solver.methods.references import MODEL_REFERENCE
+from bife_core.solver.methods.loading import BUDGET, MODEL_REFERENCE, load_method, with_budget
 from bife_core.store import Store
 from bife_core.store.home import Home, project_home
 from bife_core.workers import Workers

@@ -35,15 +35,13 @@ class SearchRecord(Value):
         if cost is None:
             return ""
 
-        def amounts(rules: int) -> str:
+        def words(rules: int) -> str:
             usd = "" if cost.usd is None else f" (${float(cost.usd) / rules:.3g})"
             tokens = f"{cost.tokens / rules:,.0f} tokens{usd} and " if cost.tokens else ""
             return f"{tokens}{cost.design_s / rules:,.0f} s of work, {cost.solver_s / rules:,.0f} s of it in the solver"
 
-        each = (
-            f"; for each of the {cost.solved} promoted to F_HF {amounts(cost.solved)}" if cost.solved else ""
-        )
-        return f"The {self.name} search for {self.best} sampled {cost.samples} rules in {amounts(1)}{each}."
+        each = f"; for each of the {cost.solved} promoted to F_HF {words(cost.solved)}" if cost.solved else ""
+        return f"The {self.name} search for {self.best} sampled {cost.samples} rules in {words(1)}{each}."
 
 
 class Story(Value):
@@ -96,9 +94,7 @@ class Report(Value):
         notes = [note for story in self.stories for note in story.notes]
         for evaluation in self.evaluations:
             notes += evaluation.failures
-            notes += [
-                f"Proven optima differ, which is a defect: {optima}" for optima in evaluation.mismatches
-            ]
+            notes += [f"Proven optima differ, which is a defect: {pair}" for pair in evaluation.mismatches]
             notes += evaluation.cautions
             notes += [f"{evaluation.setting}: {condition}" for condition in _conditions(evaluation)]
             notes += [f"{c.method} on {c.setting}: {c.note}." for c in evaluation.comparisons if c.note]

@@ -1,4 +1,4 @@
-"""What a method is, SCIP's own rules among them, and how one is rebuilt from JSON in another process."""
+"""The base of methods, SCIP's own branching rules, and how a method is rebuilt from JSON."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ if TYPE_CHECKING:
 BUILTIN_METHODS: Final = (
     "relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random", "gomory",
 )  # fmt: skip
-"""SCIP's branching rules that are taken by name."""
 
 RPB: Final = "relpscost"
 """SCIP's default, reliability pseudocost branching: the baseline."""
 
 
 class Method(Value):
-    """How SCIP solves, what branches above all, as a value: its fields are JSON and describe it completely.
+    """How SCIP solves and branches; the fields are JSON and describe it completely.
 
-    `kind` names its class in `METHODS`, which rebuilds a method from its JSON; a class gives it as its default. `name`
-    stands in tables.
+    `kind` names the class in `METHODS`, which rebuilds a method from its JSON; a class gives it as a default.
     """
 
     kind: str
@@ -39,7 +37,7 @@ class Method(Value):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """What a solve depends on: methods of the same identity solve alike, whatever their names."""
+        """Methods of the same identity solve alike, whatever their names."""
 
     @property
     def by_scip(self) -> bool:
@@ -48,46 +46,46 @@ class Method(Value):
 
     @abstractmethod
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
-        """Put the method in charge of a model, and return its live counters if it keeps any.
+        """Put the method in charge of a model; return its live counters, if any.
 
-        A `RuleError` is raised if it cannot be used, through a fault of its own, a `SolverError` if SCIP refuses it.
+        A `RuleError` says that it cannot be used, a `SolverError` that SCIP refuses it.
         """
 
     @property
     def text(self) -> str:
-        """What is kept in files, and what `method_of` takes back: by default the JSON."""
+        """Content of its files, which `method_of` reads: by default the JSON."""
         return self.model_dump_json(indent=1)
 
     @property
     def shown(self) -> str:
-        """What a reader is shown: by default its `text`."""
+        """Text for readers: by default `text`."""
         return self.text
 
     @property
     def file_name(self) -> str:
-        """What a file of its `text` is called."""
+        """File name for its `text`."""
         return "method.json"
 
     @property
     def design(self) -> Mapping[str, int | float | str]:
-        """What its design took and how well it imitates an expert, by name, for a report's table; {} if unknown."""
+        """Costs of its design and accuracy in imitating an expert, by name, for a report's table; {} if unknown."""
         return {}
 
 
 class ScipMethod(Method):
-    """A branching rule SCIP brings, by its name there; a guard has nothing to guard."""
+    """A branching rule of SCIP, by its name there; it takes no guard."""
 
     kind: Literal["scip"] = "scip"
     name: str = Field(pattern="|".join(f"^{name}$" for name in BUILTIN_METHODS))
 
     @property
     def identity(self) -> str:
-        """SCIP's name for it."""
+        """SCIP's name."""
         return self.name
 
     @property
     def shown(self) -> str:
-        """Nothing: it is compiled into SCIP."""
+        """Empty: it has no source here."""
         return ""
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:  # noqa: D102
@@ -103,10 +101,9 @@ METHODS: Final[Plugins[type[Method]]] = Plugins(
         "configuration": "bife_core.solver.methods.configuration:Configuration",
         "component_rule": "bife_core.solver.methods.scorer:ComponentRule",
     },
-    lambda found: isinstance(found, type) and issubclass(found, Method),
+    lambda kind: isinstance(kind, type) and issubclass(kind, Method),
     "a class derived from `Method`",
 )
-"""Classes of methods by kind."""
 
 
 def _rebuilt(data: Any) -> Any:
@@ -116,4 +113,4 @@ def _rebuilt(data: Any) -> Any:
 
 
 AnyMethod = Annotated[SerializeAsAny[Method], BeforeValidator(_rebuilt)]
-"""A field that holds a method of whatever kind, and finds its class again when it is read from JSON."""
+"""A field for methods of all kinds, whose class is found by `kind` when JSON is read."""

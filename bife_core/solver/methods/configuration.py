@@ -1,4 +1,4 @@
-"""A method that is more than branching: parameters of SCIP, and what branches under them."""
+"""A configuration: parameters of SCIP and a branching method, as one method."""
 
 from __future__ import annotations
 
@@ -20,25 +20,22 @@ from bife_core.solver.scip.libscip import scip_errors
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
 
 FILE_NAME: Final = "configuration.set"
-"""What the settings file of a configuration is called that branches by one of SCIP's rules."""
+"""Name of the settings file of a configuration under which one of SCIP's rules branches."""
 
 _NEVER: Final = (
     "limits/", "numerics/", "randomization/", "timing/", "display/", "visual/", "memory/", "parallel/", "concurrent/",
     "write/", "reoptimization/", "benders/", "iis/", "misc/catchctrlc",
 )  # fmt: skip
-"""Beginnings of parameters that are no part of a method: they say when a solve ends, what counts as optimal, or what
-is printed."""
-
+"""Beginnings of parameters of limits, tolerances, seeds and output, which are no part of a method."""
 
 _INCOMPLETE: Final = "# Without what branches, which "
-"""How a settings file begins that is only a part of a configuration."""
+"""Beginning of a settings file that lacks the branching method."""
 
 
 class Configuration(Method):
-    """SCIP with `params`, those that are not at its defaults, in which `branching` chooses the variable.
+    """SCIP with `params`, those that are not at its defaults, under which `branching` chooses the variable.
 
-    Without parameters it is its branching method. Parameters that say how a solve ends or what counts as optimal, and
-    seeds, are refused.
+    Without parameters it is its branching method. Limits, tolerances and seeds are refused.
 
     Examples
     --------
@@ -55,12 +52,12 @@ class Configuration(Method):
 
     @field_validator("params")
     @classmethod
-    def _as_scip_has_them(cls, given: dict[str, Parameter]) -> dict[str, Parameter]:
+    def _as_scip_has_them(cls, params: dict[str, Parameter]) -> dict[str, Parameter]:
         try:
-            found = dict(sorted(_read(_written(given)).items()))
+            in_scip = dict(sorted(_read(_written(params)).items()))
         except ConfigError as error:
             raise ValueError(str(error).rstrip(".")) from error
-        for name in [*given, *found]:  # a value of two lines sets more than the parameter it is given for
+        for name in [*params, *in_scip]:  # a value of two lines sets another parameter too
             if name.startswith(_NEVER):
                 raise ValueError(
                     f"{name} is no part of a method, which leaves limits, tolerances and seeds to the solve; "
@@ -68,21 +65,21 @@ class Configuration(Method):
                 )
             if is_priority(name):
                 raise ValueError(f"{name} is not for params: what branches is the field 'branching'")
-        for name, value in given.items():
-            if not as_given(value, has := found.get(name, usual_parameters()[name])):
+        for name, value in params.items():
+            if not as_given(value, has := in_scip.get(name, usual_parameters()[name])):
                 raise ValueError(f"{name} = {value!r} would be {has!r} in SCIP")
-        return found
+        return in_scip
 
     @field_validator("branching")
     @classmethod
-    def _once(cls, given: Method) -> Method:
-        if isinstance(given, Configuration):
+    def _once(cls, branching: Method) -> Method:
+        if isinstance(branching, Configuration):
             raise ValueError("a configuration does not branch; give what branches in it")
-        return given
+        return branching
 
     @property
     def identity(self) -> str:
-        """Hash of parameters and branching; without parameters it is that of the branching."""
+        """Hash of parameters and branching; without parameters that of the branching."""
         branching = self.branching.identity
         return digest_of([self.kind, self.params, branching]) if self.params else branching
 
@@ -93,36 +90,36 @@ class Configuration(Method):
 
     @property
     def settings(self) -> str:
-        """The settings file of SCIP; it names what branches if that is one of SCIP's rules."""
+        """Settings file of SCIP; it names the rule that branches if that is one of SCIP's."""
         return _written(self._in_charge | self.params)
 
     @property
     def text(self) -> str:
-        """The settings file if that is all, and JSON otherwise."""
+        """The settings file if it is complete, JSON otherwise."""
         return self.settings if self._in_charge else super().text
 
     @property
     def shown(self) -> str:
-        """The settings file, and after it what branches."""
+        """The settings file, then the branching method."""
         further = "" if self._in_charge else f"\n# {self.branching.name}\n{self.branching.shown}"
         return self.settings + further
 
     @property
     def file_name(self) -> str:
-        """A settings file of SCIP, or a file of JSON."""
+        """Name of a settings file of SCIP, or of a JSON file."""
         return FILE_NAME if self._in_charge else super().file_name
 
     def files(self, output: Path) -> dict[Path, str]:
-        """Return the text of each file by path, the first of which has all; settings name a rule of SCIP alone."""
+        """Return the text of each file by path, the complete one first: settings name only rules of SCIP."""
         if self.by_scip and output.suffix == ".set":
             return {output: self.settings}
-        whole = {output.with_suffix(".json"): super().text}
+        complete = {output.with_suffix(".json"): super().text}
         note = f"{_INCOMPLETE}{output.stem}.json has.\n"
-        return whole if output in whole else whole | {output: note + self.settings}
+        return complete if output in complete else complete | {output: note + self.settings}
 
     @property
     def design(self) -> Mapping[str, int | float | str]:
-        """What is known of the design of what branches."""
+        """`design` of the branching method."""
         return self.branching.design
 
     @property
@@ -135,7 +132,7 @@ class Configuration(Method):
     def of_text(cls, text: str, name: str) -> Configuration:
         """Return the configuration in a settings file's text; a `RuleError` says what SCIP, or a method, does not take.
 
-        The rule of SCIP branches that has the highest priority; which of two of the same, SCIP does not say.
+        The rule of the highest priority branches; two of the same priority are refused, since SCIP documents no order.
         """
         if _INCOMPLETE in text:
             raise RuleError(
@@ -144,30 +141,27 @@ class Configuration(Method):
             )
         try:
             params = settings_in(text, name)
-            every = {
-                each: value for each, value in {**usual_parameters(), **params}.items() if is_priority(each)
-            }
-            highest = max(map(int, every.values()))
-            first, *others = (each.split("/")[1] for each in every if every[each] == highest)
+            merged = {**usual_parameters(), **params}
+            priorities = {name.split("/")[1]: int(merged[name]) for name in filter(is_priority, merged)}
+            highest = max(priorities.values())
+            first, *others = (rule for rule, priority in priorities.items() if priority == highest)
             if others:
-                raise RuleError(
-                    f"{name} gives {first} and {others[0]} the same priority; raise that of one of them."
-                )
+                raise RuleError(f"{name} gives {first} and {others[0]} the same priority; raise that of one.")
             if first not in BUILTIN_METHODS:
                 raise RuleError(
                     f"{name} has SCIP branch by {first}; a method branches by one of {', '.join(BUILTIN_METHODS)}."
                 )
-            own = {each: value for each, value in params.items() if not is_priority(each)}
-            return cls(name=name, params=own, branching=ScipMethod(name=first))
+            rest = {parameter: value for parameter, value in params.items() if not is_priority(parameter)}
+            return cls(name=name, params=rest, branching=ScipMethod(name=first))
         except ConfigError as error:
             raise RuleError(str(error)) from error
         except ValidationError as error:
             raise RuleError(f"{name} is no method: {describe(error)}") from error
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
-        """Set the parameters, and put what branches in charge.
+        """Set the parameters and attach the branching method.
 
-        A parameter that the model has fixed, or at another value than SCIP's default, stays; one warning names all.
+        A parameter that the model has fixed, or not at SCIP's default, stays; one warning names all.
         """
         present, usual = model.getParams(), usual_parameters()
         with scip_errors():
@@ -175,17 +169,15 @@ class Configuration(Method):
                 if present[name] == usual[name]:
                     with suppress(ValueError):  # fixed at SCIP's default
                         model.setParam(name, value)
-        found = model.getParams()
-        kept = [f"{name} = {found[name]} (not {v})" for name, v in self.params.items() if found[name] != v]
-        if kept:  # warn who calls `bife_core.attach`
-            warnings.warn(
-                f"{self.name} leaves what the model has set itself: {', '.join(kept)}.", stacklevel=4
-            )
+        after = model.getParams()
+        kept = [f"{name} = {after[name]} (not {v})" for name, v in self.params.items() if after[name] != v]
+        if kept:  # at the line that calls `bife_core.attach`
+            warnings.warn(f"{self.name} leaves what the model has set: {', '.join(kept)}.", stacklevel=4)
         return self.branching.attach(model, guard)
 
 
 def is_part(name: str) -> bool:
-    """Whether a parameter of SCIP may be one of a configuration's."""
+    """Whether a parameter of SCIP may be part of a configuration."""
     return not (name.startswith(_NEVER) or is_priority(name))
 
 
@@ -194,7 +186,7 @@ def _written(params: Mapping[str, Parameter]) -> str:
 
 
 def _in_file(name: str, value: Parameter) -> str:
-    """Return how a settings file has a value: a text in quotes, a single character, by default a letter, without."""
+    """Return a value as settings files have it: text in quotes, unless it is a character whose default is a letter."""
     usual = usual_parameters().get(name)
     if isinstance(usual, str) and not (len(usual) == 1 and usual.isalpha()):
         return f'"{value}"'

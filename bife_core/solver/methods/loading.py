@@ -1,4 +1,4 @@
-"""The one resolver of references: from what names a branching method to the method; `load_method` lists them."""
+"""Resolve references: from the name of a method, a file, or an entry of a registry or tracker, to the method."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from bife_core.base.errors import RuleError
 from bife_core.base.files import can_be_path
+from bife_core.base.plugins import Plugins
 from bife_core.base.values import describe
 from bife_core.language.components import BRANCHING, COMPONENTS, Component, component_of
 from bife_core.language.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.solver.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
-from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.references import is_stored, read_stored, registered_tags
+from bife_core.solver.methods.configuration import FILE_NAME, Configuration
 from bife_core.solver.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
 from bife_core.solver.scip.branching import Budget
 from bife_core.solver.scip.settings import Parameter, of_settings, usual_parameters
@@ -33,21 +33,46 @@ AnyReference: TypeAlias = Annotated[
 ]
 
 BUDGET: Final = ",budget="
-"""What stands in a reference between a rule and its budget."""
+
+MODEL_REFERENCE: Final = re.compile(
+    r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@,]+)|/(?P<version>\d+))(?:,budget=.*)?"
+)
+RUN_REFERENCE: Final = re.compile(
+    r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json|set)))?(?:,budget=.*)?"
+)
+
+RUN_FILES: Final = (
+    *("best_rule.py", "rule.py", "method.json"),
+    *(FILE_NAME, "tuned.set", "tuned_again.set", "tuned_scip.set"),
+)
+"""Artifacts that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
+
+READERS: Final[Plugins[Callable[[str], tuple[str, dict[str, str]]]]] = Plugins(
+    "registry",
+    "bife.registries",
+    {"mlflow": "bife_core.registry.stored:read_mlflow", "store": "bife_core.registry.stored:read_store"},
+    callable,
+    "a function from a reference to text and tags",
+)
+"""Readers of references, asked in this order; one raises `AbsentError` for what it lacks."""
 
 _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*(?:emphasis[ \t]*:|\w+/[\w/-]+[ \t]*=[^=])")
-"""How settings begin that no file of that kind holds, and no Python."""
+"""Beginning of the text of settings; JSON and Python begin otherwise."""
 
 _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
-"""Beginnings of parameters that say nothing of how a rule was measured, unless that is recorded."""
+"""Beginnings of parameters that are compared only if they were recorded with a rule."""
 
 _LARGEST: Final = 2**28
-"""Bytes of a file that holds a method; networks have millions of weights."""
+"""Largest file of a method, in bytes; networks have millions of weights."""
 
 _FORMS: Final = (
     "a Python file, a JSON file of a method, a settings file of SCIP (.set), a reference rule, a branching rule of "
     "SCIP, the method of a plugin, models:/NAME@ALIAS, models:/NAME/VERSION, runs:/ID or runs:/ID/FILE"
 )
+
+
+class AbsentError(RuleError):
+    """A registry does not hold what a reference names; without a message, there is no registry of that kind."""
 
 
 def load_method(reference: AnyReference) -> Method:
@@ -56,18 +81,16 @@ def load_method(reference: AnyReference) -> Method:
     Parameters
     ----------
     reference : str, Path, Method, CompiledRule or function
-        A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set), the
-        name of a reference rule, of a branching rule of SCIP or of a plugin's method, ``models:/NAME@ALIAS`` or
-        ``models:/NAME/VERSION`` of the registry, or ``runs:/ID`` of a run in MLflow. After a rule or scorer
-        ``,budget=SHARE`` or ``,budget=SHARE,once`` gives RPB a budget (`bife_core.Budget`). A method is returned as it
-        is; a compiled rule and a Python function that scores one candidate become methods.
+        A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set), the name of a reference rule,
+        of a branching rule of SCIP or of a plugin's method, ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the
+        registry, or ``runs:/ID`` of a run in MLflow; ``,budget=SHARE`` or ``,budget=SHARE,once`` after a rule or scorer
+        gives RPB a budget (`bife_core.Budget`). A method is returned as it is; a compiled rule and a Python function
+        that scores one candidate become methods.
 
     Raises
     ------
-    RuleError
-        If there is no such method, or it cannot be used.
-    ConfigError
-        If the package that offers it is broken.
+    RuleError, ConfigError
+        If there is no such method or it cannot be used; if the package that offers it is broken.
 
     Examples
     --------
@@ -83,9 +106,7 @@ def load_method(reference: AnyReference) -> Method:
     if isinstance(reference, CompiledRule):
         return rule_of(reference.source, reference.component, reference.name)
     if not isinstance(reference, str | Path):
-        raise RuleError(
-            f"{reference!r} is no method to branch by; expected {_FORMS}, a method, or a function."
-        )
+        raise RuleError(f"{reference!r} is no method to branch by; give {_FORMS}, a method, or a function.")
     if "\n" in str(reference):
         raise RuleError(
             "The name of a rule or a file was expected and a text of several lines was found; if it is that of a rule, "
@@ -95,9 +116,9 @@ def load_method(reference: AnyReference) -> Method:
         return ScipMethod(name=str(reference))
     if reference in METHODS.foreign:
         return _valid({"kind": reference, "name": reference}, f"{reference} needs more than its name")
-    plain, comma, given = str(reference).rpartition(BUDGET)
+    plain, comma, budget = str(reference).rpartition(BUDGET)
     if comma and isinstance(reference, str):
-        return with_budget(load_method(plain), given)
+        return with_budget(load_method(plain), budget)
     method = read_method(reference)
     try:
         branching = method.branching if isinstance(method, Configuration) else method
@@ -105,7 +126,7 @@ def load_method(reference: AnyReference) -> Method:
             branching.compiled  # noqa: B018 - compiled once to know that it can be
     except RuleError as error:
         hint = ""
-        others = [f"{one.function} ({name})" for name, one in COMPONENTS.items() if one != BRANCHING]
+        others = [f"{other.function} ({name})" for name, other in COMPONENTS.items() if other != BRANCHING]
         if others and isinstance(branching, RuleMethod) and BRANCHING.function not in branching.source:
             hint = f" A rule of another component defines {' or '.join(others)}."
         raise RuleError(f"{reference} is not a usable rule: {error}{hint}") from error
@@ -113,22 +134,22 @@ def load_method(reference: AnyReference) -> Method:
 
 
 def read_method(reference: str | Path) -> Method:
-    """Return the method in a file or a registry as it is written; `load_method` also compiles what is a rule."""
+    """Return the method in a file or a registry; `load_method` compiles a rule too."""
     text, name = _text_and_name(reference)
     settings = str(reference).lower().endswith(".set")
     return Configuration.of_text(text, name) if settings else method_of(text, name)
 
 
 def budgeted(method: Method, budgets: Iterable[float | str]) -> list[Method]:
-    """Return a method with each of some budgets, see `with_budget`; nothing if it takes none."""
+    """Return a method with each of the budgets (`with_budget`); nothing if it takes none."""
     scores = isinstance(method.branching if isinstance(method, Configuration) else method, BaseScorer)
-    return [with_budget(method, one) for one in budgets] if scores else []
+    return [with_budget(method, budget) for budget in budgets] if scores else []
 
 
 def with_budget(method: Method, budget: Budget | float | str) -> Method:
-    """Return a rule or scorer before which RPB branches within a budget: a share, ``"SHARE"`` or ``"SHARE,once"``.
+    """Return a method with a budget for RPB: a share, ``"SHARE"`` or ``"SHARE,once"``.
 
-    In a configuration the budget is that of what branches. A `RuleError` says if that takes none, or it is none.
+    A configuration passes it to its branching method. A `RuleError` says that a method takes none, or that it is none.
     """
     if isinstance(method, Configuration):
         return method.model_copy(update={"branching": with_budget(method.branching, budget)})
@@ -147,43 +168,33 @@ def with_budget(method: Method, budget: Budget | float | str) -> Method:
 
 
 def branching_of(method: Method) -> Method:
-    """Return what branches in a method, a rule or scorer as it was before it got a budget."""
+    """Return the branching method in a method, without its budget."""
     branching = method.branching if isinstance(method, Configuration) else method
     return branching.model_copy(update={"budget": None}) if isinstance(branching, BaseScorer) else branching
 
 
 def beside_branching(method: Method) -> str:
-    """Return what a method changes of a solve beside branching, as text that is equal where two change the same."""
+    """Return a text of what a method changes beside branching, the same for the same changes."""
     if isinstance(method, Configuration):
         return str(method.params or "") + beside_branching(method.branching)
     return "" if isinstance(method, ScipMethod | BaseScorer) else method.identity
 
 
 def load_rule(reference: AnyReference) -> CompiledRule:
-    """Load and compile a rule.
+    """Load and compile the rule that a reference of `load_method` names.
 
-    Parameters
-    ----------
-    reference : str, Path, Method, CompiledRule or function
-        What `load_method` takes, if it stands for a rule with source.
-
-    Raises
-    ------
-    RuleError
-        If there is no such rule, it is not allowed, or it names a method without source or a rule with a budget.
+    A `RuleError` says that there is no such rule, that it is not allowed, has no source, or has a budget.
     """
     if isinstance(reference, CompiledRule):
         return reference
     method = rule_method(reference)
     if method.budget is not None:
-        raise RuleError(
-            f"{method.name} is a rule with a budget, which load_rule would lose; load_method keeps it."
-        )
+        raise RuleError(f"{method.name} has a budget, which load_rule would lose; load_method keeps it.")
     return method.compiled
 
 
 def rule_method(reference: AnyReference) -> RuleMethod:
-    """Return the method a reference names if it is a rule with source; a `RuleError` says if it is not."""
+    """Return the rule a reference names; a `RuleError` says that the method has no source."""
     method = load_method(reference)
     if not isinstance(method, RuleMethod):
         raise RuleError(
@@ -193,7 +204,7 @@ def rule_method(reference: AnyReference) -> RuleMethod:
 
 
 def as_scoring(reference: AnyReference) -> CompiledRule | Scorer:
-    """Return what scores candidates under a reference; a `RuleError` says if it scores none."""
+    """Return the rule or scorer a reference names; a `RuleError` says that it scores no candidates."""
     if isinstance(reference, CompiledRule):
         return reference
     method = load_method(reference)
@@ -223,24 +234,24 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
 
 
 def is_json(text: str) -> bool:
-    """Whether the text of a method is JSON; no rule begins so."""
+    """Whether the text of a method is JSON."""
     return text.lstrip().startswith("{")
 
 
 def code_of(text: str) -> str:
-    """Return the Python in a text that holds a method: all of it, or the field `source` of its JSON."""
+    """Return the Python in the text of a method: all of it, or the field `source` of its JSON."""
     return str(json.loads(text).get("source", text)) if is_json(text) else text
 
 
 def rule_of(source: str, component: Component, name: str = "rule") -> Written:
-    """Return the method that a source is as a rule of a component, whatever it looks like."""
+    """Return a source as a rule of a component."""
     return (RuleMethod if component == BRANCHING else ComponentRule)(name=name, source=source)
 
 
 def method_of(text: str, name: str = "rule") -> Method:
-    """Return the method a text holds: one of `Method.text`, so JSON, settings of SCIP or the source of a rule.
+    """Return the method of a `Method.text`: JSON, settings of SCIP or the source of a rule.
 
-    `name` is what it is called if it does not say that itself; a `RuleError` says if JSON holds no method.
+    `name` is used if the text has none. A `RuleError` says that JSON holds no method.
     """
     if _SETTINGS.match(text):
         return Configuration.of_text(text, name)
@@ -266,15 +277,15 @@ def _valid(data: dict[str, object], problem: str) -> Method:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a file; a path may begin with ``~``, and a pipe or a device is not waited for."""
+    """Return the text of a regular file; a path may begin with ``~``."""
     try:
-        about = path.expanduser().stat()
-        if not stat.S_ISREG(about.st_mode):
+        status = path.expanduser().stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
             raise RuleError(f"{path} is no regular file; give a rule's Python file.")
-        if about.st_size > _LARGEST:
-            raise RuleError(f"{path} has {about.st_size:,} bytes, and no method has more than {_LARGEST:,}.")
+        if status.st_size > _LARGEST:
+            raise RuleError(f"{path} has {status.st_size:,} bytes, and no method has more than {_LARGEST:,}.")
         with path.expanduser().open(encoding="utf-8-sig") as file:
-            return file.read(about.st_size)
+            return file.read(status.st_size)
     except FileNotFoundError:
         raise RuleError(f"There is no file {path}; give a rule's Python file.") from None
     except UnicodeDecodeError as error:
@@ -284,26 +295,49 @@ def _read(path: Path) -> str:
 
 
 def stored_text(reference: str) -> str:
-    """Return the text of the method that the registry or a run in MLflow holds; nothing is unpickled.
+    """Return the text of the method in the registry or a run of MLflow; nothing is unpickled.
 
-    A `RuleError` says if it is not there, cannot be read, or has been altered since it was registered.
+    A `RuleError` says that it does not exist, cannot be read, or has been altered since it was registered.
     """
     if not is_stored(reference):
         raise RuleError(f"{reference!r} names no method; expected {_FORMS}.")
     return unaltered(*read_stored(reference), reference)
 
 
+def is_stored(reference: object) -> bool:
+    """Whether a reference has the form of one to a registry or a run."""
+    return isinstance(reference, str) and any(
+        form.fullmatch(reference) for form in (MODEL_REFERENCE, RUN_REFERENCE)
+    )
+
+
+def read_stored(reference: str) -> tuple[str, dict[str, str]]:
+    """Return the text of a reference that `is_stored` and the tags it was registered with, or raise `RuleError`."""
+    reasons = list[str]()
+    for name in READERS:
+        try:
+            return READERS.find(name)(reference)
+        except AbsentError as error:
+            reasons += filter(None, [str(error)])
+    raise RuleError(reasons[0])
+
+
+def registered_tags(reference: object) -> dict[str, str]:
+    """Return the tags of a registered version; none for other references."""
+    return read_stored(str(reference))[1] if is_stored(reference) else {}
+
+
 def unaltered(text: str, tags: Mapping[str, str], reference: str) -> str:
-    """Return the text of a method if it is the one that was registered with these tags, else raise `RuleError`."""
-    if tags and (found := method_of(text).identity) != (expected := tags.get("sha", "")):
+    """Return the text of a method if its hash is that of its tags, else raise `RuleError`."""
+    if tags and (sha := method_of(text).identity) != (expected := tags.get("sha", "")):
         raise RuleError(
-            f"{reference} has the hash {found} but was registered with {expected}: it has been altered."
+            f"{reference} has the hash {sha} but was registered with {expected}: it has been altered."
         )
     return text
 
 
 def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str, Parameter]]) -> None:
-    """Warn the caller's caller if a rule was registered under other `settings`, which are asked for it alone."""
+    """Warn the caller's caller if a registered rule was measured under other settings; only then are they read."""
     tags = registered_tags(reference)
     if not tags:
         return

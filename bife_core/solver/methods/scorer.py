@@ -1,4 +1,4 @@
-"""Methods that score candidates, rules and networks among them; SCIP branches on that of the highest score."""
+"""Methods that score candidates, such as rules and networks: SCIP branches on the highest score."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bife_core.solver.scip.node import Node
 
 
 class BaseScorer(Method):
-    """What scorers of candidates and of nodes have in common."""
+    """Base of scorers of candidates and of nodes."""
 
     budget: Budget | None = Field(None, description="What RPB may strong-branch before the scorer branches.")
 
@@ -39,26 +39,25 @@ class BaseScorer(Method):
 
     @property
     def observes(self) -> int:
-        """What it sees of the node besides features, a constant of `bipartite`."""
+        """What it reads of the node besides features, a constant of `bipartite`."""
         return 0
 
     @property
     def data(self) -> int:
-        """Address of what lasts as long as the process, such as weights, for machine code; 0 for none."""
+        """Address of memory for machine code that lives as long as the process, such as weights; 0 for none."""
         return 0
 
     @property
     def address(self) -> int:
         """Address of the C function ``int64_t score(const void *shown, int64_t n, double *out)``, or 0 for none.
 
-        It returns 0, or 1 if it failed, must need no Python lock, and must be valid for as long as the scorer is
-        referred to.
+        It returns 0, or 1 if it failed; it needs no Python lock and is valid as long as the scorer is referenced.
         """
         return 0
 
     @abstractmethod
     def score(self, shown: Any, /) -> npt.NDArray[np.float64]:
-        """Return a score per candidate of what is shown."""
+        """Return a score per candidate."""
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
         """Let the scorer choose whenever an LP solution is branched on; see `bife_core.attach`."""
@@ -68,47 +67,44 @@ class BaseScorer(Method):
 class Scorer(BaseScorer):
     """Base of methods that score candidates by their features: write `score`, and give `kind` a default.
 
-    `score` is called from Python at every branching. A scorer that has machine code gives its `address`, which is shown
-    X, row-major, n x `n_features`; one that reads some features only names them in `features`.
+    `score` is called from Python at every branching, unless `address` gives machine code, which gets X row-major,
+    n x `n_features`. `features` names the columns that are read.
     """
 
     @abstractmethod
     def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
-        """Return a score per candidate, higher is better; where none is a number SCIP's next branching rule takes over.
+        """Return a score per candidate, higher is better; if none is a number, SCIP's next branching rule takes over.
 
-        `X` has a row per candidate of one node, in the order of `bife_core.language.features.FEATURES`; columns that
-        `features` leaves out are 0.
+        `X` has a row per candidate and the columns of `bife_core.language.features.FEATURES`; those that are not in
+        `features` are 0.
         """
 
 
 class NodeMethod(BaseScorer):
-    """Base of methods that see the node, as networks do: write `score`, and give `kind` a default.
+    """Base of methods that score by the node's graph, such as networks: write `score`, and give `kind` a default.
 
-    `score` is called from Python at every branching, unless machine code is given by `address`. Statistics, guard and
-    budget are those of a `Scorer`. `features` and `graph` say what is computed.
+    `score` is called from Python at every branching, unless `address` gives machine code. `features` and `graph` say
+    what is computed.
 
-    Machine code is shown words, addresses of the arrays of a `Node` and numbers: 0 features; 1 variables, 2 how many;
+    Machine code gets words, addresses of the arrays of a `Node` and numbers: 0 features; 1 variables, 2 how many;
     3 candidates; 4 rows, 5 how many; 6 edge_starts, 7 edge_variables, 8 edge_values; 9 first; 10 depth; 11 `data`;
-    12 address of two words that are the scorer's for the life of the model: an address that `realloc` gave, which is
-    freed in the end, and a number. Both are 0 before it sets them.
+    12 address of two words for the scorer's use while the model lives, at first 0: an address that `realloc` gave,
+    which is freed in the end, and a number.
     """
 
     @property
     def features(self) -> frozenset[int] | None:
-        """Columns of `Node.features` it reads; None reads all, and by default it reads none."""
+        """Columns of `Node.features` it reads: None reads all, the default none."""
         return frozenset()
 
     @property
     def graph(self) -> Literal["never", "first", "always"]:
-        """Where it sees the whole graph: nowhere, at the first node of a solve it is asked at, or always.
-
-        Elsewhere a node has no rows, and features of the candidates' variables alone.
-        """
+        """At which nodes of a solve it gets the graph; others have no rows and only the candidates' variables."""
         return "always"
 
     @property
     def observes(self) -> int:
-        """`graph` as the extractor takes it."""
+        """`graph` as a constant of `bipartite`."""
         from bife_core.solver.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
 
         return {"never": CANDIDATES, "first": FIRST, "always": ALWAYS}[self.graph]
@@ -119,28 +115,28 @@ class NodeMethod(BaseScorer):
 
 
 class Written(Method):
-    """What rules have in common, whatever component they are of: a Python `source`, checked and compiled where used."""
+    """Base of the rules of all components: a Python `source`, checked and compiled where it is used."""
 
     source: str = Field(description="Text that defines the component's function, in the language of rules.")
 
     @property
     def component(self) -> Component:
-        """What it is a rule of."""
+        """The component whose rule it is."""
         return component_of(self.source)
 
     @property
     @abstractmethod
     def plain(self) -> bool:
-        """Whether the source says all."""
+        """Whether the source describes it completely."""
 
     @property
     def sha(self) -> str:
-        """The rule's hash; a `RuleError` says if the source is no usable rule."""
+        """The rule's hash; a `RuleError` says that the source is no usable rule."""
         return _sha(self.source, self.component)
 
     @property
     def text(self) -> str:
-        """The source, or JSON where there is more."""
+        """The source if it is `plain`, else JSON."""
         return self.source if self.plain else super().text
 
     @property
@@ -150,12 +146,12 @@ class Written(Method):
 
     @property
     def file_name(self) -> str:
-        """A Python file, or a JSON file where there is more."""
+        """A Python file if it is `plain`, else a JSON file."""
         return "rule.py" if self.plain else super().file_name
 
     @property
     def compiled(self) -> CompiledRule:
-        """The rule as it runs; a `RuleError` says if the source is no usable rule."""
+        """The compiled rule; a `RuleError` says that the source is no usable rule."""
         return _compiled(self.source, self.name, self.component)
 
 
@@ -166,7 +162,7 @@ class RuleMethod(Written, Scorer):
 
     @property
     def component(self) -> Component:
-        """Branching, whatever the source looks like."""
+        """Branching, whatever the source defines."""
         return BRANCHING
 
     @property
@@ -190,12 +186,12 @@ class RuleMethod(Written, Scorer):
         return self.compiled.address
 
     def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
-        """Score candidates; see `CompiledRule.score`."""
+        """See `CompiledRule.score`."""
         return self.compiled.score(X)
 
 
 class ComponentRule(Written):
-    """A rule of another component than branching; what its source defines says of which."""
+    """A rule of another component than branching: that whose function the source defines."""
 
     kind: Literal["component_rule"] = "component_rule"
     branching: AnyMethod = Field(ScipMethod(name=RPB), description="What branches beside it.")
@@ -207,11 +203,11 @@ class ComponentRule(Written):
 
     @property
     def identity(self) -> str:
-        """Hash of the rule and of what branches."""
+        """Hash of the rule and of the branching method."""
         return digest_of([self.sha, self.branching.identity])
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
-        """Put rule and branching in charge; the counters are those of the branching."""
+        """Attach rule and branching method; the counters are the latter's."""
         stats = self.branching.attach(model, guard)
         self.component.attach(model, self.compiled)
         return stats

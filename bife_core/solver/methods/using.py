@@ -1,4 +1,4 @@
-"""`attach` and `solve`: branch by whatever a reference names."""
+"""`attach` and `solve`: branch by the method that a reference names."""
 
 from __future__ import annotations
 
@@ -42,25 +42,22 @@ def attach(
 ) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 
-    Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
-    rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
-    branching priorities set by the user, only those of the highest are scored (`docs/how-to/troubleshooting.md`). A
-    copy of the model branches without the rule, and so does ``solveConcurrent``, which solves copies: a warning says
-    so.
+    SCIP branches itself at nodes without an LP and on nonlinear and special ordered set constraints, and its next
+    branching rule takes over where `rule` gives no usable score. Only candidates of the highest branching priority are
+    scored (`docs/how-to/troubleshooting.md`). Copies of the model, which ``solveConcurrent`` solves, branch without the
+    rule: a warning says so.
 
     Parameters
     ----------
     model : pyscipopt.Model
-        Any model, before `optimize`. One rule may be attached to it; of SCIP's own the last counts.
+        A model before `optimize`. It takes one rule; of SCIP's own rules the last counts.
     rule : str, Path, CompiledRule, Method or function
-        What `load_method` takes. A warning says if ``models:/...`` was measured under other settings of SCIP than the
-        model has.
+        What `load_method` takes. A warning says if ``models:/...`` was measured under other settings of SCIP.
     guard : bool or Guard
-        Whether RPB, second in priority, takes over where the rule gives no finite score or takes more than a share of
-        the solving time; `Guard` sets the share.
+        Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time.
     budget : Budget or float, optional
-        Share of all LP iterations that RPB's strong branching may take; the rule branches beyond it. By default what
-        the reference says, which is none for a plain rule.
+        Share of all LP iterations that RPB's strong branching may take before the rule branches; by default that of
+        the reference, which is none for a plain rule.
 
     Returns
     -------
@@ -69,10 +66,8 @@ def attach(
 
     Raises
     ------
-    SolverError
-        If the model already has a rule or is being solved, or SCIP refuses the plugin.
-    RuleError
-        If a reference cannot be loaded, or what is given is no rule.
+    SolverError, RuleError
+        If the model has a rule or is being solved, or SCIP refuses the plugin; if the reference cannot be loaded.
 
     Examples
     --------
@@ -83,9 +78,10 @@ def attach(
     if budget is not None:
         method = with_budget(method, budget)
     warn_of_other_settings(rule, model.getParams)
-    if (own := own_rule(model)) is not None:
+    if (replaced := own_rule(model)) is not None:
         warnings.warn(
-            f"{method.name} branches in place of the model's own rule {own}; if a pricer relies on that, it is wrong.",
+            f"{method.name} branches in place of the model's own rule {replaced}; if a pricer relies on that, it is "
+            "wrong.",
             stacklevel=3,
         )
     return method.attach(model, guard) or BranchingStats()
@@ -114,19 +110,17 @@ def solve(
     show_log : bool
         Whether SCIP prints its log.
     solution : str or Path, optional
-        Where to write the best solution, as SCIP does (.sol); no file is left there if none was found.
+        Where to write the best solution, as SCIP does (.sol); a file there is removed if there is none.
     **overrides
-        Single fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
+        Fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
 
     Raises
     ------
-    ConfigError, InstanceError, RuleError
-        If there is no such field or a value does not fit; the instance cannot be read; or the rule not loaded. Or the
-        solution would be written over one of them, or is of variables without names of their own.
+    ConfigError, InstanceError, RuleError, OSError
+        Before the solve: for a field or value that does not fit, an instance that cannot be read, variables whose
+        names are not unique, a method that cannot be loaded, or a solution that cannot be written, or over one of them.
     SolverError
         If SCIP refuses a parameter or fails while solving.
-    OSError
-        If the solution cannot be written there, before the solve.
 
     Examples
     --------
@@ -135,19 +129,19 @@ def solve(
     ('optimal', 87)
     """
     settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
-    path, chosen = Path(path), load_method(method)
+    path, loaded = Path(path), load_method(method)
     model = read_model(path)
     if solution is not None:  # not only after a long solve
         if model_format(Path(solution)) is not None:
             raise ConfigError(f"{solution} is called as an instance is; call the solution .sol.")
-        named = (one for one in (path, method, overrides.get("solver")) if isinstance(one, str | Path))
-        check_outputs([Path(solution)], named)
+        inputs = (file for file in (path, method, overrides.get("solver")) if isinstance(file, str | Path))
+        check_outputs([Path(solution)], inputs)
         check_names(variable.name for variable in model.getVars())
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
     with RootClock.over(model) as clock:
-        result = solve_model(model, chosen, settings, path.name, clock)
+        result = solve_model(model, loaded, settings, path.name, clock)
         if solution is not None:
             write_solution(Path(solution), solution_of(model), result.primal_bound)
         return result
@@ -160,15 +154,12 @@ def solve_model(
     name: str,
     clock: RootClock | None = None,
 ) -> SolveResult:
-    """Solve a model, to which `settings` were applied, with the given method; `clock` listens to it already.
-
-    Without a method the model branches as it is.
-    """
+    """Solve a model that has the `settings` and the `clock`; without a method it branches as it is set up."""
     stats = None if method is None else method.attach(model, settings.guard or False)
     label = foremost(model.getParams()) if method is None else method.name
 
     def seconds(*counters: str) -> float:
-        return sum(total(model, each, ctypes.c_double, besides=PLUGIN_NAME) for each in counters)
+        return sum(total(model, counter, ctypes.c_double, besides=PLUGIN_NAME) for counter in counters)
 
     cpu, wall = time.thread_time(), time.perf_counter()
     optimize(model, f"solving {name} under {label}")
@@ -176,7 +167,6 @@ def solve_model(
 
     status, nodes = model.getStatus(), model.getNTotalNodes()
     iterations, strong = lp_iterations(model)
-    others_s = seconds("SCIPbranchruleGetTime")
     best = best_of(model)
     primal = None if best is None else float(model.getPrimalbound())
     dual = None if model.isInfinity(abs(model.getDualbound())) else float(model.getDualbound())
@@ -198,7 +188,7 @@ def solve_model(
         violation=None if best is None else violation_of(model, best),
         primal_dual_integral=model.getPrimalDualIntegral(),
         fair_nodes=nodes + saved_nodes(model),
-        branching_s=others_s + (0.0 if stats is None else stats.callback_s),
+        branching_s=seconds("SCIPbranchruleGetTime") + (0.0 if stats is None else stats.callback_s),
         presolving_s=model.getPresolvingTime(),
         separation_s=seconds("SCIPsepaGetTime", "SCIPconshdlrGetSepaTime"),
         heuristics_s=seconds("SCIPheurGetTime"),

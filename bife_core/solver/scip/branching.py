@@ -21,10 +21,9 @@ PLUGIN_NAME: Final = "bife"
 
 
 class Guard(Value):
-    """Conditions under which `attach` falls back to reliability pseudocost branching (RPB).
+    """When reliability pseudocost branching (RPB) takes over from a rule; `BranchingStats` counts it.
 
-    A guarded rule is asked only while its time stays within bounds, which is looked at anew at every branching, and its
-    answer counts only if at least one score is finite. Each fallback is counted (`BranchingStats`).
+    It does at each branching where the rule's share of time is above the bound, or no score is finite.
     """
 
     max_share: float = Field(
@@ -41,9 +40,8 @@ class Guard(Value):
 class Budget(Value):
     """How much RPB may strong-branch before a rule branches instead.
 
-    RPB branches for as long as its strong branching has taken no more than a share of all LP iterations, and begins
-    only once what it is expected to take at its first node is within the share too. Iterations, not seconds, are
-    counted: a solve branches alike on every machine.
+    RPB branches while its strong branching has taken no more than a share of all LP iterations, and begins once the
+    iterations expected at its first node are within the share. Iterations are the same on every machine.
     """
 
     share: float = Field(
@@ -60,11 +58,11 @@ class Budget(Value):
 
 
 FALLBACKS: Final = ("undecided", "rule_errors", "overtime", "featureless")
-"""Counters of the branchings on LP solutions that were a rule's to decide and that it did not."""
+"""Counters of the branchings on LP solutions that a rule should decide and did not."""
 
 
 def as_guard(guard: bool | Guard | None) -> Guard | None:
-    """Return the settings that ``guard=`` names: True means the defaults, False none."""
+    """Return the guard of an argument: True means the defaults, False none."""
     return Guard() if guard is True else guard or None
 
 
@@ -82,24 +80,19 @@ class _Seconds(_Counter):
 
 
 class BranchingStats:
-    """Counters of an attached rule; they go on counting while the model is being solved.
+    """Live counters of an attached rule.
 
     Attributes
     ----------
     calls, candidates : int
-        Branchings the rule was asked for, and candidates it scored.
+        Branchings the rule was called at, and candidates it scored.
     feature_s, rule_s, callback_s : float
-        CPU seconds of the solving thread spent in features, in the rule and in the whole callback.
-    undecided : int
-        Branchings that fell back to SCIP's next rule, since no score was above minus infinity (finite, under a guard).
-    rule_errors : int
-        Those that fell back because the scorer raised; a rule never does.
-    overtime : int
-        Those that fell back to RPB, because the rule had used up the guard's share of time.
-    featureless : int
-        Those that fell back because the system had no memory for the features.
+        CPU seconds of the solving thread in features, in the rule and in the whole callback.
+    undecided, rule_errors, overtime, featureless : int
+        Branchings that fell back: no score was above minus infinity (under a guard: finite); the scorer raised; the
+        rule had used up the guard's share of time; the system had no memory for the features.
     within_budget : int
-        Nodes that were left to RPB, because its strong branching was within the budget; these are no fallbacks.
+        Nodes left to RPB because its strong branching was within the budget; these are no fallbacks.
     """
 
     calls = _Counter(layout.CALLS)
@@ -129,11 +122,9 @@ class BranchingStats:
 
 
 def check_free(model: pyscipopt.Model) -> None:
-    """Raise a `SolverError` if a model can take no rule: it has one, or is being solved."""
+    """Raise a `SolverError` if a model has a rule or was solved."""
     if model.getStage() > pyscipopt.SCIP_STAGE.PROBLEM:
-        raise SolverError(
-            "This model was solved or is being solved; attach before optimize, or after freeTransform()."
-        )
+        raise SolverError("This model is or was solved; attach before optimize, or after freeTransform().")
     if library().SCIPfindBranchrule(ctypes.c_void_p(scip_address(model)), PLUGIN_NAME.encode()):
         raise SolverError("This model already has a BiFE rule attached; attach another one to a fresh Model.")
 
@@ -142,19 +133,17 @@ def attach_scorer(
     model: pyscipopt.Model, scorer: Any, guard: bool | Guard | None = None, budget: Budget | None = None
 ) -> BranchingStats:
     """Let a `BaseScorer` choose the branching variable; `bife_core.attach` describes it."""
-    # Compilers are loaded by who branches, not by who only names a rule.
+    # Compilers are loaded only where rules branch.
     from bife_core.solver.scip.compiled import callback
     from bife_core.solver.scip.compiled.needs import mask_of
     from bife_core.solver.scip.python_branching import CopyNotice, in_python
 
-    address, features = scorer.address, mask_of(scorer.features)
+    address, mask = scorer.address, mask_of(scorer.features)
     check_free(model)
-    handle = library()
-    scip = ctypes.c_void_p(scip_address(model))
+    handle, scip = library(), ctypes.c_void_p(scip_address(model))
     stats = BranchingStats()
     state = stats._state
-    limits = as_guard(guard)
-    if limits is not None:
+    if (limits := as_guard(guard)) is not None:
         state[layout.GUARD_SHARE] = np.float64(limits.max_share).view(np.int64)
         state[layout.GUARD_GRACE_NS] = round(limits.grace_s * 1e9)
     if budget is not None:
@@ -168,7 +157,7 @@ def attach_scorer(
     state[layout.SCORER] = address
     state[layout.OBSERVES] = scorer.observes
     state[layout.NODE_DATA] = scorer.data
-    state[layout.MASK] = features
+    state[layout.MASK] = mask
     plugin = ctypes.c_void_p()
     included = handle.SCIPincludeBranchruleBasic(
         scip,
@@ -181,10 +170,10 @@ def attach_scorer(
         ctypes.c_void_p(state.ctypes.data),
     )
     check(included, "include the branching rule")
-    for kind, called in (("ExecLp", callback.branch_on_lp), ("Initsol", callback.begin_solve)):
+    for kind, compiled in (("ExecLp", callback.branch_on_lp), ("Initsol", callback.begin_solve)):
         set_callback = handle[f"SCIPsetBranchrule{kind}"]
-        check(set_callback(scip, plugin, ctypes.c_void_p(called.address)), "set a branching callback")
-    # SCIP holds bare addresses: the scorer's function and the state must live as long as the model does.
+        check(set_callback(scip, plugin, ctypes.c_void_p(compiled.address)), "set a branching callback")
+    # SCIP holds bare addresses: the scorer's function and the state must live as long as the model.
     weakref.finalize(model, layout.free_state, state, scorer, function)
     put_in_charge(model, PLUGIN_NAME, *([] if limits is None and budget is None else ["relpscost"]))
     CopyNotice(model, scorer.name)

@@ -1,4 +1,4 @@
-"""What a solve costs."""
+"""Kinds of costs of a solve."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
-"""What one solve costs: CPU seconds, nodes, LP iterations, final gap or primal-dual integral; lower is better."""
+"""CPU seconds, nodes, LP iterations, final gap or primal-dual integral of a solve; lower is better."""
 
 LARGEST_GAP: Final = 1.0
-"""What a gap counts as at most, and while a bound is infinite."""
+"""The largest value of a gap, and that of an infinite bound."""
 
 TICK_S: Final = 0.01
-"""What SCIP's clock of the CPU goes on by; of a shorter solve, noise is a large part."""
+"""Resolution of SCIP's CPU clock; the time of a shorter solve is largely noise."""
 
 LEAST: Final[Mapping[Cost, float]] = {
     "time": TICK_S,
@@ -21,7 +21,7 @@ LEAST: Final[Mapping[Cost, float]] = {
     "gap": 1e-4,
     "primal_dual_integral": 1000 * TICK_S,
 }
-"""What smaller costs count as, since the clock or noise decides these: of the integral, ten ticks of a gap of 100 %."""
+"""Smaller costs count as these, since they are noise: of the integral, ten ticks at a gap of 100 %."""
 
 
 def relative_gap(primal: float | None, dual: float | None) -> float:

@@ -1,4 +1,4 @@
-"""Whether the best solution of a solve holds without SCIP's tolerances, once its integers are integers."""
+"""Whether the best solution of a solve is feasible without SCIP's tolerances, with its integers rounded."""
 
 from __future__ import annotations
 
@@ -12,39 +12,38 @@ import pyscipopt
 from bife_core.solver.scip.libscip import function, scip_address
 
 _LINEAR: Final = frozenset({"linear", "knapsack", "setppc", "logicor", "varbound"})
-"""Kinds of rows that have coefficients and sides; special ordered sets have weights, and no sides."""
 
 NOT_LINEAR: Final = "a row that is not linear"
 
 _WHOLE: Final = 2.0**53
-"""Below it floating-point numbers multiply and add whole numbers exactly."""
+"""Below it, floating-point numbers multiply and add integers exactly."""
 
 _ROUNDED: Final = 1e-9
-"""Part by which numbers of a row that are not all whole may differ from what was meant."""
+"""Relative error allowed in a row whose numbers are not all integers."""
 
 
 def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> str | None:
-    """Return which row of a solved model a solution misses with its integers rounded, such as ``r3 by 3``, or None.
+    """Return the row of a solved model that a solution violates most with integers rounded, as ``r3 by 3``, or None.
 
-    SCIP lets a row miss a millionth of its side, and an integer a millionth. Only linear rows count whose variables are
-    integers, or at whole numbers: others may still move. Where columns are priced, which the rows lack, none does. Of
-    other rows, where all variables are so, SCIP's own check of its solution counts (`NOT_LINEAR`).
+    Checked are linear rows whose variables are all integers or at integral values; the values of other variables could
+    be adjusted. If all variables are so, other rows are checked by SCIP itself (`NOT_LINEAR`). With pricers nothing is
+    checked, since rows lack the priced columns.
     """
     if function("SCIPgetNActivePricers")(ctypes.c_void_p(scip_address(model))):
         return None
-    known: dict[int, float | None] = {}
-    missed, others = list[tuple[float, str]](), False
+    rounded: dict[int, float | None] = {}
+    missed, has_others = list[tuple[float, str]](), False
 
     def value_of(variable: pyscipopt.scip.Variable) -> float | None:
-        if (address := variable.ptr()) not in known:
+        if (address := variable.ptr()) not in rounded:
             value = model.getSolVal(solution, variable)
-            whole = value.is_integer() or variable.vtype() != "CONTINUOUS"
-            known[address] = float(round(value)) if whole else None
-        return known[address]
+            integral = value.is_integer() or variable.vtype() != "CONTINUOUS"
+            rounded[address] = float(round(value)) if integral else None
+        return rounded[address]
 
     for row in model.getConss(False):
         if row.getConshdlrName() not in _LINEAR:
-            others = True
+            has_others = True
             continue
         coefficients = model.getConsVals(row)
         values = [value_of(variable) for variable in model.getConsVars(row)]
@@ -55,12 +54,12 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
         if (excess := max(low - activity, activity - high)) <= 0:
             continue
         size = math.fsum(map(abs, terms))
-        whole = size < _WHOLE and all(map(float.is_integer, [*coefficients, low, high]))
-        if excess > (0 if whole else _ROUNDED * (2 * size + excess)) and row.isChecked():
+        exact = size < _WHOLE and all(map(float.is_integer, [*coefficients, low, high]))
+        if excess > (0 if exact else _ROUNDED * (2 * size + excess)) and row.isChecked():
             missed.append((excess, row.name))
     if not missed:
-        others = others and None not in map(value_of, model.getVars())
-        wrong = others and not model.checkSol(solution, printreason=False, original=True)
+        checkable = has_others and None not in map(value_of, model.getVars())
+        wrong = checkable and not model.checkSol(solution, printreason=False, original=True)
         return NOT_LINEAR if wrong else None
     excess, name = max(missed)
     return f"{name} by {excess:.6g}" + (f" and {len(missed) - 1} more" if len(missed) > 1 else "")

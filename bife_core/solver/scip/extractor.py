@@ -1,4 +1,4 @@
-"""The features of the branching candidates of a PySCIPOpt model, for use from Python."""
+"""The features of the branching candidates, for use from Python."""
 
 from __future__ import annotations
 
@@ -22,13 +22,9 @@ class FeatureExtractor:
     Parameters
     ----------
     model : pyscipopt.Model
-        The model that is being solved.
+        The model being solved; call `reset` before it is solved a second time.
     features : frozenset of int or None
-        Columns wanted; the others are 0, and passes that only they need are skipped. None computes all.
-
-    Notes
-    -----
-    Static features are those of one solve; call `reset` before solving the same model a second time.
+        Columns to compute, None for all; others are 0.
 
     Examples
     --------
@@ -55,15 +51,14 @@ class FeatureExtractor:
         kernel.reset(self._state)
 
     def extract(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
-        """Return the candidates and their features at the node being branched on.
+        """Return the candidates, in the order of `Model.getLPBranchCands`, and their features.
 
         Returns
         -------
         probindex : (n,) int32
-            Position of each candidate among the variables of the transformed problem, in the order of
-            `Model.getLPBranchCands`.
+            Positions among the variables of the transformed problem.
         X : (n, n_features) float64
-            Row i belongs to candidate i; column j is described by `FEATURES[j]`.
+            Columns are those of `FEATURES`.
 
         Raises
         ------

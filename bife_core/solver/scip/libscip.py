@@ -1,7 +1,4 @@
-"""Find the libscip that PySCIPOpt runs on and make its functions callable, also from compiled code.
-
-They are looked up through PySCIPOpt's own extension module, so no path and no file name is guessed.
-"""
+"""Functions of the libscip that PySCIPOpt runs on, found through its extension module, and SCIP's error messages."""
 
 from __future__ import annotations
 
@@ -22,7 +19,6 @@ import pyscipopt
 from bife_core.base.errors import BifeError, SolverError
 
 _OKAY: Final = 1
-"""SCIP_RETCODE of a call that worked."""
 
 
 @cache
@@ -38,12 +34,11 @@ def scip_version() -> str:
 
 
 def function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFuncPointer:
-    """Return a function of libscip; a `SolverError` says if it is not exported."""
+    """Return a function of libscip; a `SolverError` says that it is not exported."""
     try:
-        # Indexing, unlike attribute access, gives an object of our own, whose result type others do not see.
-        found = library()[name]
-        found.restype = result
-        return found
+        pointer = library()[name]  # unlike attribute access a new object, whose result type is ours alone
+        pointer.restype = result
+        return pointer
     except AttributeError as error:
         raise SolverError(
             f"PySCIPOpt {pyscipopt.__version__} runs on a SCIP library that does not export {name}; install a "
@@ -52,14 +47,14 @@ def function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFun
 
 
 def call_from_compiled_code(names: Iterable[str]) -> None:
-    """Make the compiler know functions of libscip under their names."""
+    """Register functions of libscip with the compiler."""
     for name in names:
         address = ctypes.cast(function(name), ctypes.c_void_p).value
         llvmlite.binding.add_symbol(name, address)
 
 
 def scip_address(model: pyscipopt.Model) -> int:
-    """Return the address of the ``SCIP*`` behind a PySCIPOpt model, for calls through `library`."""
+    """Return the ``SCIP*`` of a PySCIPOpt model."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -73,10 +68,7 @@ def check(code: int, doing: str) -> None:
 
 
 def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
-    """Return all LP iterations of a solve, and those of them in strong branching.
-
-    SCIP's own total leaves strong branching out, with propagation or without, and has those of diving and probing.
-    """
+    """Return all LP iterations of a solve, and those of strong branching, which SCIP's own total leaves out."""
     strong = 0
     if model.getStage() >= pyscipopt.SCIP_STAGE.SOLVING:  # SCIP prints an error if asked before
         count = function("SCIPgetNStrongbranchLPIterations", ctypes.c_longlong)
@@ -85,47 +77,45 @@ def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
 
 
 def saved_nodes(model: pyscipopt.Model) -> int:
-    """Return two for each cutoff and each tightened domain by which branching saved nodes (Gamrath and Schubert)."""
+    """Return twice the cutoffs and tightened domains by which branching saved nodes (Gamrath and Schubert)."""
     counters = ("SCIPbranchruleGetNCutoffs", "SCIPbranchruleGetNDomredsFound")
     return int(2 * sum(total(model, name, ctypes.c_longlong) for name in counters))
 
 
 def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
-    """Return the sum of a counter of SCIP's, such as ``SCIPheurGetTime``, over all plugins but `besides`."""
-    plugin, counter = name.removeprefix("SCIP").partition("Get")[0], function(name, kind)
-    every, called = (
-        _listed(model, f"{plugin.capitalize()}s"),
-        function(f"SCIP{plugin}GetName", ctypes.c_char_p),
-    )
-    return float(sum(counter(one) for one in every if called(one) != besides.encode()))
+    """Return the sum of a counter, such as ``SCIPheurGetTime``, over all plugins but `besides`."""
+    kind_of_plugin, counter = name.removeprefix("SCIP").partition("Get")[0], function(name, kind)
+    name_of = function(f"SCIP{kind_of_plugin}GetName", ctypes.c_char_p)
+    listed = _listed(model, f"{kind_of_plugin.capitalize()}s")
+    return float(sum(counter(plugin) for plugin in listed if name_of(plugin) != besides.encode()))
 
 
 def priced(model: pyscipopt.Model) -> list[tuple[str, float]]:
-    """Return the variables that pricers added to a model, by name and with their value in its best solution."""
+    """Return the names of the variables that pricers added, with their values in the best solution."""
     scip, original = ctypes.c_void_p(scip_address(model)), function("SCIPvarIsTransformedOrigvar")
     best = ctypes.c_void_p(function("SCIPgetBestSol", ctypes.c_void_p)(scip))
     name, value = function("SCIPvarGetName", ctypes.c_char_p), function("SCIPgetSolVal", ctypes.c_double)
     kinds = ("Vars", "FixedVars") if function("SCIPgetNActivePricers")(scip) else ()
-    every = (one for kind in kinds for one in _listed(model, kind))
-    return [(name(one).decode(), value(scip, best, one)) for one in every if not original(one)]
+    variables = (variable for kind in kinds for variable in _listed(model, kind))
+    return [(name(var).decode(), value(scip, best, var)) for var in variables if not original(var)]
 
 
 def _listed(model: pyscipopt.Model, what: str) -> Iterator[ctypes.c_void_p]:
-    """Yield what SCIP lists of a model, such as its ``Vars`` or ``Heurs``."""
+    """Yield the items of one of SCIP's arrays, such as ``Vars`` or ``Heurs``."""
     scip = ctypes.c_void_p(scip_address(model))
-    listed = function(f"SCIPget{what}", ctypes.POINTER(ctypes.c_void_p))(scip)
-    yield from (ctypes.c_void_p(listed[k]) for k in range(function(f"SCIPgetN{what}")(scip)))
+    items = function(f"SCIPget{what}", ctypes.POINTER(ctypes.c_void_p))(scip)
+    yield from (ctypes.c_void_p(items[k]) for k in range(function(f"SCIPgetN{what}")(scip)))
 
 
 def plugins(model: pyscipopt.Model) -> int:
-    """Return how many plugins a model has; more than a new one where it has some of its own."""
+    """Return how many plugins a model has; more than a new model if it has some of its own."""
     kinds = ("Benders", "Branchrules", "Conshdlrs", "Cutsels", "Eventhdlrs", "Heurs", "Nodesels", "Presols")
     counts = (function(f"SCIPgetN{kind}") for kind in (*kinds, "Pricers", "Props", "Relaxs", "Sepas"))
     return sum(count(ctypes.c_void_p(scip_address(model))) for count in counts)
 
 
 def lp_solver() -> str:
-    """Return name and version of the LP solver SCIP was built with, such as ``SoPlex 8.0.2``."""
+    """Return name and version of SCIP's LP solver, such as ``SoPlex 8.0.2``."""
     name: bytes = function("SCIPlpiGetSolverName", ctypes.c_char_p)()
     return name.decode()
 
@@ -163,16 +153,16 @@ def _print_errors() -> None:
 
 @contextmanager
 def scip_errors(problem: str = "", kind: type[BifeError] = SolverError) -> Iterator[list[str]]:
-    """Keep the errors SCIP reports in this thread, the cause first, instead of printing them; the list has them then.
+    """Collect the errors SCIP reports in this thread instead of printing them; the list has them afterwards.
 
-    PySCIPOpt raises plain exceptions that name a return code. With a `problem` they become an error of a `kind`, which
-    says it and what SCIP reported, or what a callback in Python raised: PySCIPOpt only prints that.
+    With a `problem`, PySCIPOpt's plain exceptions become an error of a `kind` that says the problem and SCIP's first
+    message, or what a callback in Python raised, which PySCIPOpt only prints.
     """
     _print_errors()
     messages: list[str] = []
     outer = _kept()
     pieces, raised = _collecting.kept = list[bytes](), list[BaseException]()
-    with _hooking:  # threads share the hook: the last to leave puts back what the first found
+    with _hooking:  # threads share the hook: the last to leave restores the first one's
         _hooks.append(sys.unraisablehook)
         sys.unraisablehook = _keep_or_report
     try:

@@ -1,4 +1,4 @@
-"""A node as scorers see it from Python: its candidates, and its LP as a bipartite graph."""
+"""A node for scorers in Python: its candidates, and its LP as a bipartite graph."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ VARIABLE_FEATURES: Final = (
 """Columns of `Node.variables`, see `docs/reference/features.md`."""
 
 ROW_FEATURES: Final = ("objective_cosine", "bias", "tight", "age", "dual")
-"""Columns of `Node.rows`."""
 
 
 def features_at(state: Integers, n: int, read: frozenset[int] | None) -> Floats:
-    """Copy the features of n candidates from the state of compiled code; columns that are not `read` are 0."""
+    """Copy the features of n candidates from the compiled code's state; columns not `read` are 0."""
     width = BRANCHING.n_features
     features = layout.array_at(int(state[layout.MATRIX]), (n, width), np.float64).copy()
     if read is not None:
@@ -37,28 +36,24 @@ def features_at(state: Integers, n: int, read: frozenset[int] | None) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A node that is branched on, with n candidates; v columns of the LP are variables, r sides of its rows are rows.
+    """A node with n candidates; v columns of the LP are variables, r finite sides of its rows are rows.
 
     Attributes
     ----------
     features : (n, n_features) float64
-        Features of the candidates, as rules see them; columns that the scorer does not read are 0.
+        Features of the candidates; columns that the scorer does not read are 0.
     candidates : (n,) int64
-        Which variable each candidate is.
+        Their variables.
     variables : (v, 19) float64
-        `VARIABLE_FEATURES`; those of candidates alone hold a meaning where there is no graph.
+        `VARIABLE_FEATURES`; without a graph only those of the candidates are set.
     rows : (r, 5) float64
-        `ROW_FEATURES`; empty where there is no graph.
+        `ROW_FEATURES`; empty without a graph.
     edge_starts : (r + 1,) int64
         Row i has the edges from ``edge_starts[i]`` up to ``edge_starts[i + 1]``.
-    edge_variables : (e,) int64
-        Variable of each edge.
-    edge_values : (e,) float64
-        Coefficient by the norm of the row.
-    first : bool
-        Whether it is the first node of a solve, or after a restart, that the scorer is asked at.
-    depth : int
-        Of the node; 0 is the root.
+    edge_variables, edge_values : (e,) int64, (e,) float64
+        Variable of each edge; its coefficient divided by the norm of the row.
+    first, depth : bool, int
+        Whether it is the scorer's first node of a solve or restart; depth in the tree, 0 at the root.
     """
 
     features: Floats
@@ -77,7 +72,7 @@ class Node:
         return np.repeat(np.arange(len(self.rows)), np.diff(self.edge_starts))
 
     def __getitem__(self, part: slice) -> Node:
-        """Return the node with some of its candidates alone."""
+        """Return the node with a part of its candidates."""
         return replace(self, features=self.features[part], candidates=self.candidates[part])
 
     @classmethod

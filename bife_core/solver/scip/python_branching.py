@@ -22,28 +22,28 @@ _DID_NOT_RUN: Final = {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 
 class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
-    """Base of the branching rules written in Python here; they define `branchexeclp`.
+    """Base of branching rules in Python, which define `branchexeclp`: without an LP solution SCIP's next rule branches.
 
-    PySCIPOpt ends the solve with an error if a rule does not answer where there is no LP solution.
+    PySCIPOpt ends the solve with an error if a rule does not answer there.
     """
 
     model: Any
 
     def include(self, model: pyscipopt.Model, name: str, about: str) -> None:
-        """Put the rule into a model, which it knows as `solved`: holding each other, neither would ever be freed."""
+        """Include the rule in a model; it has a weak reference `solved`, since a cycle would never be freed."""
         self.solved = weakref.proxy(model)
         model.includeBranchrule(self, name, about, HIGHEST_PRIORITY, -1, 1.0)
         self.model = None
 
     def branchexecps(self, allowaddcons: bool) -> dict[str, int]:
-        """Leave nodes without an LP solution to SCIP's next rule."""
+        """Do nothing."""
         return _DID_NOT_RUN
 
     branchexecext = branchexecps
 
 
 class CopyNotice(pyscipopt.Eventhdlr):  # type: ignore[misc]
-    """Warns who copies a model that SCIP leaves the rule out of the copy."""
+    """Warns when a model is copied that the copy lacks the rule."""
 
     model: Any
 
@@ -53,7 +53,7 @@ class CopyNotice(pyscipopt.Eventhdlr):  # type: ignore[misc]
         self.model = None
 
     def eventcopy(self) -> None:
-        """Warn, unless SCIP itself copies the model for one of its heuristics: SCIP's EVENTCOPY."""
+        """Warn, unless a heuristic of SCIP copies the model (EVENTCOPY)."""
         if self.solved.getStage() not in _OF_HEURISTICS:
             warnings.warn(
                 f"A copy of this model branches without {self.rule}, and solveConcurrent solves copies: attach the "
@@ -63,24 +63,21 @@ class CopyNotice(pyscipopt.Eventhdlr):  # type: ignore[misc]
 
 
 def in_python(scorer: Any, model: pyscipopt.Model, state: npt.NDArray[np.int64]) -> Any:
-    """Return the C function of a `BaseScorer` without machine code: it calls `score`, once per branching.
-
-    What the scorer raises is reported once, and SCIP's next branching rule takes over.
-    """
+    """Return a C function that calls `BaseScorer.score`; a warning reports the first exception of a solve."""
     solved, warned = weakref.proxy(model), False
 
     def score(shown: int, n: int, out: int) -> int:
         nonlocal warned
         wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
-        found = layout.array_at(out, (n,), np.float64)
-        found[:] = np.nan  # what a warning that raises leaves behind
+        result = layout.array_at(out, (n,), np.float64)
+        result[:] = np.nan  # which stay if a warning raises
         try:
             features = features_at(state, n, scorer.features)
-            given = Node.at(shown, features) if scorer.observes else features
-            scores = np.ascontiguousarray(scorer.score(given), dtype=np.float64)
+            node = Node.at(shown, features) if scorer.observes else features
+            scores = np.ascontiguousarray(scorer.score(node), dtype=np.float64)
             if scores.shape != (n,):
                 raise ValueError(f"{n} scores were expected, found an array of shape {scores.shape}")
-            found[:] = scores
+            result[:] = scores
             return 0
         except KeyboardInterrupt:  # with misc/catchctrlc off; it cannot pass through SCIP
             solved.interruptSolve()
@@ -91,7 +88,7 @@ def in_python(scorer: Any, model: pyscipopt.Model, state: npt.NDArray[np.int64])
                 warnings.warn(f"{scorer.name} raised at a branching: {error!r}.", stacklevel=1)
             return 1
         finally:
-            # It may have waited for something, which the CPU clock of compiled code does not see.
+            # Waiting is not on the CPU clock of compiled code.
             waited = time.perf_counter_ns() - wall - (time.thread_time_ns() - cpu)
             state[layout.RULE_NS] += waited
             state[layout.CALLBACK_NS] += waited

@@ -1,4 +1,4 @@
-"""Read an instance file with SCIP, after making sure that it is whole and read as it was written."""
+"""Read an instance file with SCIP; refuse one that is cut off or that SCIP would misread."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ EXPECTED_FILES: Final = "a .mps, .lp, .cip or .opb file, plain or gzipped (.gz)"
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CHECKS: Final = {"mps": check_mps, "lp": check_lp, "cip": check_cip, "opb": check_opb}
 _CHECKED: Final[dict[tuple[int, int, int, int, str], list[str]]] = {}
-"""Notes on files as they were when they were checked: a large one that is solved again is not gone through again."""
+"""Notes on the files that were checked, so that a large one is checked once."""
 
-_SAID: Final = re.compile(r"(?m)^(?:Warning line (\d+)|WARNING): (.*)$")
+_WARNING: Final = re.compile(r"(?m)^(?:Warning line (\d+)|WARNING): (.*)$")
 _COUNT: Final = re.compile(rb"\*\s*SCIP STATISTICS\s(?:\*.*\s)*?\*\s*Constraints\s*:\s*(\d+)")
-"""Of how many constraints SCIP says that it wrote them."""
+"""The number of constraints that SCIP says it wrote."""
 _HARMLESS: Final = re.compile(
     "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
     "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
     '|for objective function "N" ignored'
 )
-"""Of what SCIP's readers warn of, what changes no model."""
+"""Warnings of SCIP's readers about what changes no model."""
 
 
 def model_format(path: Path) -> ModelFormat | None:
-    """Return the format a file's name promises, or None if it is no instance file.
+    """Return the format by a file's name, or None if it is no instance file.
 
     Examples
     --------
@@ -47,15 +47,14 @@ def model_format(path: Path) -> ModelFormat | None:
     ('mps', 'mps', None)
     """
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    return next((known for known in get_args(ModelFormat) if suffix == f".{known}"), None)
+    return next((name for name in get_args(ModelFormat) if suffix == f".{name}"), None)
 
 
 def read_model(path: Path, notes: list[str] | None = None) -> Model:
-    """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden; it can be given parameters and solved.
+    """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden.
 
-    `notes` is extended by sentences on what other solvers read otherwise.
-    An `InstanceError` is raised if the file is missing, damaged, or one of which SCIP would make another model than was
-    written. Its text is gone through before: an MPS file cut among its rows can bring the process down.
+    `notes` gets sentences on what other solvers read otherwise. An `InstanceError` says that the file is missing,
+    damaged, or would be misread. The text is checked first: SCIP can crash on an MPS file that is cut among its rows.
     """
     try:
         status = path.stat()
@@ -68,7 +67,7 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
         raise InstanceError(f"{path} is no instance file; expected {EXPECTED_FILES}.")
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
     if checks := file not in _CHECKED:
-        text, found = _check_text(path, format_)
+        text, text_notes = _check_text(path, format_)
     model = Model()
     model.hideOutput()
     with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
@@ -81,7 +80,7 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
             model.setLogfile(None)
             model.resetParam("display/verblevel")
             _check_model(path.name, model, log.read(), text)
-            _CHECKED[file] = found
+            _CHECKED[file] = text_notes
     if notes is not None:
         notes += _CHECKED[file]
     return model
@@ -108,18 +107,20 @@ def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
 
 
 def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
-    """Refuse a model of which SCIP's reader or writer left something out, or that no solution can have."""
-    for line, said in _SAID.findall(log):
-        left_out = re.search(r' for row "(.*)" ignored$', said)
-        if _HARMLESS.search(said) or (left_out and left_out[1].encode() in free_rows(text)):
+    """Refuse a model that lacks something which SCIP's reader or writer left out, or that has bounds without values."""
+    for line, warning in _WARNING.findall(log):
+        left_out = re.search(r' for row "(.*)" ignored$', warning)
+        if _HARMLESS.search(warning) or (left_out and left_out[1].encode() in free_rows(text)):
             continue
         where = f"{name}, line {line}" if line else name
-        raise InstanceError(f"{where}: SCIP would read another model ({said.strip(' .')}); correct it.")
-    if counted := _COUNT.search(text):
-        rows = {row.name for row in model.getConss()}  # of one with AND, SCIP writes the second as `_op`
-        missing = int(counted[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
+        raise InstanceError(f"{where}: SCIP would read another model ({warning.strip(' .')}); correct it.")
+    if count := _COUNT.search(text):
+        rows = {row.name for row in model.getConss()}  # SCIP writes one with AND as two, the second as `_op`
+        missing = int(count[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
         if missing > 0:
-            words = f"SCIP counted {counted[1].decode()} constraints, but left out {missing}, which MPS cannot hold"
+            words = (
+                f"SCIP counted {count[1].decode()} constraints, but left out {missing}, which MPS cannot hold"
+            )
             raise InstanceError(f"{name}: {words}; write the model as .cip.")
     variables = model.getVars()
     if not variables:
@@ -128,12 +129,12 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
         raise InstanceError(f"{name} describes neither a row nor an objective.")
     for variable in variables:
         low, high, kind = variable.getLbOriginal(), variable.getUbOriginal(), variable.vtype()
-        least, most = (
-            (low, high) if kind == "CONTINUOUS" else (math.ceil(low - 1e-6), math.floor(high + 1e-6))
-        )
-        none = least > most or low >= model.infinity() or high <= -model.infinity()
-        if none or (kind == "BINARY" and not 0 <= least <= most <= 1):
-            why = "where it has no value" if none else "beyond 0 and 1"
+        least, most = low, high
+        if kind != "CONTINUOUS":
+            least, most = math.ceil(low - 1e-6), math.floor(high + 1e-6)
+        empty = least > most or low >= model.infinity() or high <= -model.infinity()
+        if empty or (kind == "BINARY" and not 0 <= least <= most <= 1):
+            why = "where it has no value" if empty else "beyond 0 and 1"
             how = " (a negative upper bound needs a lower one, LO or MI in MPS)" if high < low == 0.0 else ""
             bounds = f"{variable.name!r} to [{low:g}, {high:g}]"
             raise InstanceError(f"{name} bounds the {kind.lower()} {bounds}, {why}; correct it{how}.")

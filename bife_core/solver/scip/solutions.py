@@ -15,30 +15,28 @@ from bife_core.solver.scip.libscip import priced
 
 
 def best_of(model: pyscipopt.Model) -> pyscipopt.scip.Solution | None:
-    """Return SCIP's best solution; None if there is none, as of an unbounded model or within an objective limit."""
+    """Return SCIP's best solution; None without one, as of an unbounded model or within an objective limit."""
     bound = model.getPrimalbound()
     if not model.getNSols() or model.isInfinity(abs(bound)):
         return None
     best = model.getBestSol()
-    # SCIP keeps solutions that are worse than the limit, which is its primal bound then.
+    # SCIP keeps solutions worse than the objective limit, which then is its primal bound.
     limited = not model.isInfinity(abs(model.getObjlimit()))
     return None if limited and not model.isFeasEQ(model.getSolObjVal(best), bound) else best
 
 
 def solution_of(model: pyscipopt.Model) -> dict[str, float] | None:
-    """Return the best solution of a model that was solved, by the names of variables, of priced ones too.
-
-    It is None if there is none, and empty if variables share a name.
-    """
+    """Return the best solution by names of variables, priced ones too; None without one, {} if names are not unique."""
     best = best_of(model)
     if best is None:
         return None
-    values = [(one.name, model.getSolVal(best, one)) for one in model.getVars()] + priced(model)
+    values = [(variable.name, model.getSolVal(best, variable)) for variable in model.getVars()]
+    values += priced(model)
     return named if len(named := dict(values)) == len(values) else {}
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise an `InstanceError` if SCIP could not read by these names of variables what their values are."""
+    """Raise an `InstanceError` if SCIP could not read a solution file with these names of variables."""
     for name, count in Counter(iter(names)).items():
         if count > 1 or name.encode().split() != [name.encode()] or len(name.encode()) > 990:
             raise InstanceError(
@@ -48,15 +46,12 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def write_solution(path: Path, values: Mapping[str, float] | None, objective: float | None) -> None:
-    """Write a solution as SCIP does (.sol): the objective, then what is not 0; without any leave no file there."""
+    """Write the objective and the values that are not 0 as SCIP does (.sol); without values remove the file."""
     if not values:
         if (former := file_at(path)) is not None:
             former.unlink(missing_ok=True)
         return
     check_names(values)
     # SCIP skips lines that begin with NAME and some other words, but none that begins with a blank.
-    lines = [
-        f"objective value: {objective!r}",
-        *(f" {name} {value!r}" for name, value in values.items() if value),
-    ]
-    write_whole(path, "\n".join(lines) + "\n")
+    lines = (f" {name} {value!r}\n" for name, value in values.items() if value)
+    write_whole(path, "".join([f"objective value: {objective!r}\n", *lines]))

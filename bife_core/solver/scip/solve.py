@@ -1,4 +1,4 @@
-"""What a solve is asked and what it gives: settings, SCIP's parameters, the result, and whether results agree."""
+"""The settings and the result of a solve, whether results agree, and how a model is set up and optimised."""
 
 from __future__ import annotations
 
@@ -26,30 +26,26 @@ PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
 """Statuses of a solve that ended with a proof."""
 
 DONE: Final = PROVEN | {"gaplimit"}
-"""Statuses of a solve that reached what was asked of it: a proof, or the gap that was enough."""
+"""Statuses of a solve that reached its goal: a proof, or the gap that is enough."""
 
 _LP_SOLVED: Final = pyscipopt.SCIP_EVENTTYPE.FIRSTLPSOLVED | pyscipopt.SCIP_EVENTTYPE.LPSOLVED
 
 _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256
-"""More than a C `struct sigaction` takes anywhere."""
+"""More than the size of a C `struct sigaction` on any platform."""
 
 RECORDED: Final = 3
-"""Raise this when a `SolveResult` says more, less or something else: stored solves of another version are not found."""
+"""Version of `SolveResult`: raise it when a field changes, so that stored solves of other versions are not used."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
-"""SCIP's words for a solve that a signal ended; such a solve says nothing about the method."""
-
+"""Statuses of a solve that a signal ended, which says nothing about the method."""
 
 TOLERANCE: Final = 1e-5
-"""Part of an objective, or of 1 if that is more, by which SCIP's own tests let two optima differ (`check/check.awk`).
-
-SCIP takes rows as met to within 1e-6, so under another seed RPB itself ends more than that away from its optimum.
-"""
+"""Relative difference of optima that SCIP's tests allow (`check/check.awk`), since rows are met to within 1e-6 only."""
 
 
 class SolveSettings(Value):
-    """How an instance is solved: by default as SCIP comes, to the end."""
+    """How an instance is solved: by default under SCIP default settings, without limits."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
@@ -77,7 +73,7 @@ class SolveSettings(Value):
 
     @property
     def under(self) -> SolverConfig:
-        """SCIP's settings with `params` among them, but for limits: those only say when a solve ends."""
+        """SCIP's settings with `params`, limits left out."""
         further = {name: value for name, value in self.params.items() if not name.startswith("limits/")}
         return self.solver.model_copy(update={"params": self.solver.params | further})
 
@@ -88,40 +84,40 @@ class SolveSettings(Value):
 
 
 class SolveResult(Value):
-    """What one solve gave.
+    """The result of one solve.
 
     Attributes
     ----------
     instance, digest : str
-        What the instance is called, and the digest of its content; empty where it was not taken.
+        Name of the instance and digest of its content; empty if it was not computed.
     status : str
-        SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
+        SCIP's status: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
-        Seconds in `optimize`, presolving included and reading not; CPU seconds of the solving thread, with those of the
-        system, which SCIP's clock and so a time limit leave out.
+        Seconds in `optimize`, which presolves too. CPU seconds are user and system time of the solving thread; SCIP's
+        clock, and so a time limit, has no system time.
     root_s : float or None
-        CPU seconds up to the last LP of the root: the same work under every branching rule; None where there was no LP.
+        CPU seconds up to the last LP of the root, the same work under every branching rule; None without an LP.
     gap : float
-        Between the bounds at the end, see `relative_gap`; 0 after a proof.
+        Final gap, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
-        None while infinite.
+        None if infinite.
     lp_iterations, strong_branching_iterations : int
-        Simplex iterations at nodes and in diving, probing and strong branching, and those of strong branching alone.
-        SCIP reports none of conflict analysis, of the sub-MIPs of heuristics and of idempotent strong branching.
+        Simplex iterations at nodes and in diving, probing and strong branching; those of strong branching. SCIP
+        counts none of conflict analysis, of the sub-MIPs of heuristics and of idempotent strong branching.
     violation : str or None
-        Which linear row the best solution misses with its integers rounded, and by how much, such as ``r3 by 3``.
+        Row that the best solution violates with its integers rounded, and by how much, such as ``r3 by 3``.
     primal_dual_integral : float
         SCIP's integral of the gap in percent over the seconds of its clock.
     fair_nodes : int or None
         Nodes plus those that side effects of branching saved (Gamrath and Schubert).
     branching_s : float or None
-        Seconds spent in branching: CPU seconds of a rule's callback, SCIP's own clock for its branching rules.
+        CPU seconds of a rule's callback plus those of SCIP's branching rules on its clock.
     presolving_s, separation_s, heuristics_s, propagation_s : float or None
-        Seconds on SCIP's own clocks: of heuristics with their LPs and sub-MIPs, of propagation at nodes alone.
+        Seconds on SCIP's clocks; heuristics include their LPs and sub-MIPs, propagation is that at nodes.
     calls, candidates, feature_s, rule_s, callback_s, undecided, rule_errors, overtime, featureless, within_budget
-        As in `BranchingStats`; 0 for a built-in of SCIP.
+        As in `BranchingStats`; 0 for a rule of SCIP.
     machine : str
-        Digest of the machine it ran on, see `bife_core.solver.machine`; empty where it was not noted.
+        Digest of the `Machine`; empty if it was not recorded.
     """
 
     instance: str
@@ -162,7 +158,7 @@ class SolveResult(Value):
 
     @property
     def caution(self) -> str | None:
-        """What to know of the best solution, as a sentence."""
+        """A sentence on a best solution with a `violation`."""
         advice = "with its integers rounded. SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
         if self.violation == NOT_LINEAR:
             advice = "by SCIP's own check; solve with presolving/maxrounds = 0"
@@ -171,12 +167,12 @@ class SolveResult(Value):
 
     @property
     def finished(self) -> bool:
-        """Whether the solve reached a proof, or the gap that was enough, rather than a limit of what it may take."""
+        """Whether the solve reached a proof, or the gap that is enough, and no limit."""
         return self.status in DONE
 
     @property
     def proven(self) -> bool:
-        """Whether the solve ended with a proof, of an optimum that its integers have without SCIP's tolerances."""
+        """Whether the solve ended with a proof whose optimum holds with its integers rounded."""
         return self.status in PROVEN and self.violation is None
 
     @property
@@ -185,12 +181,12 @@ class SolveResult(Value):
         return sum(getattr(self, counter) for counter in FALLBACKS)
 
     def cost(self, kind: Cost) -> float:
-        """Return the cost of this solve, not negative and lower is better."""
+        """Return the cost of this solve, not negative, lower is better."""
         return float(getattr(self, "cpu_s" if kind == "time" else kind))
 
 
 def disagree(a: SolveResult, b: SolveResult) -> bool:
-    """Whether two solves of one instance prove different things; one without a proof contradicts nothing."""
+    """Whether two solves of one instance have proofs that contradict each other."""
     if not (a.proven and b.proven):
         return False
     if a.status != b.status:
@@ -203,43 +199,43 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
 
 
 def cautions(results: Iterable[SolveResult]) -> tuple[str, ...]:
-    """Return a sentence per instance whose best solution, of whatever solve, holds within SCIP's tolerances alone."""
-    found = {one.digest or one.instance: one.caution for one in results if one.caution is not None}
-    return tuple(found.values())
+    """Return a sentence per instance with a best solution that has a `violation`."""
+    sentences = {result.digest or result.instance: result.caution for result in results if result.caution}
+    return tuple(sentences.values())
 
 
 def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
-    """Return a sentence per instance of which two solves prove different things."""
-    solves, found = list(results), dict[str, str]()
+    """Return a sentence per instance with proofs that contradict each other."""
+    solves, sentences = list(results), dict[str, str]()
     for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
         if sentence is not None:
-            found.setdefault(result.digest or result.instance, sentence)
-    return tuple(found.values())
+            sentences.setdefault(result.digest or result.instance, sentence)
+    return tuple(sentences.values())
 
 
 def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> list[str | None]:
-    """Return for each solve why its proof is wrong, or None: the first `trusted` proof of its instance differs."""
+    """Return for each solve how the first `trusted` proof of its instance contradicts its own, or None."""
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
         if certain and result is not None and result.proven:
             proven.setdefault(result.digest or result.instance, result)
-    wrong: list[str | None] = [None] * len(results)
-    for place, b in enumerate(results):
+    sentences: list[str | None] = [None] * len(results)
+    for position, b in enumerate(results):
         a = None if b is None else proven.get(b.digest or b.instance)
         if a is not None and b is not None and disagree(a, b):
-            ends = (f"{one.method} ended {one.status} with {one.primal_bound}" for one in (a, b))
-            wrong[place] = f"{a.instance}: {', '.join(ends)}."
-    return wrong
+            ends = (f"{solve.method} ended {solve.status} with {solve.primal_bound}" for solve in (a, b))
+            sentences[position] = f"{a.instance}: {', '.join(ends)}."
+    return sentences
 
 
 def versions() -> dict[str, str]:
     """Return the versions a result depends on."""
     try:
-        own = version("bife-branching")
+        bife = version("bife-branching")
     except PackageNotFoundError:  # used from a source tree that is not installed
-        own = "source"
+        bife = "source"
     return {
-        "bife": own,
+        "bife": bife,
         "scip": scip_version(),
         "pyscipopt": pyscipopt.__version__,
         "python": platform.python_version(),
@@ -247,12 +243,12 @@ def versions() -> dict[str, str]:
 
 
 def parameters(settings: SolveSettings) -> dict[str, Parameter]:
-    """Return the parameters of SCIP that settings set; limits, seed and gap win over those of a settings file."""
+    """Return the parameters of SCIP that settings set; limits, seed and gap override those of a settings file."""
     effective = settings.solver.effective
     params = {name: value for name, value in effective.items() if not name.startswith("randomization/")}
     params |= {
         "randomization/randomseedshift": settings.seed,
-        # Seed 0 leaves the instance as its file has it, for that is how people solve it; others permute it.
+        # Seed 0 keeps the order of the file, as users solve it; others permute it.
         "randomization/permutationseed": settings.seed,
         "randomization/permutevars": settings.seed > 0,
         "randomization/lpseed": settings.seed,
@@ -266,7 +262,7 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
 
 
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
-    """Set SCIP's parameters and limits; a `SolverError` says if it does not know one or refuses its value."""
+    """Set SCIP's parameters and limits; a `SolverError` says which one SCIP does not take."""
     for name, value in parameters(settings).items():
         with scip_errors(f"SCIP does not take {name} = {value!r}"):
             truths = TRUTHS if isinstance(model.getParam(name), bool) else {}
@@ -278,24 +274,23 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
 
 
 def optimize(model: pyscipopt.Model, doing: str) -> None:
-    """Call ``model.optimize()``; a `SolverError` says what SCIP was `doing` when it failed."""
+    """Call ``model.optimize()``; a `SolverError` says what failed, after "while"."""
     ctrl_c = ctypes.create_string_buffer(_SIGACTION_BYTES)
     _sigaction(signal.SIGINT, None, ctrl_c)
     try:
         with scip_errors(f"SCIP failed while {doing}"):
             model.optimize()
     except (SolverError, KeyboardInterrupt):
-        model.to_ptr(True)  # SCIP frees no model that failed while it was set up, and would only complain
+        model.to_ptr(True)  # SCIP cannot free a model that failed while it was set up, and prints errors
         raise
     finally:
-        _sigaction(signal.SIGINT, ctrl_c, None)  # SCIP keeps its own handler where a solve fails
+        _sigaction(signal.SIGINT, ctrl_c, None)  # SCIP keeps its own handler after a failure
 
 
 class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
-    """Reads this thread's clock whenever an LP is solved before the first branching: the same work under every rule.
+    """Measures `root_s`, this thread's CPU seconds up to the last LP before the first branching; None without an LP.
 
-    `root_s` are CPU seconds up to the last of them; None while there was none. What RPB does after it only tightened
-    bounds, and has the LP of the root solved again, is not the root's.
+    The LPs that are solved again after RPB tightened bounds at the root are left out.
     """
 
     model: pyscipopt.Model
@@ -306,10 +301,7 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
     @classmethod
     @contextmanager
     def over(cls, model: pyscipopt.Model) -> Iterator[Self]:
-        """Give a clock for the solve of `model` made inside, and free the solved problem afterwards.
-
-        Model and handler hold each other, so its memory would wait for the garbage collector.
-        """
+        """Yield a clock for a solve of `model`, which is freed afterwards: they refer to each other."""
         clock = cls()
         model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
         try:
@@ -320,19 +312,19 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
             clock.model = None
 
     def eventinit(self) -> None:
-        """Begin, what came before the solve, such as compiling a rule, left out; ask SCIP for events of solved LPs."""
+        """Start the clock, after rules were compiled, and listen to solved LPs."""
         self._began_s = time.thread_time()
         self.model.catchEvent(_LP_SOLVED, self)
         self._listens = True
 
     def eventexit(self) -> None:
-        """Ask no longer."""
+        """Stop listening."""
         if self._listens:
             self.model.dropEvent(_LP_SOLVED, self)
             self._listens = False
 
     def eventexec(self, event: object) -> None:
-        """Read the clock, or stop listening once a branching rule was called, even if it only tightened a bound."""
+        """Read the clock, or stop listening once a branching rule was called."""
         if total(self.model, "SCIPbranchruleGetNLPCalls", ctypes.c_longlong):
             self.eventexit()
         else:

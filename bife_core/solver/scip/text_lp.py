@@ -1,4 +1,4 @@
-"""Where SCIP's reader of LP files would give another model than the one that was written."""
+"""Check LP files for what SCIP's reader misreads."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ _KEY: Final = re.compile(
     r"|st\.?|s\.t\.|lazy\s+constraints|user\s+cuts|bounds?|gen(?:erals?)?|int(?:egers?)?|bin(?:ary|aries)?"
     rf"|semi-continuous|semis?|sos|nan|end){_DONE}(?!\s*:)".encode()
 )
-"""A keyword: 1 is what makes it a name, and 3 begins the objective."""
+"""A keyword: group 1 is set if it is used as a name, group 3 if it begins the objective."""
 _DECLARING: Final = (b"gen", b"int", b"bin", b"sem")
-"""How the sections begin that list names."""
 _LIKE: Final = rb"(?<![^\W\d])%b(?![\w.])(?!\s*:)"
 _FIRST_WORDS: Final = frozenset(
     b"min minimum minimize max maximum maximize subject such st st. s.t. lazy user bound bounds gen general generals "
     b"int integer integers bin binary binaries semi semis sos end nan".split()
 )
 _TYPESET: Final = re.compile("\u00a0|\u2007|\u200b|\u202f|\u2212|\ufeff".encode())
-"""Blanks and a minus sign as word processors and web pages have them."""
+"""Blanks and a minus sign of word processors and web pages."""
 _BLANKS: Final = bytes.maketrans(b"-+:<>=[]*^", b" " * 10)
 _ANY: Final = re.compile(rb"\S+")
 _TWO_SIDES: Final = re.compile(rf"[<>=]\s*[-+]?\s*{VALUE}\s*[<>=]".encode())
@@ -49,13 +48,13 @@ _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
 
 
 def check_lp(text: bytes) -> set[str]:
-    """Return what other solvers read otherwise; raise a `MisreadError` for what SCIP would, or for a missing end."""
-    known, notes = BY_PROGRAM.match(text), set[str]()
+    """Return notes on what other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
+    by_program, notes = BY_PROGRAM.match(text), set[str]()
     text = re.sub(rb"\\[^\n]*", b"", text)
     check_words(text)
-    if found := _TYPESET.search(text):
+    if character := _TYPESET.search(text):
         words = "of which SCIP makes part of a name; replace it"
-        refuse(text, found.start(), f"found a {unicodedata.name(found[0].decode())}, {words}")
+        refuse(text, character.start(), f"found a {unicodedata.name(character[0].decode())}, {words}")
     keys: list[re.Match[bytes]] = []
     first = _ANY.search(text)
     for key in _keys(text):
@@ -66,8 +65,7 @@ def check_lp(text: bytes) -> set[str]:
         if key[3] and keys:
             refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
         if _kind(key) == b"use" and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
-            words = "found User Cuts after rows, the last of which SCIP takes for one of them"
-            refuse(text, key.start(2), words)
+            refuse(text, key.start(2), "found User Cuts after rows, the last of which SCIP takes for one")
         keys.append(key)
         if _kind(key) == b"end":
             break
@@ -78,9 +76,9 @@ def check_lp(text: bytes) -> set[str]:
     sections = [(_kind(key), key.end(), end) for key, end in zip(keys, ends, strict=True)]
     if sections[-1][0] == b"end" and (rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end())):
         refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
-    if found := _BRACKETED.search(text):
+    if name := _BRACKETED.search(text):
         words = "but [ and ] enclose quadratic terms in LP files; rename it"
-        refuse(text, found.start(), f"found {shown(found[0])}, {words}")
+        refuse(text, name.start(), f"found {shown(name[0])}, {words}")
     places, sides = dict[bytes, int](), dict[tuple[bytes, str], float]()
     declared = {kind: set[bytes]() for kind in _DECLARING}
     for kind, begin, end in sections:
@@ -88,33 +86,33 @@ def check_lp(text: bytes) -> set[str]:
             declared[kind] |= _words(text[begin:end])
         elif kind == b"bou":
             new = _bounded(text, begin, end, sides)
-            if late := [name for name in declared[b"sem"] & new.keys() if sides.get((name, "l"), 0.0) > 0.0]:
+            if late := [var for var in declared[b"sem"] & new.keys() if sides.get((var, "l"), 0.0) > 0.0]:
                 words = f"found a lower bound of {shown(late[0])} after Semi-continuous; move it up"
                 refuse(text, new[late[0]], words)
             places = new | places
-    for (name, _), value in sides.items():
-        if name in declared[b"bin"] and not 0.0 <= value <= 1.0:
-            words = f"found a bound of {shown(name)} beyond 0 and 1, which Binaries contradict; delete one"
-            refuse(text, places[name], words)
-    if any((name, "u") not in sides for name in declared[b"int"]):
+    for (var, _), value in sides.items():
+        if var in declared[b"bin"] and not 0.0 <= value <= 1.0:
+            words = f"found a bound of {shown(var)} beyond 0 and 1, which Binaries contradict; delete one"
+            refuse(text, places[var], words)
+    if any((var, "u") not in sides for var in declared[b"int"]):
         notes.add("Integers without an upper bound are 0 or 1 for CPLEX and Xpress; Generals are not.")
     kind, begin, _ = sections[-1]
     if kind != b"end":
-        if known or not _looks_whole(text, kind, begin, set[bytes]().union(*declared.values())):
+        if by_program or not _looks_whole(text, kind, begin, set[bytes]().union(*declared.values())):
             words = "has no line 'End', as if it were cut off; if it is whole, append that line"
             raise MisreadError(0, words)
         notes.add("The last line 'End' is missing; all before it seems whole.")
-    places = {} if known else places
+    places = {} if by_program else places
     for kind, section, stop in sections:
         if kind != b"bou":
             for begin, end in _stretches(text, section, stop):
-                if places:  # mostly of what the first rows have
-                    for name in _words(text[begin:end]).intersection(places):
-                        del places[name]
-            if found := _TWO_SIDES.search(text, section, stop):
-                refuse(text, found.start(), "found a row with two sides, of which SCIP reads one; write two")
-    for name, position in places.items():
-        refuse(text, position, f"found a bound of {shown(name)}, which is in neither the objective nor a row")
+                if places:  # the first rows mostly have all
+                    for var in _words(text[begin:end]).intersection(places):
+                        del places[var]
+            if row := _TWO_SIDES.search(text, section, stop):
+                refuse(text, row.start(), "found a row with two sides, of which SCIP reads one; write two")
+    for var, position in places.items():
+        refuse(text, position, f"found a bound of {shown(var)}, which is in neither the objective nor a row")
     return notes
 
 
@@ -123,7 +121,7 @@ def _kind(key: re.Match[bytes]) -> bytes:
 
 
 def _looks_whole(text: bytes, kind: bytes, begin: int, listed: set[bytes]) -> bool:
-    """Return whether a last section, of names or of bounds, is not cut in a name, nor before one like its last."""
+    """Whether a last section of names or bounds ends with a whole name, the last of those that look like it."""
     names = text[begin:].split()
     if not names or kind not in _DECLARING:
         return bool(names and listed) and kind == b"bou" and text.endswith(b"\n")
@@ -142,7 +140,7 @@ def _keys(text: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _stretches(text: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where whole lines begin and end, a million characters at once: all words of a text take much memory."""
+    """Yield stretches of whole lines of about a million characters, since all words of a text take much memory."""
     while begin < end:
         stop = text.find(b"\n", min(begin + 1_000_000, end), end) + 1 or end
         yield begin, stop
@@ -150,21 +148,21 @@ def _stretches(text: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], float]) -> dict[bytes, int]:
-    """Return where the variables of a section Bounds stand first."""
+    """Return the first position of each variable in a section Bounds; add its bounds to `bounds`."""
     places: dict[bytes, int] = {}
     while rest := _ANY.search(text, begin, end):
-        found = _BOUND.match(text, rest.start(), end)
-        if found is None or not any(found.group(1, 5, 6)):
+        bound = _BOUND.match(text, rest.start(), end)
+        if bound is None or not any(bound.group(1, 5, 6)):
             line = shown(text[rest.start() : end].splitlines()[0])
             refuse(text, rest.start(), f"in Bounds, found {line}, expected a name and a bound or 'free'")
-        left, left_sense, name, right_sense, right, free = found.groups()
+        left, left_sense, name, right_sense, right, free = bound.groups()
         sides = [("l", -math.inf), ("u", math.inf)] if free else []
         for value, sense, (low, high) in ((left, left_sense, "lu"), (right, right_sense, "ul")):
             if value:
                 side = low if b"<" in sense else high if b">" in sense else "lu"
-                sides += [(one, float(b"".join(value.split()))) for one in side]
+                sides += [(letter, float(b"".join(value.split()))) for letter in side]
         if differ(bounds, name, sides):
-            refuse(text, found.start(3), f"found another bound of {shown(name)} on the same side; delete one")
-        places.setdefault(name, found.start(3))
-        begin = found.end()
+            refuse(text, bound.start(3), f"found another bound of {shown(name)} on the same side; delete one")
+        places.setdefault(name, bound.start(3))
+        begin = bound.end()
     return places

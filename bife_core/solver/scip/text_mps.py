@@ -1,4 +1,4 @@
-"""Where SCIP's reader of MPS files would give another model than the one that was written."""
+"""Check MPS files for what SCIP's reader misreads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bife_core.solver.scip.texts import BY_PROGRAM, NUMBER, VALUE, MisreadError,
 
 
 def _lines(pattern: str) -> re.Pattern[bytes]:
-    """Return the pattern of a data line: a blank stands for the space between fields, `_` for a name."""
+    """Return the pattern of a data line: a blank stands for space between fields, `_` for a name."""
     spaced = pattern.replace("_", r"([^\s$]\S*)").replace(" ", r"[ \t]+")
     return re.compile(rf"(?:[ \t]+(?:{spaced})(?:[ \t]+\$.*)?|\*.*)?[ \t]*\r?\n".encode())
 
@@ -35,19 +35,19 @@ _LINES: Final = {
 _KNOWN: Final = {*_LINES, *b"NAME OBJSEN OBJSENSE SOS QCMATRIX".split()}
 _OTHER: Final = (_lines(r"\S.*"), "a line")
 _SIDES: Final = {b"LO": "l", b"LI": "l", b"MI": "l", b"FX": "lu", b"FR": "lu", b"BV": "lu"}
-"""Sides of types of bounds; others are upper ones."""
+"""Sides of the types of bounds; other types are upper bounds."""
 _VALUES: Final = {b"MI": (-math.inf,), b"PL": (math.inf,), b"FR": (-math.inf, math.inf), b"BV": (0.0, 1.0)}
 _HEAD: Final = re.compile(rb"(?m)^([^\s*]\S*).*\n")
 _LONG: Final = re.compile(rb"(?m)^(?=.{255}).*")
 _MOST: Final = (1022, 254)
-"""Characters that SCIP takes of a line and of a name."""
+"""Characters that SCIP reads of a line and of a name."""
 
 
 def check_mps(text: bytes) -> set[str]:
-    """Return what other solvers read otherwise; raise a `MisreadError` for what SCIP would, or for a missing end."""
+    """Return notes on what other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
     text = text.replace(b"\t", b" ") + b"\n"
     heads = list(_HEAD.finditer(text))
-    end = next((place for place, head in enumerate(heads) if head[1] == b"ENDATA"), None)
+    end = next((number for number, head in enumerate(heads) if head[1] == b"ENDATA"), None)
     if end is None:
         raise MisreadError(0, "is cut off or no MPS file: it has no line 'ENDATA'")
     for head in heads[end + 1 :]:
@@ -57,24 +57,24 @@ def check_mps(text: bytes) -> set[str]:
         if len(line[0]) > _MOST[0] or max(map(len, line[0].split())) > _MOST[1]:
             most = "{} characters in a line and {} in a name".format(*_MOST)
             refuse(text, line.start(), f"SCIP reads {most}; shorten it")
-    said = re.search(rb"(?im)^\*SENSE:MAX", text)
-    if said and not any(b"OBJSEN" in head[1] for head in heads):
-        refuse(text, said.start(), "SCIP passes over *SENSE:Max; write it as the section OBJSENSE")
+    sense = re.search(rb"(?im)^\*SENSE:MAX", text)
+    if sense and not any(b"OBJSEN" in head[1] for head in heads):
+        refuse(text, sense.start(), "SCIP passes over *SENSE:Max; write it as the section OBJSENSE")
     sections = _Sections(text)
     for head, following in pairwise(heads[: end + 1]):
         section = head[1].rstrip(b":")
         if section not in _KNOWN:
             words = "which SCIP does not know; its quadratic ones are QUADOBJ, QMATRIX and QCMATRIX"
             refuse(text, head.start(), f"found the section {shown(head[0])}, {words}")
-        whole = text[head.start() : following.start()] if b"OBJSEN" in section else b""
-        if b"MAX" in whole and not re.fullmatch(rb"OBJSENSE\s*\n[^$]*", whole):
+        objsense = text[head.start() : following.start()] if b"OBJSEN" in section else b""
+        if b"MAX" in objsense and not re.fullmatch(rb"OBJSENSE\s*\n[^$]*", objsense):
             sections.notes.add("OBJSENSE or MAX is no line of its own: CPLEX and some HiGHS minimise.")
         sections.check(section, head.end(), following.start())
     return sections.notes
 
 
 class _Sections:
-    """What the sections so far have given."""
+    """The state of the check after some sections."""
 
     def __init__(self, text: bytes) -> None:
         self.text, self.fixed = text, True
@@ -102,14 +102,14 @@ class _Sections:
                 self.integer = entry[3] == b"INTORG"
             if section not in (b"COLUMNS", b"RHS", b"RANGES") or entry[1] is None:
                 continue
-            name, *given = entry[:3]
+            name, *row_names = entry[:3]
             if name != current:
                 if section == b"COLUMNS":
                     self.columns[name] = self.integer
                 elif rows:
                     self.refuse(f"found a second vector, {shown(name or b'')}, which SCIP leaves out")
                 current, rows = name, set()
-            for row in filter(None, given):
+            for row in filter(None, row_names):
                 if row in rows:
                     self.refuse(f"found a second number for {shown(name or section)} in row {shown(row)}")
                 rows.add(row)
@@ -118,27 +118,24 @@ class _Sections:
         refuse(self.text, self.position, f"in {self.section.decode(errors='replace')}, {words}")
 
     def entries(self, begin: int, end: int) -> Iterator[tuple[Any, ...]]:
-        """Yield the groups of each line, None for those of comments and of blank lines."""
+        """Yield the groups of each line, all None for comments and blank lines."""
         text = self.text
         pattern, expected = _LINES.get(self.section, _OTHER)
         if self.fixed:
             read = b"".join(map(self.as_fixed, text[begin:end].splitlines(keepends=True)))
             text = text[:begin] + read + text[end:]
         self.position = begin
-        for found in pattern.finditer(text, begin, end):
-            if found.start() != self.position:
+        for line in pattern.finditer(text, begin, end):
+            if line.start() != self.position:
                 break
-            yield found.groups()
-            self.position = found.end()
+            yield line.groups()
+            self.position = line.end()
         if self.position != end:
-            line = shown(text[self.position : end].split(b"\n", 1)[0])
-            self.refuse(f"SCIP sees {line}, expected {expected}; blanks between fields may be too few")
+            seen = shown(text[self.position : end].split(b"\n", 1)[0])
+            self.refuse(f"SCIP sees {seen}, expected {expected}; blanks between fields may be too few")
 
     def as_fixed(self, line: bytes) -> bytes:
-        """Return a line as SCIP reads it while all have been in fixed columns.
-
-        Two fields that stand where one is expected are one, with `_` for the blank.
-        """
+        """Return a line as SCIP reads it as long as all are in fixed columns: `_` replaces blanks in a field."""
         if not self.fixed or line.startswith(b"*"):
             return line
         numbers = re.search(rb"\d", line[24:36])
@@ -148,13 +145,12 @@ class _Sections:
         elif numbers or len(line) < 14:
             for begin, end in ((4, 13), (14, 23), (39, 48)):
                 if b" " in (field := line[begin:end].strip()):
-                    line = (
-                        line[:begin] + line[begin:end].replace(field, field.replace(b" ", b"_")) + line[end:]
-                    )
+                    joined = line[begin:end].replace(field, field.replace(b" ", b"_"))
+                    line = line[:begin] + joined + line[end:]
         return line
 
     def bounds(self, begin: int, end: int) -> None:
-        given, semicontinuous = dict[tuple[bytes, str], tuple[float, bytes]](), dict[bytes, int]()
+        sides_of, semicontinuous = dict[tuple[bytes, str], tuple[float, bytes]](), dict[bytes, int]()
         for valued, vector, bounded, number, unvalued, _, other in self.entries(begin, end):
             kind, name = valued or unvalued, bounded or other
             if kind is None:
@@ -163,24 +159,24 @@ class _Sections:
                 self.refuse("SCIP takes the column for the name that lacks before it; write a name")
             if name not in self.columns and not self.by_program:
                 self.refuse(f"found a bound of {shown(name)}, which is no column; correct or delete it")
-            upper, _ = given.get((name, "u"), (math.inf, b""))
+            upper, _ = sides_of.get((name, "u"), (math.inf, b""))
             sides = _SIDES.get(kind, "u")
             values = _VALUES.get(kind) or len(sides) * (float(number),)
-            if differ(given, name, zip(sides, ((value, kind) for value in values), strict=True)):
+            if differ(sides_of, name, zip(sides, ((value, kind) for value in values), strict=True)):
                 self.refuse(f"found another bound of {shown(name)} on the same side; delete one")
             if sides == "l" and upper <= 1.0 and self.columns.get(name):
                 self.refuse(f"SCIP drops the upper bound of {shown(name)}; write the lower one first")
             if kind in (b"SC", b"SI"):
                 semicontinuous[name] = self.position
         for name, self.position in semicontinuous.items():
-            lower, kind = given.get((name, "l"), (0.0, b""))
+            lower, kind = sides_of.get((name, "l"), (0.0, b""))
             if lower <= 0.0:
                 self.refuse(f"the semicontinuous {shown(name)} has no positive lower bound; SCIP takes 1")
-            if self.columns.get(name) or kind == b"LI" or given[name, "u"][1] == b"SI":
+            if self.columns.get(name) or kind == b"LI" or sides_of[name, "u"][1] == b"SI":
                 self.notes.add("SI bounds, or SC of integer columns, are not semi-integer for all.")
 
 
 def free_rows(text: bytes) -> list[bytes]:
-    """Return the names of the rows N, the objective first, with _ for each blank, as SCIP shows them."""
+    """Return the names of the rows N, the objective first, with _ for each blank."""
     rows = re.findall(rb"(?m)^[ \t]+N[ \t]+([^\s$][^$\n]*)", text[: text.find(b"\nCOLUMNS")])
     return [b"_".join(row.split()) for row in rows]

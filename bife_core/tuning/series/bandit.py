@@ -31,13 +31,11 @@ def choose_arm(arms: Sequence[str], costs: Sequence[tuple[str, float]], seed: in
     pulls = [(arm, cost) for arm, cost in costs if arm in arms]
     weights = DISCOUNT ** np.arange(len(pulls) - 1, -1, -1.0)
     values = np.array([cost for _, cost in pulls])
-    weights_of = (
-        np.array([[arm == pulled for pulled, _ in pulls] for arm in arms]) * weights
-    )  # (arms, solves)
-    counts = weights_of.sum(axis=1)
-    means = weights_of @ values / counts
+    shares = np.array([[arm == pulled for pulled, _ in pulls] for arm in arms]) * weights  # (arms, solves)
+    counts = shares.sum(axis=1)
+    means = shares @ values / counts
     # The variance within arms starts at that of all costs: without it a first cost would be certain.
-    squares = (weights_of * (values - means[:, None]) ** 2).sum()
+    squares = (shares * (values - means[:, None]) ** 2).sum()
     variance = (squares + values.var()) / (counts.sum() + 1.0)
     centre = (_PRIOR * means.mean() + counts * means) / (_PRIOR + counts)
     # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.

@@ -211,9 +211,8 @@ class Series:
         has_plugins = not key and plugins(model) > plugins(pyscipopt.Model())
         apply(self.settings, model)
         usable = [arm for arm in self.arms if arm not in self.put_aside]
-        arm, reason = choose_arm(
-            usable, [(solve.arm, solve.cost) for solve in self.solves], self.settings.seed
-        )
+        costs = [(solve.arm, solve.cost) for solve in self.solves]
+        arm, reason = choose_arm(usable, costs, self.settings.seed)
         if (rule := own_rule(model)) is not None:
             arm, reason = self._default, f"the model's own branching rule {rule} stays in charge"
         given, starts = self._starts(model)

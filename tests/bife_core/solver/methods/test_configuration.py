@@ -13,6 +13,7 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.loading import budgeted, load_method, method_of, with_budget
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.methods.using import attach, solve
+from bife_core.solver.scip.reading import read_model
 from bife_core.solver.scip.settings import SolverConfig, settings_in, usual_parameters
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.store import Store
@@ -44,11 +45,8 @@ WITH_RULE = Configuration(params=TUNED.params, branching=load_method("pseudocost
 def test_its_text_is_a_file_that_is_read_back(method, tmp_path):
     assert method_of(method.text, "configuration") == method
     assert method.by_scip == (method.file_name == "configuration.set") == (method is not WITH_RULE)
-    if not method.by_scip:
-        (file := tmp_path / method.file_name).write_text(method.text)
-        assert load_method(file) == method
-        return
-    (file := tmp_path / method.file_name).write_text(f"# ours\n\n{method.text}")
+    comment = "# ours\n\n" if method.by_scip else ""
+    (file := tmp_path / method.file_name).write_text(comment + method.text)
     assert load_method(str(file)) == load_method(file) == method
 
 
@@ -86,11 +84,11 @@ def test_it_is_told_by_what_it_changes():
 
 
 def test_without_parameters_its_solves_are_those_of_rpb(knapsacks):
-    keys = {
-        SolveJob(instance=knapsacks[0], method=one, settings=SolveSettings()).key
-        for one in (ScipMethod(name=RPB), Configuration())
-    }
-    assert len(keys) == 1
+    jobs = (
+        SolveJob(instance=knapsacks[0], method=method, settings=SolveSettings())
+        for method in (ScipMethod(name=RPB), Configuration())
+    )
+    assert len({job.key for job in jobs}) == 1
 
 
 def test_it_walks_another_tree_than_rpb(knapsacks):
@@ -103,18 +101,14 @@ def test_it_walks_another_tree_than_rpb(knapsacks):
 def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, tmp_path):
     config = EvaluationConfig(seeds=(0,), time_limit_s=60, metric="nodes")
     slow = load_method("most_fractional")
-    found = evaluate(
-        [slow, TUNED, Configuration(name="same")], knapsacks[1:2], config, InProcess(), Store(tmp_path)
-    )
-    assert list(found.methods) == [slow.name, "configuration", RPB], "without parameters it is the baseline"
-    ratios = {one.method: one.ratio for one in found.comparisons}
+    methods = [slow, TUNED, Configuration(name="same")]
+    summary = evaluate(methods, knapsacks[1:2], config, InProcess(), Store(tmp_path))
+    assert list(summary.methods) == [slow.name, "configuration", RPB], "without parameters it is the baseline"
+    ratios = {comparison.method: comparison.ratio for comparison in summary.comparisons}
     assert ratios["configuration"] < ratios[slow.name]
-    odd = found.model_copy(update={"methods": {"../../evil": TUNED, RPB: TUNED, "models:/bife-t/1": TUNED}})
-    assert list(odd.settings_files.values()) == [
-        "configuration.set",
-        "configuration_2.set",
-        "configuration_3.set",
-    ]
+    odd = summary.model_copy(update={"methods": {"../../evil": TUNED, RPB: TUNED, "models:/bife-t/1": TUNED}})
+    files = ["configuration.set", "configuration_2.set", "configuration_3.set"]
+    assert list(odd.settings_files.values()) == files
 
 
 @pytest.mark.parametrize(
@@ -122,14 +116,8 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, t
     [
         ("limits/gap = 0.1\n", r"ours is no method: .*limits/gap is no part of a method"),
         ("numerics/feastol = 1e-5\n", r"numerics/feastol is no part of a method"),
-        (
-            "branching/allfullstrong/priority = 50000\n",
-            "branch by allfullstrong; a method branches by one of",
-        ),
-        (
-            "branching/relpscost/maxlookahed = 3\n",
-            r"ours, line 1: .* did you mean branching/relpscost/maxlookahead",
-        ),
+        ("branching/allfullstrong/priority = 50000\n", "branch by allfullstrong; a method branches by one of"),
+        ("branching/relpscost/maxlookahed = 3\n", "ours, line 1: .* did you mean branching/relpscost/maxlookahead"),
         (
             "branching/fullstrong/priority = 20000\nbranching/pscost/priority = 20000\n",
             r"ours gives (fullstrong and pscost|pscost and fullstrong) the same priority",
@@ -137,7 +125,7 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, t
         ("branching/scorefunc = z\n", "SCIP does not take the settings in ours"),
         ("def candidate_variable_score(f): return f[0]\n", "SCIP does not take the settings in ours"),
     ],
-)
+)  # fmt: skip
 def test_a_settings_file_of_anything_else_is_refused(text, said, tmp_path):
     (file := tmp_path / "ours.set").write_text(text)
     with pytest.raises(RuleError, match=said):
@@ -153,33 +141,28 @@ def test_the_rule_of_highest_priority_branches(tmp_path):
     assert load_method(file).identity == RPB
 
 
-def test_parameters_scip_does_not_take_are_refused_at_once():
-    with pytest.raises(ValidationError, match=r"no parameter branching/foo"):
-        Configuration(params={"branching/foo": 1})
-    with pytest.raises(ValidationError, match=r"limits/nodes is no part"):
-        Configuration(params={"branching/scorefunc": "s\nlimits/nodes = 3"})
-    with pytest.raises(ValidationError, match="what branches is the field 'branching'"):
-        Configuration(params={"branching/pscost/priority": 10})
-    for value, said in (
-        (10**400, "as -1"),
-        (2**32, "as 0"),
-        ("3 # 4", "would be 3"),
-        (float("nan"), "<nan>"),
-    ):
-        with pytest.raises(ValidationError, match=said):
-            Configuration(params={"separating/maxrounds": value})
-    with pytest.raises(ValidationError, match="a configuration does not branch"):
-        Configuration(branching=TUNED)
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"params": {"branching/foo": 1}}, "no parameter branching/foo"),
+        ({"params": {"branching/scorefunc": "s\nlimits/nodes = 3"}}, "limits/nodes is no part"),
+        ({"params": {"branching/pscost/priority": 10}}, "what branches is the field 'branching'"),
+        ({"params": {"separating/maxrounds": 10**400}}, "as -1"),
+        ({"params": {"separating/maxrounds": 2**32}}, "as 0"),
+        ({"params": {"separating/maxrounds": "3 # 4"}}, "would be 3"),
+        ({"params": {"separating/maxrounds": float("nan")}}, "<nan>"),
+        ({"branching": TUNED}, "a configuration does not branch"),
+    ],
+)
+def test_what_scip_does_not_take_is_refused_at_once(fields, said):
+    with pytest.raises(ValidationError, match=said):
+        Configuration(**fields)
 
 
 def test_attaching_sets_all_but_what_the_model_has_set_itself(knapsacks):
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.readProblem(str(knapsacks[0].path))
+    model = read_model(knapsacks[0].path)
     model.setParams({"separating/maxrounds": 5, "branching/relpscost/maxlookahead": 3})
-    with pytest.warns(
-        UserWarning, match=r"leaves what the model .* separating/maxrounds = 5 \(not 0\)\."
-    ) as said:
+    with pytest.warns(UserWarning, match=r"leaves what .* separating/maxrounds = 5 \(not 0\)\.") as said:
         stats = attach(model, WITH_RULE)
     assert said[0].filename == __file__
     assert (model.getParam("separating/maxrounds"), model.getParam("branching/scorefunc")) == (5, "q")
@@ -214,8 +197,5 @@ def test_a_budget_is_that_of_what_branches():
 
 def test_a_reader_is_shown_settings_and_the_source_of_what_branches():
     assert TUNED.shown == TUNED.settings
-    rule = load_method("pseudocost_product")
-    assert (
-        with_budget(WITH_RULE, 0.5).shown
-        == f"{WITH_RULE.settings}\n# pseudocost_product,budget=0.5\n{rule.text}"
-    )
+    rule, shown = load_method("pseudocost_product"), with_budget(WITH_RULE, 0.5).shown
+    assert shown == f"{WITH_RULE.settings}\n# pseudocost_product,budget=0.5\n{rule.text}"

@@ -61,9 +61,8 @@ def test_a_rule_and_a_python_scorer_walk_the_same_tree(knapsacks):
 
 def test_what_a_python_scorer_raises_is_counted_and_reported(knapsacks):
     broken = Broken(name="broken", weights={})
-    with pytest.warns(
-        UserWarning, match=r"broken raised at a branching: ZeroDivisionError\('no such column'\)"
-    ):
+    said = r"broken raised at a branching: ZeroDivisionError\('no such column'\)"
+    with pytest.warns(UserWarning, match=said):
         result = solve(knapsacks[0].path, broken, settings=SETTINGS)
     assert result.calls == result.rule_errors > 0
 
@@ -95,16 +94,13 @@ def test_identities_distinguish_methods_by_what_they_do():
     assert ScipMethod(name="pscost").identity == "pscost"
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        ScipMethod(name="pscost"),
-        RuleMethod(name="r", source=SOURCE),
-        linear(),
-        Configuration(params={"branching/scorefac": 0.3}),
-    ],
-    ids=lambda m: m.kind,
+KINDS = (
+    *(ScipMethod(name="pscost"), RuleMethod(name="r", source=SOURCE), linear()),
+    Configuration(params={"branching/scorefac": 0.3}),
 )
+
+
+@pytest.mark.parametrize("method", KINDS, ids=lambda method: method.kind)
 def test_methods_and_jobs_travel_as_json_and_pickles(method, knapsacks):
     job = SolveJob(instance=knapsacks[0], method=method, settings=SETTINGS)
     back = SolveJob.model_validate_json(job.model_dump_json())
@@ -122,10 +118,8 @@ def test_methods_and_jobs_travel_as_json_and_pickles(method, knapsacks):
 def test_a_job_of_a_kind_that_is_not_installed_is_refused(knapsacks):
     data = SolveJob(instance=knapsacks[0], method=linear(), settings=SETTINGS).model_dump(mode="json")
     data["method"]["kind"] = "elsewhere"
-    with pytest.raises(
-        bife_core.BifeError,
-        match=r"no method 'elsewhere'; choose one of scip, rule, configuration, (\w+, )*weighted",
-    ):
+    said = r"no method 'elsewhere'; choose one of scip, rule, configuration, (\w+, )*weighted"
+    with pytest.raises(bife_core.BifeError, match=said):
         SolveJob.model_validate(data)
 
 
@@ -160,10 +154,7 @@ def test_methods_are_loaded_by_whatever_names_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            '{"kind": "oracle"}',
-            r"weights is no method: 'kind' must be one of scip, rule, configuration, (\w+, )*weighted",
-        ),
+        ('{"kind": "oracle"}', "weights is no method: 'kind' must be one of scip, rule, configuration, "),
         ('{"kind": "weighted", "wieghts": {}}', "weights is no method: "),
         ('{"kind": "weighted", ', "weights is no JSON file of a method"),
         ("import os", "is not a usable rule"),

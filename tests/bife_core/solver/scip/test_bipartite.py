@@ -13,7 +13,7 @@ import bife_core
 from bife_core import Budget, FeatureExtractor, NodeMethod
 from bife_core.base.errors import RuleError
 from bife_core.solver.methods.loading import as_scoring, with_budget
-from bife_core.solver.scip.compiled.bipartite import CANDIDATES, FIRST
+from bife_core.solver.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
 from bife_core.solver.scip.compiled.memory import float64_at, int64_at
 from bife_core.solver.scip.node import ROW_FEATURES, VARIABLE_FEATURES
 from bife_core.solver.scip.reading import read_model
@@ -25,6 +25,14 @@ from tests.support.marks import long_but
 VALUE = VARIABLE_FEATURES.index("value")
 
 
+def compared(extractor, model):
+    """Return the node and its slow graph, whose variables and rows are the same."""
+    node, slow = extractor.observe(), slow_graph(model)
+    for name in ("variables", "rows"):
+        np.testing.assert_allclose(getattr(node, name), slow[name], rtol=1e-9, atol=1e-12)
+    return node, slow
+
+
 @pytest.mark.parametrize("family", long_but(GOLDEN_FAMILIES, ["cauctions"]))
 def test_the_graph_is_what_the_definitions_give(family, golden_dir):
     solver = "default" if family == "indset" else "paper"
@@ -34,9 +42,7 @@ def test_the_graph_is_what_the_definitions_give(family, golden_dir):
     def compare(model):
         if not extractor:
             extractor.append(FeatureExtractor(model, frozenset()))
-        node, slow = extractor[0].observe(), slow_graph(model)
-        np.testing.assert_allclose(node.variables, slow["variables"], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(node.rows, slow["rows"], rtol=1e-9, atol=1e-12)
+        node, slow = compared(extractor[0], model)
         edges = np.stack([node.edge_rows, node.edge_variables, node.edge_values], axis=1)
         np.testing.assert_allclose(edges, slow["edges"], rtol=1e-12)
         variables, values, *_ = model.getLPBranchCands()
@@ -57,21 +63,19 @@ def test_rows_with_two_sides_stand_twice_and_continuous_variables_have_no_fracti
     integers = [model.addVar(vtype="I", ub=9, obj=-rng.integers(5, 30)) for _ in range(12)]
     free = model.addVar(lb=None, ub=1.3, obj=1.0)
     for _ in range(6):
-        weight = pyscipopt.quicksum(int(rng.integers(3, 40)) * one for one in integers) + free
+        weight = pyscipopt.quicksum(int(rng.integers(3, 40)) * var for var in integers) + free
         model.addCons(pyscipopt.scip.ExprCons(weight, 20.5, 400.5))
     model.hideOutput()
     model.writeProblem(tmp_path / "two.cip", verbose=False)
-    compared = []
+    sizes = []
 
     def compare(model):
-        node, slow = FeatureExtractor(model, frozenset()).observe(), slow_graph(model)
-        np.testing.assert_allclose(node.variables, slow["variables"], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(node.rows, slow["rows"], rtol=1e-9, atol=1e-12)
-        compared.append((len(node.rows), len(model.getLPRowsData()), node.variables[:, :4].sum(axis=0)))
+        node, _ = compared(FeatureExtractor(model, frozenset()), model)
+        sizes.extend((len(node.rows), len(model.getLPRowsData()), node.variables[:, :4].sum(axis=0)))
 
     params = {"presolving/maxrounds": 0, "separating/maxroundsroot": 0, "heuristics/trivial/freq": -1}
     visit_branchings(tmp_path / "two.cip", compare, 1, params=params)
-    sides, rows, types = compared[0]
+    sides, rows, types = sizes
     assert sides > rows
     assert types[3] > 0
 
@@ -81,11 +85,8 @@ def test_without_the_graph_the_candidates_have_the_same_features(knapsacks):
 
     def compare(model):
         extractors.extend(FeatureExtractor(model, frozenset()) for _ in range(3 if not extractors else 0))
-        whole, alone, at_first = (
-            extractors[0].observe(),
-            extractors[1].observe(CANDIDATES),
-            extractors[2].observe(FIRST),
-        )
+        observed = zip(extractors, (ALWAYS, CANDIDATES, FIRST), strict=True)
+        whole, alone, at_first = (extractor.observe(kind) for extractor, kind in observed)
         for node in (alone, at_first):
             np.testing.assert_array_equal(node.variables[node.candidates], whole.variables[whole.candidates])
         assert len(alone.rows) == len(alone.edge_variables) == 0

@@ -18,6 +18,7 @@ from bife_core.solver.methods.using import attach
 from bife_core.solver.scip.compiled.callback import best_candidate
 from bife_core.solver.scip.reading import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply
+from tests.support.marks import long_but
 from tests.support.weighted import Weighted
 
 METHODS_HERE = {"rule": "pseudocost_product", "python scorer": Weighted(name="slack", weights={"slack": 1.0})}
@@ -25,15 +26,20 @@ METHODS_HERE = {"rule": "pseudocost_product", "python scorer": Weighted(name="sl
 
 def knapsack(n=20):
     """A model that takes some branching, and milliseconds."""
-    rng, model = np.random.default_rng(0), pyscipopt.Model()
+    rng, model = np.random.default_rng(0), bare()
+    x = [model.addVar(vtype="B", obj=-float(profit)) for profit in rng.integers(10, 100, n)]
+    for weights in rng.integers(10, 100, (10, n)).tolist():
+        load = pyscipopt.quicksum(weight * var for weight, var in zip(weights, x, strict=True))
+        model.addCons(load <= sum(weights) / 3)
+    return model
+
+
+def bare():
+    """An empty model that SCIP solves by branching alone."""
+    model = pyscipopt.Model()
     model.hideOutput()
     for switch_off in (model.setPresolve, model.setSeparating, model.setHeuristics):
         switch_off(pyscipopt.SCIP_PARAMSETTING.OFF)
-    x = [model.addVar(vtype="B", obj=-float(profit)) for profit in rng.integers(10, 100, n)]
-    for weights in rng.integers(10, 100, (10, n)).tolist():
-        model.addCons(
-            pyscipopt.quicksum(w * one for w, one in zip(weights, x, strict=True)) <= sum(weights) / 3
-        )
     return model
 
 
@@ -61,9 +67,7 @@ def test_counters_tell_what_the_rule_did(knapsacks):
     assert (stats.undecided, stats.rule_errors) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    "body", ["return math.nan", pytest.param("return -math.inf", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("body", long_but(["return math.nan", "return -math.inf"], ["return math.nan"]))
 def test_a_rule_without_a_usable_score_hands_over_to_scip(body, knapsacks):
     alone = paper_model(knapsacks[0].path)
     alone.optimize()
@@ -95,13 +99,8 @@ def test_branching_priorities_of_the_user_come_first():
     """x and y are both fractional; the rule prefers y, the model says x."""
     seen = []
     for x_priority in (0, 1):
-        model = pyscipopt.Model()
-        model.hideOutput()
-        model.setPresolve(pyscipopt.SCIP_PARAMSETTING.OFF)
-        model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.OFF)
-        model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
-        x = model.addVar("x", vtype="I", ub=10)
-        y = model.addVar("y", vtype="I", ub=10)
+        model = bare()
+        x, y = (model.addVar(name, vtype="I", ub=10) for name in "xy")
         model.addCons(7 * x + 5 * y <= 33.3)
         model.addCons(3 * x + 8 * y <= 25.7)
         model.setObjective(5 * x + 7.1 * y, "maximize")
@@ -127,20 +126,17 @@ def test_branching_priorities_of_the_user_come_first():
 def test_a_second_rule_on_a_model_is_refused():
     model = pyscipopt.Model()
     attach(model, load_rule("pseudocost_product"))
-    with pytest.raises(SolverError, match="already has a BiFE rule"):
-        attach(model, load_rule("pseudocost_min"))
-    with pytest.raises(SolverError, match="already has a BiFE rule"):
-        attach(model, "pscost")
+    for another in (load_rule("pseudocost_min"), "pscost"):
+        with pytest.raises(SolverError, match="already has a BiFE rule"):
+            attach(model, another)
 
 
 def test_of_methods_of_scip_the_last_counts_and_a_rule_after_them():
-    model = knapsack()
+    model, alone = knapsack(), knapsack()
     attach(model, "mostinf")
-    attach(model, "pscost")
-    alone = knapsack()
-    attach(alone, "pscost")
-    for one in (model, alone):
-        one.optimize()
+    for solved in (model, alone):
+        attach(solved, "pscost")
+        solved.optimize()
     assert model.getNTotalNodes() == alone.getNTotalNodes()
     model.freeTransform()
     stats = attach(model, "pseudocost_product")
@@ -179,19 +175,18 @@ def test_a_row_may_be_added_between_two_solves_and_a_third_be_cut_short_and_gone
     model, fresh = knapsack(), knapsack()
     stats = attach(model, METHODS_HERE[name], guard=True, budget=0.3)
     model.optimize()
-    for one in (model, fresh):
-        one.freeTransform()
-        one.addCons(pyscipopt.quicksum(one.getVars()[:8]) <= 1)
-        one.optimize()
+    for solved in (model, fresh):
+        solved.freeTransform()
+        solved.addCons(pyscipopt.quicksum(solved.getVars()[:8]) <= 1)
+        solved.optimize()
     assert model.getObjVal() == pytest.approx(fresh.getObjVal())
     twice = stats.calls
     model.freeTransform()
     assert stats.calls == twice > 0
-    model.setParam("limits/nodes", 2)
-    model.optimize()
-    assert model.getStatus() == "nodelimit"
-    model.setParam("limits/nodes", -1)
-    model.optimize()
+    for nodes, status in ((2, "nodelimit"), (-1, "optimal")):
+        model.setParam("limits/nodes", nodes)
+        model.optimize()
+        assert model.getStatus() == status
     assert model.getObjVal() == pytest.approx(fresh.getObjVal())
     assert stats.calls > twice
 
@@ -214,8 +209,8 @@ def test_ctrl_c_in_a_scorer_stops_the_solve_which_goes_on_when_asked():
     stats = attach(model, Interrupted(name="interrupted", weights={"slack": 1.0}))
     model.optimize()
     assert (model.getStatus(), stats.calls) == ("userinterrupt", 0)
-    for one in (model, alone):
-        one.optimize()
+    for solved in (model, alone):
+        solved.optimize()
     assert model.getStatus() == "optimal"
     assert model.getObjVal() == pytest.approx(alone.getObjVal())
     assert stats.calls > 0

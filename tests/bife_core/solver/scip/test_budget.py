@@ -73,10 +73,8 @@ def test_lp_iterations_are_those_of_strong_branching_too(method, knapsacks, tmp_
     attach(model, method)
     model.optimize()
     model.writeStatistics(table)
-    rows = {
-        line.partition(":")[0].strip(): line.partition(":")[2].split()
-        for line in table.read_text().splitlines()
-    }
+    lines = (line.partition(":") for line in table.read_text().splitlines())
+    rows = {name.strip(): values.split() for name, _, values in lines}
     kinds = ("primal LP", "dual LP", "diving/probing LP", "strong branching")
     every, strong = sum(int(rows[kind][2]) for kind in kinds), int(rows["strong branching"][2])
     found = solve(path, method)
@@ -109,9 +107,7 @@ def test_nodes_are_counted_once_however_often_rpb_tightens_bounds_at_them(knapsa
 
 @pytest.mark.parametrize("method", ["paper_ca", "paper_ca,budget=0.6", "pscost"])
 def test_a_method_branches_whatever_priorities_the_settings_give(method, knapsacks):
-    params = dict.fromkeys(
-        (f"branching/{name}/priority" for name in ("relpscost", "mostinf")), HIGHEST_PRIORITY
-    )
+    params = {f"branching/{name}/priority": HIGHEST_PRIORITY for name in ("relpscost", "mostinf")}
     plain, raised = (solve(knapsacks[0].path, method, params=more) for more in ({}, params))
     assert counts(raised) == counts(plain)
 
@@ -132,10 +128,14 @@ def test_a_budget_that_is_none_is_refused_in_a_sentence(budget):
         load_method(f"paper_ca,budget={budget}")
 
 
-def test_what_scores_nothing_takes_no_budget_and_none_is_lost():
-    with pytest.raises(RuleError, match="relpscost takes no budget"):
-        load_method("relpscost,budget=0.5")
-    with pytest.raises(RuleError, match="load_method keeps it"):
-        load_rule("paper_ca,budget=0.5")
-    with pytest.raises(RuleError, match="relpscost is no rule"):
-        export_c("relpscost")
+@pytest.mark.parametrize(
+    ("load", "reference", "said"),
+    [
+        (load_method, "relpscost,budget=0.5", "relpscost takes no budget"),
+        (load_rule, "paper_ca,budget=0.5", "load_method keeps it"),
+        (export_c, "relpscost", "relpscost is no rule"),
+    ],
+)
+def test_what_scores_nothing_takes_no_budget_and_none_is_lost(load, reference, said):
+    with pytest.raises(RuleError, match=said):
+        load(reference)

@@ -6,6 +6,7 @@ import pytest
 from bife_core import solve
 from bife_core.solver.scip.exactness import NOT_LINEAR, violation_of
 from bife_core.solver.scip.solve import cautions, contradictions, disagree
+from tests.bife_core.solver.scip.test_solutions import Columns
 
 ROOM = "Maximize\n obj: t\nSubject To\n far: t - 3 x <= 5000001\nBounds\n 5000000 <= t <= 5000006\nBinary\n x\n{}End\n"
 EQUAL = (
@@ -91,26 +92,11 @@ def test_a_product_that_presolving_loses_is_noticed(written):
     assert cautions([wrong, right])[0].endswith("by SCIP's own check; solve with presolving/maxrounds = 0.")
 
 
-class Priced(pyscipopt.Pricer):
-    """Adds the column without which no row holds."""
-
-    def pricerredcost(self):
-        if not self.added:
-            self.added = True
-            column = self.model.addVar("late", vtype="I", obj=1.0, pricedVar=True)
-            self.model.addConsCoeff(self.model.getTransformedCons(self.row), column, 1.0)
-        return {"result": pyscipopt.SCIP_RESULT.SUCCESS}
-
-    pricerfarkas = pricerredcost
-
-
 def test_rows_that_lack_priced_columns_are_left_out():
-    model = pyscipopt.Model()
+    model, pricer = pyscipopt.Model(), Columns()
     model.hideOutput()
-    pricer = Priced()
-    pricer.added = False
     x = model.addVar("x", vtype="I", obj=9.0)
-    pricer.row = model.addCons(x >= 4, separate=False, modifiable=True)
+    pricer.costs, pricer.row = [1.0], model.addCons(x >= 4, separate=False, modifiable=True)
     model.includePricer(pricer, "priced", "")
     model.setPresolve(pyscipopt.SCIP_PARAMSETTING.OFF)
     model.optimize()

@@ -17,44 +17,39 @@ SLOW = (
 STRICT = Guard(max_share=0.02, grace_s=0.0)
 
 
-def tree(model):
-    model.optimize()
-    return model.getStatus(), model.getNTotalNodes(), model.getNLPIterations()
+@pytest.fixture
+def tree(knapsacks):
+    """Return a function that solves an instance, and gives its tree and the rule's counters."""
+
+    def solved(body=None, mostinf=100, **options):
+        model = paper_model(knapsacks[0].path)
+        model.setParam("branching/mostinf/priority", mostinf)
+        stats = None if body is None else attach(model, rule_of(body), **options)
+        model.optimize()
+        return (model.getStatus(), model.getNTotalNodes(), model.getNLPIterations()), stats
+
+    return solved
 
 
 @pytest.mark.parametrize("number", long_but(["math.inf", "0.0 / 0.0", "-1.0 / 0.0"], ["math.inf"]))
-def test_without_a_finite_score_rpb_branches_whatever_else_the_user_prefers(number, knapsacks):
-    alone = tree(paper_model(knapsacks[0].path))
-    model = paper_model(knapsacks[0].path)
-    model.setParam("branching/mostinf/priority", 1_000_000)
-    stats = attach(model, rule_of(f"return {number}"), guard=True)
-    assert tree(model) == alone
+def test_without_a_finite_score_rpb_branches_whatever_else_the_user_prefers(number, tree):
+    walked, stats = tree(f"return {number}", mostinf=1_000_000, guard=True)
+    assert walked == tree()[0]
     assert stats.undecided == stats.fallbacks == stats.calls > 0
 
 
-def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_users(knapsacks):
-    model = paper_model(knapsacks[0].path)
-    stats = attach(model, rule_of("return math.inf"))
-    model.optimize()
+def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_users(tree):
+    _, stats = tree("return math.inf")
     assert (stats.fallbacks, stats.calls > 0) == (0, True)
-
-    alone = paper_model(knapsacks[0].path)
-    alone.setParam("branching/mostinf/priority", 1_000_000)
-    model = paper_model(knapsacks[0].path)
-    model.setParam("branching/mostinf/priority", 1_000_000)
-    attach(model, rule_of("return math.nan"))
-    assert tree(model) == tree(alone)
+    assert tree("return math.nan", mostinf=1_000_000)[0] == tree(mostinf=1_000_000)[0]
 
 
-def test_some_finite_score_is_enough(knapsacks):
+@pytest.mark.parametrize("guard", [False, True])
+def test_some_finite_score_is_enough(guard, tree):
     body = "return math.inf if variable_features[18] > 0.49 else variable_features[18]"
-    trees = []
-    for guard in (False, True):
-        model = paper_model(knapsacks[0].path)
-        stats = attach(model, rule_of(body), guard=guard)
-        trees.append(tree(model))
-        assert stats.calls > stats.undecided
-    assert trees[0][0] == trees[1][0] == "optimal"
+    (status, *_), stats = tree(body, guard=guard)
+    assert stats.calls > stats.undecided
+    assert status == "optimal"
 
 
 class Waiting(Weighted):

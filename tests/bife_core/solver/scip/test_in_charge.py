@@ -7,8 +7,11 @@ import pytest
 
 from bife_core import attach, solve
 from bife_core.solver.scip.branching import PLUGIN_NAME
+from bife_core.solver.scip.reading import read_model
 from bife_core.solver.scip.settings import HIGHEST_PRIORITY, put_in_charge
 
+MOST = HIGHEST_PRIORITY
+ALL = dict.fromkeys(["mostinf", "relpscost", "pscost"], MOST)
 SEEDS = range(8, 28)
 BY_THE_SUB_MIPS = (8, 25)
 """Seeds of instances whose tree changes with the rule that branches in sub-MIPs."""
@@ -62,9 +65,7 @@ def test_rpb_is_scips_default_node_for_node(plain, tmp_path):
     assert found == plain
     raised = {seed: nodes(assignment(seed), relpscost=HIGHEST_PRIORITY) for seed in BY_THE_SUB_MIPS}
     assert all(raised[seed] != plain[seed] for seed in BY_THE_SUB_MIPS), "sub-MIPs branch"
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.readProblem(str(tmp_path / "gap.cip"))
+    model = read_model(tmp_path / "gap.cip")
     model.setParams(eager())
     assert solve(tmp_path / "gap.cip", params=eager()).nodes == nodes(model)
 
@@ -84,18 +85,10 @@ def test_another_rule_of_scip_branches_as_in_a_settings_file(rule):
         ({}, ["pscost"], {"pscost": 10_001}),
         ({"pscost": 10_000}, ["pscost"], {"pscost": 10_001}),
         ({"pscost": 10_000_000}, ["relpscost"], {"relpscost": 10_000_001}),
-        ({"relpscost": HIGHEST_PRIORITY}, ["relpscost"], {}),
-        (
-            {"pscost": HIGHEST_PRIORITY},
-            ["relpscost"],
-            {"relpscost": HIGHEST_PRIORITY - 1, "pscost": HIGHEST_PRIORITY - 2},
-        ),
+        ({"relpscost": MOST}, ["relpscost"], {}),
+        ({"pscost": MOST}, ["relpscost"], {"relpscost": MOST - 1, "pscost": MOST - 2}),
         ({}, ["mostinf", "relpscost"], {"mostinf": 10_001}),
-        (
-            dict.fromkeys(["mostinf", "relpscost", "pscost"], HIGHEST_PRIORITY),
-            ["mostinf", "relpscost"],
-            {"relpscost": HIGHEST_PRIORITY - 1, "pscost": HIGHEST_PRIORITY - 3},
-        ),
+        (ALL, ["mostinf", "relpscost"], {"relpscost": MOST - 1, "pscost": MOST - 3}),
     ],
 )
 def test_priorities_are_changed_where_they_must_be(given, rules, changed):
@@ -128,7 +121,6 @@ def test_who_displaces_a_rule_of_the_models_own_is_warned(rule, recwarn):
         model = pyscipopt.Model()
         model.includeBranchrule(Own(), "ryanfoster", "", priority=priority, maxdepth=-1, maxbounddist=1.0)
         attach(model, rule)
-        said = [str(one.message) for one in recwarn if "ryanfoster" in str(one.message)]
-        assert len(said) == warned
-        assert [one.filename for one in recwarn if "ryanfoster" in str(one.message)] == [__file__] * warned
+        files = [warning.filename for warning in recwarn if "ryanfoster" in str(warning.message)]
+        assert files == [__file__] * warned
         recwarn.clear()

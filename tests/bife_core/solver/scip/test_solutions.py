@@ -7,6 +7,7 @@ import pytest
 
 from bife_core.base.errors import ConfigError, InstanceError
 from bife_core.solver.methods.using import solve
+from bife_core.solver.scip.reading import read_model
 from bife_core.solver.scip.solutions import check_names, solution_of, write_solution
 
 CIP = """STATISTICS
@@ -20,31 +21,28 @@ END
 """
 
 
-@pytest.mark.parametrize(
+NAMES = (
+    "NAMEx",
     "name",
-    [
-        "NAMEx",
-        "name",
-        "=obj=x",
-        "ENDATA",
-        "Objective",
-        "#x",
-        "<?xml",
-        "inf",
-        "x,y",
-        "1e5",
-        "größe",
-        "n" * 990,
-    ],
+    "=obj=x",
+    "ENDATA",
+    "Objective",
+    "#x",
+    "<?xml",
+    "inf",
+    "x,y",
+    "1e5",
+    "größe",
+    "n" * 990,
 )
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_scip_reads_every_value_back(name, tmp_path):
     (path := tmp_path / "a.cip").write_text(CIP.format(name, "other"))
-    found = solve(path, solution=tmp_path / "a.sol")
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.readProblem(str(path))
+    result, model = solve(path, solution=tmp_path / "a.sol"), read_model(path)
     values = model.readSolFile(str(tmp_path / "a.sol"))
-    assert model.getSolObjVal(values) == found.primal_bound == 11
+    assert model.getSolObjVal(values) == result.primal_bound == 11
     assert [model.getSolVal(values, variable) for variable in model.getVars()] == [3, 2]
 
 
@@ -85,19 +83,15 @@ def test_variables_that_share_a_name_have_no_solution():
 
 
 class Columns(pyscipopt.Pricer):
-    """Adds two columns, of which the cheaper one is best."""
+    """Adds a column for each of its `costs` to its `row`."""
 
     def pricerredcost(self):
-        return self.add()
-
-    def pricerfarkas(self):
-        return self.add()
-
-    def add(self):
         while self.costs:
             column = self.model.addVar(f"column{len(self.costs)}", obj=self.costs.pop(), pricedVar=True)
             self.model.addConsCoeff(self.model.getTransformedCons(self.row), column, 1.0)
         return {"result": pyscipopt.SCIP_RESULT.SUCCESS}
+
+    pricerfarkas = pricerredcost
 
 
 def test_columns_of_a_pricer_are_part_of_the_solution():

@@ -1,6 +1,7 @@
 """How SCIP is set up: as in the paper, as it comes, or by a user's settings file."""
 
 import ctypes
+from pathlib import Path
 
 import pytest
 
@@ -41,9 +42,8 @@ def test_a_file_counts_by_what_it_changes(set_file):
         "Each solve had its own limits/time, randomization/randomseedshift, whatever the settings say."
     )
     set_file.unlink()
-    assert SolverConfig.model_validate(solver.model_dump(mode="json")) == solver, (
-        "the file is not needed again"
-    )
+    again = SolverConfig.model_validate(solver.model_dump(mode="json"))
+    assert again == solver, "the file is not needed again"
 
 
 def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file):
@@ -114,56 +114,50 @@ def test_a_file_that_sets_what_the_paper_does_is_the_paper(tmp_path):
     assert SolverConfig.model_validate(file).label == "default"
 
 
-@pytest.mark.parametrize("given", ["fast", "absent.set"])
-def test_what_is_no_solver_is_one_sentence(given):
-    with pytest.raises(ConfigError, match=r"'default', 'paper' or a SCIP settings file"):
-        SolverConfig.model_validate(given)
-
-
-def test_a_file_scip_does_not_take_is_one_sentence(tmp_path):
-    bad = tmp_path / "bad.set"
-    bad.write_text("emphasis: easycip\n# limits/gapp = 1\nlimits/gapp = 0.1\n")
-    with pytest.raises(
-        ConfigError, match=r"line 3: SCIP has no parameter limits/gapp; did you mean limits/gap\?"
-    ):
-        SolverConfig.model_validate(str(bad))
-    bad.write_text("limits/nodes = 5\nlimits/gap = -3\n")
-    with pytest.raises(
-        ConfigError, match=r"SCIP does not take the settings in .*bad\.set: .*<-3>.*<limits/gap>"
-    ):
-        SolverConfig.model_validate(bad)
-    bad.write_text("numerics/feastol = 1e-12\n")
-    with pytest.raises(
-        ConfigError, match=r"bad\.set sets numerics/feastol = 1e-12, but the LP solver takes 1e-10"
-    ):
-        SolverConfig.model_validate(bad)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fast", "'default', 'paper' or a SCIP settings file"),
+        ("absent.set", "'default', 'paper' or a SCIP settings file"),
+        ("unknown.set", r"line 3: SCIP has no parameter limits/gapp; did you mean limits/gap\?"),
+        ("range.set", r"SCIP does not take the settings in .*range\.set: .*<-3>.*<limits/gap>"),
+        ("small.set", r"small\.set sets numerics/feastol = 1e-12, but the LP solver takes 1e-10"),
+    ],
+)
+def test_what_is_no_solver_is_one_sentence(name, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("unknown.set").write_text("emphasis: easycip\n# limits/gapp = 1\nlimits/gapp = 0.1\n")
+    Path("range.set").write_text("limits/nodes = 5\nlimits/gap = -3\n")
+    Path("small.set").write_text("numerics/feastol = 1e-12\n")
+    for given in (name, Path(name)):
+        with pytest.raises(ConfigError, match=said):
+            SolverConfig.model_validate(given)
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("line", "read"),
     [
-        ("limits/nodes = 3abc", "SCIP reads limits/nodes = 3abc as 3"),
-        ("separating/maxrounds = 1e3", "SCIP reads separating/maxrounds = 1e3 as 1"),
-        ("limits/primal = nan", "SCIP reads limits/primal = nan as"),
-        ("limits/nodes = 5_0", "SCIP reads limits/nodes = 5_0 as 5"),
-        ("limits/gap = 1e400", "SCIP reads limits/gap = 1e400 as 1.7976931348623157e"),
-        ("separating/maxcuts = 4294967296", "SCIP reads separating/maxcuts = 4294967296 as 0"),
-        ("separating/maxcuts = -4294967295 fix", "SCIP reads separating/maxcuts = -4294967295 as 1"),
-        (
-            "limits/nodes = 9223372036854775808",
-            "SCIP reads limits/nodes = 9223372036854775808 as 9223372036854775807",
-        ),
-        ("branching/scorefunc = sq", "SCIP reads branching/scorefunc = sq as s"),
-        (
-            'heuristics/alns/rewardfilename = "a" # "b"',
-            'SCIP reads heuristics/alns/rewardfilename = "a" as a" # "b',
-        ),
-        (f"# {1023 * ' '}limits/nodes = 3", "SCIP reads more than 1022 bytes"),
+        ("limits/nodes = 3abc", "3"),
+        ("separating/maxrounds = 1e3", "1"),
+        ("limits/primal = nan", ""),
+        ("limits/nodes = 5_0", "5"),
+        ("limits/gap = 1e400", "1.7976931348623157e"),
+        ("separating/maxcuts = 4294967296", "0"),
+        ("separating/maxcuts = -4294967295 fix", "1"),
+        ("limits/nodes = 9223372036854775808", "9223372036854775807"),
+        ("branching/scorefunc = sq", "s"),
+        ('heuristics/alns/rewardfilename = "a" # "b"', 'a" # "b'),
     ],
 )
-def test_what_scip_would_read_as_another_value_is_refused(line, expected):
-    with pytest.raises(ConfigError, match=f"own.set, line 2: {expected}"):
+def test_what_scip_would_read_as_another_value_is_refused(line, read):
+    shown = line.removesuffix(" fix").removesuffix(' # "b"')
+    with pytest.raises(ConfigError, match=f"own.set, line 2: SCIP reads {shown} as {read}"):
         settings_in(f"# own\n{line}\n", "own.set")
+
+
+def test_a_line_that_scip_would_read_as_several_is_refused():
+    with pytest.raises(ConfigError, match=r"own\.set, line 2: SCIP reads more than 1022 bytes"):
+        settings_in(f"# own\n# {1023 * ' '}limits/nodes = 3\n", "own.set")
 
 
 @pytest.mark.parametrize(
@@ -177,12 +171,9 @@ def test_what_scip_would_read_as_another_value_is_refused(line, expected):
         ("separating/maxcuts = 3.0", {"separating/maxcuts": 3}),
         ("branching/relpscost/probingbounds = False", {"branching/relpscost/probingbounds": False}),
         ("limits/gap = +.5e-1", {"limits/gap": 0.05}),
-        (
-            "heuristics/undercover/maxcoversizeconss = 1.79769313486232e+308",
-            {},
-        ),  # SCIP's own default, as it writes it
+        ("heuristics/undercover/maxcoversizeconss = 1.79769313486232e+308", {}),  # its default, as SCIP writes it
     ],
-)
+)  # fmt: skip
 def test_what_scip_reads_as_it_is_written_is_taken(text, params):
     assert settings_in(text, "own.set") == params
 

@@ -22,6 +22,14 @@ RULE = "paper_mis"  # it reads pseudocosts, coefficients and rows
 OPEN_LP = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\nEnd\n"
 
 
+def branching_by(rule):
+    """Return a model in which a rule in Python branches first."""
+    model = next(iter(awkward.FEASIBLE.values()))()
+    model.hideOutput()
+    model.includeBranchrule(rule, "first", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
+    return model
+
+
 def solved(model):
     apply(SolveSettings(time_limit_s=60), model)
     model.optimize()
@@ -80,14 +88,8 @@ def test_there_are_no_features_without_an_lp(capfd):
     rule = AtPseudoSolutions()
     model.includeBranchrule(rule, "pseudo", "", 20_000_000, -1, 1.0)
     assert solved(model)[0] == "optimal"
-    assert {"The node has no LP solved to optimality, so there is nothing to branch on."} == set(
-        rule.refusals
-    )
+    assert {*rule.refusals} == {"The node has no LP solved to optimality, so there is nothing to branch on."}
     assert capfd.readouterr().err == ""
-
-
-def counters(stats):
-    return stats.calls, stats.fallbacks
 
 
 def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(knapsacks, tmp_path):
@@ -96,10 +98,8 @@ def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(k
     model.setParam("visual/vbcfilename", str(tmp_path / "no" / "such" / "tree.vbc"))
     with pytest.raises(Exception, match="file"):
         model.optimize()
-    assert counters(stats) == (0, 0)
-    with pytest.raises(
-        SolverError, match=r"SCIP failed while solving .* under relpscost: error creating file <"
-    ):
+    assert (stats.calls, stats.fallbacks) == (0, 0)
+    with pytest.raises(SolverError, match=r"failed while solving .* under relpscost: error creating file <"):
         solve(knapsacks[0].path, params={"visual/vbcfilename": str(tmp_path / "no" / "tree.vbc")})
     assert solve(knapsacks[0].path, RULE).status == "optimal"
 
@@ -122,12 +122,9 @@ class Raising(pyscipopt.Branchrule):
 
 
 def test_ctrl_c_is_heard_after_a_solve_that_failed(capfd):
-    model = next(iter(awkward.FEASIBLE.values()))()
-    model.hideOutput()
-    model.includeBranchrule(Raising(), "raising", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(SolverError, match=r"while failing: a callback raised ValueError\('no'\)") as caught:
-        optimize(model, "failing")
+        optimize(branching_by(Raising()), "failing")
     assert isinstance(caught.value.__cause__, ValueError)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
@@ -141,11 +138,8 @@ class Pressed(pyscipopt.Branchrule):
 
 
 def test_ctrl_c_in_a_callback_is_no_error_of_scip(capfd):
-    model = next(iter(awkward.FEASIBLE.values()))()
-    model.hideOutput()
-    model.includeBranchrule(Pressed(), "pressed", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
     with pytest.raises(KeyboardInterrupt):
-        optimize(model, "waiting")
+        optimize(branching_by(Pressed()), "waiting")
 
 
 def test_errors_are_kept_by_the_innermost_that_asks(capfd):
@@ -158,17 +152,15 @@ def test_errors_are_kept_by_the_innermost_that_asks(capfd):
         with suppress(Exception):
             model.setParam("limits/gap", -1.0)
     assert capfd.readouterr().err == ""
-    assert any("limits/gap" in one for one in outer)
-    assert not any("limits/time" in one for one in outer)
+    assert any("limits/gap" in message for message in outer)
+    assert not any("limits/time" in message for message in outer)
 
 
 def test_threads_leave_the_hook_for_exceptions_as_it_was(capfd):
     found, failed, hook = [], threading.Event(), sys.unraisablehook
 
     def fail():
-        model = next(iter(awkward.FEASIBLE.values()))()
-        model.hideOutput()
-        model.includeBranchrule(Raising(), "raising", "", priority=10**7, maxdepth=-1, maxbounddist=1.0)
+        model = branching_by(Raising())
         with scip_errors():
             failed.wait(20)
             with pytest.raises(SolverError) as caught:
