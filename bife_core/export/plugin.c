@@ -117,14 +117,11 @@ int SCIPgetNRuns(SCIP*);
 SCIP_Real SCIPinfinity(SCIP*);
 SCIP_Real SCIPepsilon(SCIP*);
 SCIP_Real SCIPfeasFrac(SCIP*, SCIP_Real);
-SCIP_Real SCIPgetVarPseudocost(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR);
 SCIP_Real SCIPgetRowActivity(SCIP*, SCIP_ROW*);
 SCIP_COL* SCIPvarGetCol(SCIP_VAR*);
 int SCIPvarGetProbindex(SCIP_VAR*);
-SCIP_Real SCIPvarGetCutoffSum(SCIP_VAR*, SCIP_BRANCHDIR);
-SCIP_Longint SCIPvarGetNBranchings(SCIP_VAR*, SCIP_BRANCHDIR);
 int SCIPcolGetIndex(SCIP_COL*);
-SCIP_Real SCIPcolGetObj(SCIP_COL*);
+@DECLARATIONS@
 SCIP_Bool SCIPcolIsIntegral(SCIP_COL*);
 int SCIPcolGetNNonz(SCIP_COL*);
 int SCIPcolGetNLPNonz(SCIP_COL*);
@@ -393,14 +390,16 @@ static void forget(SCIP_BRANCHRULEDATA* data)
 //? if STATIC or DEGREE
 enum
 {
-   OBJECTIVE_AT = 0,
-   STRUCTURE_AT = @N_OBJECTIVE@,
-   TAKEN_AT = OBJECTIVE_AT + STRUCTURE_AT + @N_STRUCTURE@,
+//? for name, n in RECORDED
+   @name@_AT,
+   @name@_END = @name@_AT + @n - 1@,
+//? endfor
+   TAKEN_AT,
    N_STATIC
 };
 
 /* Takes what is known of a column once per solve, from the LP as it is now. */
-static int take_column(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
+static int take_column(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
 {
    const int index = SCIPcolGetIndex(column);
    double* record;
@@ -408,9 +407,10 @@ static int take_column(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
       return 0;
    record = (double*)data->records.items + (size_t)index * N_STATIC;
    record[TAKEN_AT] = 1.0;
-//? if OBJECTIVE
-   objective(SCIPcolGetObj(column), record + OBJECTIVE_AT);
-//? endif
+   (void)scip;
+//? for name in solve
+@ compute(name, "record + " + name + "_AT") @
+//? endfor
 //? if STRUCTURE or DEGREE
    const int n_rows = SCIPcolGetNNonz(column);
    SCIP_ROW** rows = SCIPcolGetRows(column);
@@ -448,7 +448,7 @@ static int take_all_columns(SCIP* scip, SCIP_BRANCHRULEDATA* data)
       return 0;
    for( int c = 0; c < n; ++c )
    {
-      if( SCIPcolIsIntegral(columns[c]) && !take_column(data, columns[c]) )
+      if( SCIPcolIsIntegral(columns[c]) && !take_column(scip, data, columns[c]) )
          return 0;
    }
    data->static_taken = 1;
@@ -456,11 +456,11 @@ static int take_all_columns(SCIP* scip, SCIP_BRANCHRULEDATA* data)
 }
 
 /* Returns what is known of a column, which is taken now if it was not in the LP before; NULL without memory. */
-static const double* column_record(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
+static const double* column_record(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
 {
    const size_t at = (size_t)SCIPcolGetIndex(column) * N_STATIC;
    const int known = at + N_STATIC <= (size_t)data->records.room && ((double*)data->records.items)[at + TAKEN_AT] != 0.0;
-   if( !known && !take_column(data, column) )
+   if( !known && !take_column(scip, data, column) )
       return NULL;
    return (double*)data->records.items + at;
 }
@@ -813,35 +813,22 @@ static int features_of(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable
    const double* record = NULL;
    const double fraction = SCIPfeasFrac(scip, value);
    double values[@ROOM@];
-   double up;
-   double down;
-   (void)data, (void)column, (void)record, (void)fraction, (void)values, (void)up, (void)down;
+   (void)data, (void)column, (void)record, (void)fraction, (void)values;
 //? if STATIC or DEGREE
-   record = column_record(data, column);
+   record = column_record(scip, data, column);
    if( record == NULL )
       return 0;
 //? endif
-//? if OBJECTIVE
-@ write("OBJECTIVE", "record + OBJECTIVE_AT") @
-//? endif
+//? for name in solve
+@ write(name, "record + " + name + "_AT") @
+//? endfor
 //? if STRUCTURE
 @ write("STRUCTURE", "record + STRUCTURE_AT") @
 //? endif
-//? if FRACTIONALITY
-   fractionality(fraction, values);
-@ write("FRACTIONALITY", "values") @
-//? endif
-//? if PSEUDOCOST
-   pseudocost(fraction, SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_UPWARDS),
-      SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_DOWNWARDS), values);
-@ write("PSEUDOCOST", "values") @
-//? endif
-//? if CUTOFF
-   cutoff(SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_UPWARDS), SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_DOWNWARDS),
-      (double)SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_UPWARDS),
-      (double)SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_DOWNWARDS), values);
-@ write("CUTOFF", "values") @
-//? endif
+//? for name in candidate
+@ compute(name, "values") @
+@ write(name, "values") @
+//? endfor
 //? if BY_ROW
    return features_by_row(scip, data, variable, column, record, f);
 //? endif

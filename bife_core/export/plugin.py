@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader
 
 from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
 from bife_core.language.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
+from bife_core.language.features.feature import Call
 from bife_core.language.rules import Rejection, check_source
 from bife_core.solver.methods.loading import AnyReference, registered_tags, rule_method
 from bife_core.solver.scip.branching import Guard
@@ -24,11 +25,8 @@ INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 """What the C file defines for others to call."""
 
 _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
-    ("OBJECTIVE", columns.objective),
+    *((group.name.upper(), group.formula) for group in GROUPS if group.formula is not None),
     ("STRUCTURE|DEGREE", columns.structure),
-    ("FRACTIONALITY", columns.fractionality),
-    ("PSEUDOCOST", columns.pseudocost),
-    ("CUTOFF", columns.cutoff),
     ("STRUCTURE|DEGREE|SPREAD", rows.add_value),
     ("STRUCTURE|DEGREE|SPREAD", rows.spread),
     ("DEGREE", rows.degree),
@@ -38,6 +36,15 @@ _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("ACTIVE_ROW_SUM|ACTIVE_CANDIDATE_SUM", rows.weight_from_sum),
 )
 """Formulas by the groups that need them."""
+
+_IN_C: Final = {
+    "scip": ("SCIP*", "scip"),
+    "column": ("SCIP_COL*", "column"),
+    "variable": ("SCIP_VAR*", "variable"),
+    "UP": ("SCIP_BRANCHDIR", "SCIP_BRANCHDIR_UPWARDS"),
+    "DOWN": ("SCIP_BRANCHDIR", "SCIP_BRANCHDIR_DOWNWARDS"),
+}
+"""Type and text of what functions of SCIP are given."""
 
 
 def export_c(ref: AnyReference) -> str:
@@ -55,8 +62,10 @@ def export_c(ref: AnyReference) -> str:
     name, rule, solver = method.name, check_source(method.source), registered_tags(ref).get("solver")
     assert not isinstance(rule, Rejection)
     features = rule.features
-    known = _conditions(features)
-    formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if known & set(needed.split("|"))]
+    conditions = _conditions(features)
+    formulas = [formula_in_c(formula) for groups, formula in _FORMULAS if conditions & set(groups.split("|"))]
+    named = {group.name.upper(): group for group in GROUPS}
+    calls = dict.fromkeys(call for group in GROUPS for call in group.calls if call is not None)
     structure = [feature.name for feature in members_of(columns.STRUCTURE)]
     guard = Guard()
     text: dict[str, Any] = {
@@ -72,8 +81,10 @@ def export_c(ref: AnyReference) -> str:
         "N_FEATURES": len(FEATURES),
         "RULE": rule_in_c(rule),
         "FORMULAS": "\n\n".join(formulas),
-        "N_OBJECTIVE": len(members_of(columns.OBJECTIVE)),
-        "N_STRUCTURE": len(structure),
+        "DECLARATIONS": "\n".join(map(_declaration, calls)),
+        "RECORDED": [
+            (name, len(members_of(group))) for name, group in named.items() if group.cost == "solve"
+        ],
         "ROOM": max(len(members_of(group)) for group in GROUPS),
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
         "SHARE": number(guard.max_share),
@@ -86,14 +97,17 @@ def export_c(ref: AnyReference) -> str:
     for root in ("mean", "min", "max"):
         text[f"ROOT_{root.upper()}"] = structure.index(f"rows_deg_{root}")
 
-    def write(group: str, values: str) -> str:
-        (found,) = (one for one in GROUPS if one.name.upper() == group)
+    def write(name: str, values: str) -> str:
         base = values if values.isidentifier() else f"({values})"
         return "\n".join(
             f"   f[{feature_constant(feature.index)}] = {base}[{place}];"
-            for place, feature in enumerate(members_of(found))
+            for place, feature in enumerate(members_of(named[name]))
             if feature.index in features
         )
+
+    def compute(name: str, out: str) -> str:
+        inputs = map(_input_in_c, named[name].calls)
+        return f"   {getattr(named[name].formula, '__name__', '')}({', '.join([*inputs, out])});"
 
     template = Environment(
         loader=PackageLoader("bife_core", "export"),
@@ -102,19 +116,33 @@ def export_c(ref: AnyReference) -> str:
         variable_end_string="@",
         keep_trailing_newline=True,
     ).get_template("plugin.c")
-    return re.sub(r"\n{3,}", "\n\n", template.render(text, write=write, **dict.fromkeys(known, True)))
+    for cost in ("solve", "candidate"):
+        computed = [name for name, group in named.items() if group.formula and group.cost == cost]
+        text[cost] = [name for name in computed if name in conditions]
+    text |= {"write": write, "compute": compute} | dict.fromkeys(conditions, True)
+    return re.sub(r"\n{3,}", "\n\n", template.render(text))
+
+
+def _declaration(call: Call) -> str:
+    return f"{call.returns} {call.function}({', '.join(_IN_C[name][0] for name in call.arguments)});"
+
+
+def _input_in_c(call: Call | None) -> str:
+    if call is None:
+        return "fraction"
+    return f"(double){call.function}({', '.join(_IN_C[name][1] for name in call.arguments)})"
 
 
 def _conditions(features: frozenset[int]) -> set[str]:
     """Return the names under which `plugin.c` asks what is needed."""
     read = groups_of(features)
     by_cost = {"solve": ["STATIC"], "candidate": [], "row": ["BY_ROW"], "entry": ["BY_ROW", "KEPT"]}
-    found = {name for group in read for name in (group.name.upper(), *by_cost[group.cost])}
+    names = {name for group in read for name in (group.name.upper(), *by_cost[group.cost])}
     if read & {rows.UNIT, rows.ROW_SUM, rows.CANDIDATE_SUM, rows.DUAL}:
-        found |= {"ACTIVE", "WEIGHTED"}
+        names |= {"ACTIVE", "WEIGHTED"}
     if any(feature.index in features for feature in rows.COSTLY):
-        found.add("SPREAD")
-    return found
+        names.add("SPREAD")
+    return names
 
 
 def _c_string(text: str) -> str:

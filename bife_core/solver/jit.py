@@ -82,6 +82,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return jit(function, forceinline=True)
 
 
+def inlined_here(function: Callable[..., Any]) -> Any:
+    """Compile like `inlined`, a function made at run time, which is kept with what calls it only."""
+    return numba.njit(error_model="numpy", forceinline=True)(function)
+
+
 def jit_for(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile like `jit`, but at once: a worker, which calls it, cannot write to the cache."""
     return lambda function: jit(function, signature)

@@ -1,7 +1,6 @@
-"""The features of a candidate: one named table, and beside each group of features the formulas that compute it.
+"""The features of a candidate (Khalil et al., 2016): one table in the order of the paper, with the formulas.
 
-They are those of Khalil et al. (2016) in the order the BiFE paper's listings use; everything reads this table. The
-formulas are plain functions of numbers; `bife_core.solver.scip.compiled` makes machine code of them.
+Machine code (`bife_core.solver.scip.compiled`), C (`bife_core.export`) and prompts are derived from this table.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ _BY_NAME: Final = {feature.name: feature.index for feature in FEATURES}
 
 
 def feature_index(name: str) -> int:
-    """Return the column of the feature called `name`; a KeyError says if there is none."""
+    """Return the column of the feature called `name`, or raise KeyError."""
     return _BY_NAME[name]
 
 
 def groups_of(indices: frozenset[int] | None) -> frozenset[Group]:
-    """Return the passes needed to compute the given columns (all for None)."""
+    """Return the groups of the given columns, all for None."""
     return frozenset(GROUPS if indices is None else (FEATURES[index].group for index in indices))
 
 
 def members_of(group: Group) -> tuple[Feature, ...]:
-    """Return a group's features in the order its file lists them, which is that of its formula."""
+    """Return a group's features in the order of its formula."""
     return tuple(feature for part in _PARTS for feature in part.FEATURES if feature.group == group)

@@ -1,7 +1,4 @@
-"""Features of a variable's column in the LP, taken once per solve, and of a candidate itself, at every branching.
-
-f is the fractional part of the candidate's LP value.
-"""
+"""Features of a variable's column, taken once per solve, and of a candidate, whose LP value has the fractional part f."""
 
 from __future__ import annotations
 
@@ -9,11 +6,73 @@ from typing import Final
 
 from bife_core.language.features.feature import SIGNED, SPREAD, Group, Spread, statistics
 
-OBJECTIVE: Final = Group("objective", cost="solve", role="objective")
+
+def objective(coefficient: float) -> tuple[float, ...]:
+    """Split the objective coefficient of the column in the transformed problem by its sign."""
+    return coefficient, max(coefficient, 0.0), min(coefficient, 0.0)
+
+
+def structure(
+    n: float, lengths: Spread, n_pos: float, positive: Spread, n_neg: float, negative: Spread
+) -> tuple[float, ...]:
+    """Compute `STRUCTURE` from number and spread of rows' lengths, positive and |negative| coefficients."""
+    mean, stddev, smallest, largest = negative
+    # Taken from 0, for a size of 0 is to give no negative zero.
+    return (n, *lengths, n_pos, *positive, n_neg, 0.0 - mean, stddev, 0.0 - largest, 0.0 - smallest)
+
+
+def fractionality(f: float) -> tuple[float, ...]:
+    """Compute `FRACTIONALITY`."""
+    return min(f, 1.0 - f), 1.0 - f
+
+
+def pseudocost(f: float, up_per_unit: float, down_per_unit: float) -> tuple[float, ...]:
+    """Compute `PSEUDOCOST` from SCIP's pseudocosts, which are gains per unit of change."""
+    up = (1.0 - f) * up_per_unit
+    down = f * down_per_unit
+    ratio = max(min(up, down), 1e-5) / max(max(up, down), 1e-5)
+    return up, down, ratio, up + down, up * down
+
+
+def cutoff(up: float, down: float, n_up: float, n_down: float) -> tuple[float, ...]:
+    """Compute `CUTOFF` from SCIP's sums of cutoffs and numbers of branchings in each direction."""
+    return up, down, up / n_up if n_up != 0 else 0.0, down / n_down if n_down != 0 else 0.0
+
+
+OBJECTIVE: Final = Group(
+    "objective",
+    cost="solve",
+    role="objective",
+    formula=objective,
+    inputs=("SCIP_Real SCIPcolGetObj(column)",),
+)
 STRUCTURE: Final = Group("structure", cost="solve", role="size")
-FRACTIONALITY: Final = Group("fractionality", cost="candidate", role="fraction")
-PSEUDOCOST: Final = Group("pseudocost", cost="candidate", role="gain")
-CUTOFF: Final = Group("cutoff", cost="candidate", role="cutoff")
+FRACTIONALITY: Final = Group(
+    "fractionality", cost="candidate", role="fraction", formula=fractionality, inputs=("fraction",)
+)
+PSEUDOCOST: Final = Group(
+    "pseudocost",
+    cost="candidate",
+    role="gain",
+    formula=pseudocost,
+    inputs=(
+        "fraction",
+        "SCIP_Real SCIPgetVarPseudocost(scip, variable, UP)",
+        "SCIP_Real SCIPgetVarPseudocost(scip, variable, DOWN)",
+    ),
+)
+CUTOFF: Final = Group(
+    "cutoff",
+    cost="candidate",
+    role="cutoff",
+    formula=cutoff,
+    inputs=(
+        "SCIP_Real SCIPvarGetCutoffSum(variable, UP)",
+        "SCIP_Real SCIPvarGetCutoffSum(variable, DOWN)",
+        "SCIP_Longint SCIPvarGetNBranchings(variable, UP)",
+        "SCIP_Longint SCIPvarGetNBranchings(variable, DOWN)",
+    ),
+)
 
 FEATURES: Final = (
     *OBJECTIVE.features(
@@ -43,35 +102,3 @@ FEATURES: Final = (
         (28, "n_cutoff_down_ratio", "cutoffs per down branching of the variable (0 before the first)"),
     ),
 )
-
-
-def objective(coefficient: float) -> tuple[float, ...]:
-    """Compute `OBJECTIVE` from the column's objective in the transformed problem."""
-    return coefficient, max(coefficient, 0.0), min(coefficient, 0.0)
-
-
-def structure(
-    n: float, lengths: Spread, n_pos: float, positive: Spread, n_neg: float, negative: Spread
-) -> tuple[float, ...]:
-    """Compute `STRUCTURE` from number and spread: rows' lengths, positive coefficients, sizes of negative ones."""
-    mean, stddev, smallest, largest = negative
-    # Taken from 0, for a size of 0 is to give no negative zero.
-    return (n, *lengths, n_pos, *positive, n_neg, 0.0 - mean, stddev, 0.0 - largest, 0.0 - smallest)
-
-
-def fractionality(f: float) -> tuple[float, ...]:
-    """Compute `FRACTIONALITY`."""
-    return min(f, 1.0 - f), 1.0 - f
-
-
-def pseudocost(f: float, up_per_unit: float, down_per_unit: float) -> tuple[float, ...]:
-    """Compute `PSEUDOCOST` from SCIP's pseudocosts, which are gains per unit of change."""
-    up = (1.0 - f) * up_per_unit
-    down = f * down_per_unit
-    ratio = max(min(up, down), 1e-5) / max(max(up, down), 1e-5)
-    return up, down, ratio, up + down, up * down
-
-
-def cutoff(up: float, down: float, n_up: int, n_down: int) -> tuple[float, ...]:
-    """Compute `CUTOFF` from SCIP's sums of cutoffs and numbers of branchings in each direction."""
-    return up, down, up / n_up if n_up != 0 else 0.0, down / n_down if n_down != 0 else 0.0

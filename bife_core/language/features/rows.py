@@ -1,6 +1,6 @@
-"""Features folded over the LP rows a candidate stands in, and over the active (tight) ones in four weightings.
+"""Features folded over the LP rows of a candidate, and over the active (tight) ones in four weightings.
 
-A fold starts from a constant, takes one row after the other, and a formula turns what was gathered into features.
+A fold starts from a constant and takes one row after the other; a formula turns its result into features.
 """
 
 from __future__ import annotations
@@ -65,17 +65,17 @@ FEATURES: Final = (
 COSTLY: Final = tuple(
     feature for feature in FEATURES if re.fullmatch(r"active_.*_(mean|stddev|min|max)", feature.name)
 )
-"""What is no sum of a weighting, and costs more."""
+"""Statistics of a weighting that cost more than its sums."""
 
 
 Values = tuple[float, float, float, float, float, float]
-"""How many values there were, the first, sum and squares of their deviations from it, smallest and largest."""
+"""Number of values, the first, sum and squares of their deviations from it, smallest and largest."""
 
 NO_VALUES: Final[Values] = (0.0, 0.0, 0.0, 0.0, math.inf, 0.0)
 
 
 def add_value(values: Values, value: float) -> Values:
-    """Take one more value, which is not negative; sums of deviations do not cancel as sums of squares do."""
+    """Take a value that is not negative; sums of deviations do not cancel as sums of squares do."""
     n, first, deviations, squares, smallest, largest = values
     if n == 0.0:
         first = value
@@ -85,7 +85,7 @@ def add_value(values: Values, value: float) -> Values:
 
 
 def spread(values: Values) -> Spread:
-    """Return mean, standard deviation, smallest and largest; all are 0 if there is no value."""
+    """Return mean, standard deviation, smallest and largest; all 0 without a value."""
     n, first, deviations, squares, smallest, largest = values
     if n == 0.0:
         return 0.0, 0.0, 0.0, 0.0
@@ -123,16 +123,16 @@ NO_SHARES: Final[Shares] = (1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
 
 
 def add_share(shares: Shares, value: float, positive: float, negative: float) -> Shares:
-    """Take one row into `ONE_TO_ALL`: the candidate's coefficient, and the sums of the row's by sign."""
+    """Take one row into `ONE_TO_ALL`: the candidate's coefficient, and the row's sums by sign."""
     a, b, c, d, e, f, g, h = shares
     if value > 0.0:
-        own = value / positive
-        other = 1.0 if negative == 0.0 else value / (value - negative)
-        return min(a, own), max(b, own), min(c, other), max(d, other), e, f, g, h
+        same_sign = value / positive
+        other_sign = 1.0 if negative == 0.0 else value / (value - negative)
+        return min(a, same_sign), max(b, same_sign), min(c, other_sign), max(d, other_sign), e, f, g, h
     if value < 0.0:
-        other = 1.0 if positive == 0.0 else value / (value - positive)
-        own = value / negative
-        return a, b, c, d, min(e, other), max(f, other), min(g, own), max(h, own)
+        other_sign = 1.0 if positive == 0.0 else value / (value - positive)
+        same_sign = value / negative
+        return a, b, c, d, min(e, other_sign), max(f, other_sign), min(g, same_sign), max(h, same_sign)
     return shares
 
 

@@ -32,7 +32,6 @@ n_dual_resolves = _external("SCIPgetNDualResolveLPs", int64(int64))
 n_branch_cands = _external("SCIPgetNPrioLPBranchCands", int32(int64))
 n_lps = _external("SCIPgetNLPs", int64(int64))
 row_activity = _external("SCIPgetRowActivity", float64(int64, int64))
-pseudocost = _external("SCIPgetVarPseudocost", float64(int64, int64, int32))
 col_index = _external("SCIPcolGetIndex", int32(int64))
 col_n_lp_rows = _external("SCIPcolGetNLPNonz", int32(int64))
 col_n_rows = _external("SCIPcolGetNNonz", int32(int64))
@@ -51,8 +50,6 @@ row_norm = _external("SCIProwGetNorm", float64(int64))
 row_rhs = _external("SCIProwGetRhs", float64(int64))
 row_vals = _external("SCIProwGetVals", int64(int64))
 var_col = _external("SCIPvarGetCol", int64(int64))
-var_cutoff_sum = _external("SCIPvarGetCutoffSum", float64(int64, int32))
-var_n_branchings = _external("SCIPvarGetNBranchings", int64(int64, int32))
 var_probindex = _external("SCIPvarGetProbindex", int32(int64))
 var_type = _external("SCIPvarGetType", int32(int64))
 var_implied_type = _external("SCIPvarGetImplType", int32(int64))
@@ -74,9 +71,6 @@ is_equal = _external("SCIPisEQ", int32(int64, float64, float64))
 depth = _external("SCIPgetDepth", int32(int64))
 branch_var = _external("SCIPbranchVar", int32(int64, int64, int64, int64, int64))
 branchrule_data = _external("SCIPbranchruleGetData", int64(int64))
-
-DOWN: Final = 0
-UP: Final = 1
 
 LP_OPTIMAL: Final = 1
 LP_UNBOUNDED_RAY: Final = 3

@@ -33,13 +33,9 @@ from bife_core.solver.scip.compiled.memory import (
 from bife_core.solver.scip.compiled.rows import by_row, same_row, take_row
 from bife_core.solver.scip.libscip import scip_version
 
-_objective, _structure = inlined(columns.objective), inlined(columns.structure)
-_fractionality, _pseudocost = inlined(columns.fractionality), inlined(columns.pseudocost)
-_cutoff = inlined(columns.cutoff)
+_structure, _write_structure = inlined(columns.structure), needs.writer(columns.STRUCTURE)
 _add_value, _spread = inlined(rows.add_value), inlined(rows.spread)
-_write_objective, _write_structure = needs.writer(columns.OBJECTIVE), needs.writer(columns.STRUCTURE)
-_write_fractionality, _write_cutoff = needs.writer(columns.FRACTIONALITY), needs.writer(columns.CUTOFF)
-_write_pseudocost = needs.writer(columns.PSEUDOCOST)
+_once_per_solve, _per_candidate = needs.passes("solve"), needs.passes("candidate")
 
 _WIDTH: Final = BRANCHING.n_features
 
@@ -172,7 +168,7 @@ def _restart_if_new_solve(scip, state):
 
 
 @jit
-def _take_static(state, col):
+def _take_static(scip, state, col):
     index = int64(api.col_index(col))
     room = ensure_room(state, layout.COL_STATIC, (index + 1) * needs.N_STATIC)
     if not (room and ensure_room(state, layout.COL_STAMP, index + 1)):
@@ -189,7 +185,7 @@ def _take_static(state, col):
             elif value < 0.0:
                 negative = _add_value(negative, -value)
     record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
-    _write_objective(record, _objective(api.col_obj(col)))
+    _once_per_solve(scip, col, int64(0), 0.0, needs.STATIC, record)
     of_rows, of_positive, of_negative = _spread(lengths), _spread(positive), _spread(negative)
     found = _structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative)
     _write_structure(record, found)
@@ -205,7 +201,7 @@ def _take_all_static(scip, state):
     cols = state[layout.SCRATCH]
     for c in range(state[layout.SCRATCH + 1]):
         col = int64_at(cols)[c]
-        if api.col_is_integral(col) & 0xFF and not _take_static(state, col):
+        if api.col_is_integral(col) & 0xFF and not _take_static(scip, state, col):
             return False
     state[layout.STATIC_TAKEN] = 1
     return True
@@ -227,24 +223,6 @@ def _mark_unfixed_integers(scip, state):
             return False
         int64_view(state[layout.COL_PSEUDO], index + 1)[index] = state[layout.CALL]
     return True
-
-
-@jit
-def _by_variable(scip, variable, value, mask, row):
-    """Write the features of one candidate that need no row; `value` is its value in the LP solution."""
-    fraction = api.feas_frac(scip, value)
-    if mask & needs.FRACTIONALITY:
-        _write_fractionality(row, _fractionality(fraction))
-    if mask & needs.PSEUDOCOST:
-        up = api.pseudocost(scip, variable, api.UP)
-        down = api.pseudocost(scip, variable, api.DOWN)
-        _write_pseudocost(row, _pseudocost(fraction, up, down))
-    if mask & needs.CUTOFF:
-        up = api.var_cutoff_sum(variable, api.UP)
-        down = api.var_cutoff_sum(variable, api.DOWN)
-        n_up = api.var_n_branchings(variable, api.UP)
-        n_down = api.var_n_branchings(variable, api.DOWN)
-        _write_cutoff(row, _cutoff(up, down, n_up, n_down))
 
 
 @jit
@@ -323,12 +301,12 @@ def extract(scip, state, mask, only_priority):
         if needs_static:
             index = int64(api.col_index(col))
             unseen = index >= state[layout.COL_STAMP + 1] or int64_at(state[layout.COL_STAMP])[index] == 0
-            if unseen and not _take_static(state, col):
+            if unseen and not _take_static(scip, state, col):
                 return layout.NO_MEMORY, int64(0)
             record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
             for k in range(needs.N_STATIC):
                 float64_at(row)[needs.STATIC_COLUMNS[k]] = float64_at(record)[k]
-        _by_variable(scip, variable, float64_at(solution)[c], mask, row)
+        _per_candidate(scip, col, variable, api.feas_frac(scip, float64_at(solution)[c]), mask, row)
         if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
             return layout.NO_MEMORY, int64(0)
     return n, candidates

@@ -6,13 +6,16 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from llvmlite import ir
-from numba import float64, int64, types
+from numba import float64, int32, int64, types
+from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from bife_core.base.errors import SolverError
 from bife_core.language.components import BRANCHING
-from bife_core.language.features import FEATURES, GROUPS, Group, columns, groups_of, members_of, rows
+from bife_core.language.features import FEATURES, GROUPS, Group, groups_of, members_of, rows
+from bife_core.solver.jit import inlined, inlined_here
+from bife_core.solver.scip.libscip import call_from_compiled_code
 
 
 def _bits(groups: Iterable[Group]) -> int:
@@ -23,9 +26,6 @@ STATIC: Final = _bits(group for group in GROUPS if group.cost == "solve")
 BY_ROW: Final = _bits(group for group in GROUPS if group.cost in ("row", "entry"))
 KEPT: Final = _bits(group for group in GROUPS if group.cost == "entry")
 
-FRACTIONALITY: Final = _bits([columns.FRACTIONALITY])
-PSEUDOCOST: Final = _bits([columns.PSEUDOCOST])
-CUTOFF: Final = _bits([columns.CUTOFF])
 DEGREE: Final = _bits([rows.DEGREE])
 RHS_RATIO: Final = _bits([rows.RHS_RATIO])
 ONE_TO_ALL: Final = _bits([rows.ONE_TO_ALL])
@@ -75,3 +75,61 @@ def writer(group: Group) -> Any:
         return types.void(int64, values), codegen
 
     return write
+
+
+_RESULTS: Final = {"SCIP_Real": float64, "SCIP_Longint": int64, "int": int32}
+_DIRECTIONS: Final = {"DOWN": 0, "UP": 1}
+
+call_from_compiled_code({call.function for group in GROUPS for call in group.calls if call is not None})
+
+
+def _reader(group: Group) -> Any:
+    """Return ``read(scip, column, variable, fraction)``: the inputs of a group's formula."""
+
+    @intrinsic
+    def read(typing_context: Any, scip: Any, column: Any, variable: Any, fraction: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            given = dict(zip(("scip", "column", "variable"), args, strict=False))
+            given |= {name: ir.Constant(ir.IntType(32), value) for name, value in _DIRECTIONS.items()}
+            values = []
+            for call in group.calls:
+                if call is None:
+                    values.append(args[-1])
+                    continue
+                arguments, result = [given[name] for name in call.arguments], _RESULTS[call.returns]
+                kind = ir.FunctionType(context.get_value_type(result), [value.type for value in arguments])
+                function = cgutils.get_or_insert_function(builder.module, kind, call.function)  # type: ignore[no-untyped-call, unused-ignore]
+                values.append(context.cast(builder, builder.call(function, arguments), result, float64))
+            return context.make_tuple(builder, signature.return_type, values)
+
+        return types.UniTuple(float64, len(group.inputs))(int64, int64, int64, float64), codegen
+
+    return read
+
+
+def passes(cost: str) -> Any:
+    """Return ``run(scip, column, variable, fraction, mask, row)``, which writes all features of a cost to a row.
+
+    They are those of groups whose inputs are declared, as far as `mask` has the bits of the groups.
+    """
+
+    @inlined_here
+    def run(scip: int, column: int, variable: int, fraction: float, mask: int, row: int) -> None:
+        pass
+
+    for group in GROUPS:
+        if group.cost == cost and group.formula is not None:
+            run = _followed_by(run, group, inlined(group.formula))
+    return run
+
+
+def _followed_by(before: Any, group: Group, formula: Any) -> Any:
+    bit, read, write = _bits([group]), _reader(group), writer(group)
+
+    @inlined_here
+    def run(scip: int, column: int, variable: int, fraction: float, mask: int, row: int) -> None:
+        before(scip, column, variable, fraction, mask, row)
+        if mask & bit:
+            write(row, formula(*read(scip, column, variable, fraction)))
+
+    return run
