@@ -1,4 +1,4 @@
-"""Arguments of public functions: one of a wrong type is refused in a sentence before anything is done."""
+"""Checks of arguments by their annotations, before a public function does anything."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ R = TypeVar("R")
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Have a function raise a `ConfigError` for an argument of another type than its annotation, or a bad path.
 
-    What is `Annotated` has a check of its own, what can be iterated over once is not looked into, no bool is a number.
+    `Annotated` types and iterators are not checked; a bool is no number.
     """
     signature = inspect.signature(function)
 
@@ -37,9 +37,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             if not _fits(value, hint):
                 expected = re.sub(r"[a-z_]+\.", "", inspect.formatannotation(hint))  # without modules
                 raise ConfigError(f"{name} was expected to be {expected} and is {reprlib.repr(value)}.")
-            for one in value if isinstance(value, list | tuple) else [value]:
-                if _names_files(hint) and isinstance(one, str | Path) and not can_be_path(one):
-                    raise ConfigError(f"{name} is {reprlib.repr(str(one))}, which no file can be called.")
+            for path in value if isinstance(value, list | tuple) else [value]:
+                if _names_files(hint) and isinstance(path, str | Path) and not can_be_path(path):
+                    raise ConfigError(f"{name} is {reprlib.repr(str(path))}, which no file can be called.")
         return function(*args, **kwargs)
 
     return called
@@ -48,15 +48,15 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def _fits(value: object, hint: Any) -> bool:
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        return any(_fits(value, one) for one in inner)
+        return any(_fits(value, member) for member in inner)
     if kind is Literal:
-        return any(type(value) is type(one) and value == one for one in inner)
+        return any(type(value) is type(word) and value == word for word in inner)
     if kind in (int, float):
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
     if kind is Sequence:
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
             return False
-        return all(_fits(one, inner[0]) for one in value)
+        return all(_fits(item, inner[0]) for item in value)
     return kind in (Any, Annotated) or isinstance(value, kind)
 
 

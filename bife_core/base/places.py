@@ -1,4 +1,4 @@
-"""Where BiFE keeps things, and the files of settings that say so."""
+"""Directories of BiFE, and the settings files that name them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SETTINGS_FILE: Final = "mlflow.env"
 
 
 def compiled_code() -> Path:
-    """Return where native code is kept: below ``BIFE_CACHE_DIR`` or the user's cache directory."""
+    """Return the folder of native code: below ``BIFE_CACHE_DIR`` or the user's cache directory."""
     return _cache() / "native"
 
 
 def core_slots() -> Path:
-    """Return where processes of one machine lock its cores: ``BIFE_CORE_SLOTS``, or beside native code."""
+    """Return the folder of the locks of cores: ``BIFE_CORE_SLOTS``, or beside native code."""
     return Path(os.environ.get("BIFE_CORE_SLOTS") or _cache() / "cores")
 
 
@@ -35,7 +35,7 @@ def _cache() -> Path:
 
 
 def usable(folder: Path) -> Path:
-    """Return a writable folder of the cache, or this user's own in the temporary one, else raise `ConfigError`."""
+    """Return a writable folder of the cache, or one in the temporary directory; else raise `ConfigError`."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -45,26 +45,25 @@ def usable(folder: Path) -> Path:
         root.mkdir(mode=0o700, exist_ok=True)
         if root.is_symlink() or root.stat().st_uid != os.getuid():  # code in it would be run
             raise PermissionError(errno.EPERM, f"{root} is another user's")
-        place = root / (folder.relative_to(_cache()) if folder.is_relative_to(_cache()) else folder.name)
-        place.mkdir(parents=True, exist_ok=True)
+        substitute = root / (folder.relative_to(_cache()) if folder.is_relative_to(_cache()) else folder.name)
+        substitute.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
             f"Neither {folder} nor a folder in its place can be written to ({error.strerror or error}); set "
             "BIFE_CACHE_DIR to a folder of yours."
         ) from error
-    return place
+    return substitute
 
 
 def home() -> Path:
-    """Return the folder that all runs of a user share: ``BIFE_HOME``, or the platform's place for user data."""
+    """Return the folder that all runs of a user share: ``BIFE_HOME``, or below the platform's user data directory."""
     return Path(os.environ.get("BIFE_HOME") or platformdirs.user_data_path("bife")).expanduser().resolve()
 
 
 def read_settings_files() -> None:
-    """Add what settings files say to the environment: ``$BIFE_ENV_FILE``, ``./mlflow.env``, ``<home>/mlflow.env``.
+    """Add the lines NAME=value of ``$BIFE_ENV_FILE``, ``./mlflow.env`` and ``<home>/mlflow.env`` to the environment.
 
-    They are lines of NAME=value. The environment wins over every file, and an earlier file over a later one; empty
-    values count as absent.
+    The environment wins over files, and an earlier file over a later one; empty values count as absent.
     """
     named = os.environ.get("BIFE_ENV_FILE")
     first = [Path(named).expanduser()] if named else []
@@ -73,19 +72,19 @@ def read_settings_files() -> None:
 
 
 def adopt(values: Mapping[str, str | None]) -> None:
-    """Add values to the environment where it has none."""
+    """Add values to the environment, except where it has one."""
     for name, value in values.items():
         if value and not os.environ.get(name):
             os.environ[name] = value
 
 
 def mlflow_uri() -> str:
-    """Return the address of the home's own MLflow database."""
+    """Return the URL of the home's own MLflow database."""
     return sqlite_url(home() / "mlflow" / "mlflow.db")
 
 
 def sqlite_url(file: Path, driver: str = "pysqlite") -> str:
-    """Return the URL under which SQLAlchemy opens a file, whatever its path: a plain one ends at the first ``?``."""
+    """Return the URL by which SQLAlchemy opens a file, also one with ``?`` in its path."""
     if "?" in str(file):
         return f"sqlite+{driver}:///file:{quote(str(file))}?uri=true"  # without a driver MLflow makes folders
     return f"sqlite:///{file}" if driver == "pysqlite" else f"sqlite+{driver}:///{file}"
@@ -94,8 +93,8 @@ def sqlite_url(file: Path, driver: str = "pysqlite") -> str:
 def sqlite_file(url: str) -> Path | None:
     """Return the file of an SQLite database by its URL; None for a database in memory or of another kind."""
     kind, _, place = url.partition(":///")
-    name, _, asked = place.partition("?")
+    name, _, query = place.partition("?")
     if kind.partition("+")[0] != "sqlite" or name in ("", ":memory:"):
         return None
-    named_by_uri = name.startswith("file:") and "uri=true" in asked
+    named_by_uri = name.startswith("file:") and "uri=true" in query
     return Path(unquote(name.removeprefix("file:")) if named_by_uri else name)

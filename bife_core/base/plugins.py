@@ -1,4 +1,4 @@
-"""What can be added from outside, by name: what BiFE brings of a kind, and what other packages offer."""
+"""Plugins by name: those of BiFE and those that other packages offer."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _OF_EXTRAS: Final = {"httpx2": "llm", "openai": "llm", "pydantic_settings": "llm
 
 @dataclass(eq=False, repr=False)
 class Plugins(UserDict[str, Plugin]):
-    """All plugins of one kind by name; each is loaded when it is first asked for.
+    """All plugins of one kind by name; each is loaded on first use.
 
-    Another package adds one by an entry point in `group`, a script by entering it as into a dictionary. `kind` is what
-    one is called, such as ``search``, `own` has those BiFE brings, each as ``module:object``, `fits` and `form` say
-    what a loaded object has to be, and `also` has other names that may stand where a plugin's can, such as ``folder``.
+    Another package adds one by an entry point in `group`, a script by item assignment. `kind` is the noun for one, such
+    as ``search``; `own` has BiFE's, each as ``module:object``; `fits` tests a loaded object and `form` names what is
+    expected; `also` has further names that a setting may hold, such as ``folder``.
     """
 
     kind: str
@@ -71,7 +71,7 @@ class Plugins(UserDict[str, Plugin]):
         return code_revision(self[name]) if name in self.foreign else ""
 
     def offer(self, schema: dict[str, Any]) -> None:
-        """Enter the names into the JSON schema of a setting, so that a form lists them."""
+        """Enter the names into the JSON schema of a setting."""
         schema["enum"] = self.names
 
     def __missing__(self, name: str) -> Plugin:
@@ -129,7 +129,7 @@ def _package(entry: EntryPoint) -> str:
 
 
 def code_revision(plugin: Any) -> str:
-    """Return what distinguishes versions of a plugin's code: its `revision`, else a hash of its module; "" for ours."""
+    """Return the `revision` of a plugin, else a hash of its module; "" for BiFE's own."""
     name = getattr(plugin, "__module__", "") or ""
     if name.partition(".")[0] == "bife_core":
         return ""

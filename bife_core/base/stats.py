@@ -1,7 +1,6 @@
 """Statistics of solve costs: geometric means, paired ratios with intervals, exact tests (paper, appendix E).
 
-Costs are compared by the logarithms of ratios, one per instance: its seeds are no independent observations, so that
-they are collapsed to their geometric mean first (`bife_core.measure.evaluation.comparison`).
+Log ratios are one per instance: seeds are no independent observations (`bife_core.measure.evaluation.comparison`).
 """
 
 from __future__ import annotations
@@ -69,8 +68,7 @@ def _logs(values: ArrayLike) -> NDArray[np.float64]:
 def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> RatioInterval:
     """Return the geometric mean of ratios, given by their logarithms, with a paired bootstrap interval over instances.
 
-    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined; `note` says why one
-    instance gives none and equal ratios a point.
+    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     mean = float(np.exp(logs.mean()))
@@ -83,7 +81,7 @@ def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> Rat
     for method in ("BCa", "percentile"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
-            found = scipy.stats.bootstrap(
+            interval = scipy.stats.bootstrap(
                 (logs,),
                 _rounded_mean,
                 n_resamples=_RESAMPLES,
@@ -91,9 +89,9 @@ def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> Rat
                 method=method,
                 rng=np.random.default_rng(0),
             ).confidence_interval
-        if np.isfinite([found.low, found.high]).all():
+        if np.isfinite([interval.low, interval.high]).all():
             break
-    return RatioInterval(mean, float(np.exp(found.low)), float(np.exp(found.high)))
+    return RatioInterval(mean, float(np.exp(interval.low)), float(np.exp(interval.high)))
 
 
 def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
@@ -103,9 +101,9 @@ def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float
 
 
 def p_costlier(log_ratios: ArrayLike, spread: float) -> float:
-    """Return the one-sided p-value of a t-test by which log ratios, at least one, are above 0 in the mean.
+    """Return the p-value of a one-sided t-test that the mean of one or more log ratios is above 0.
 
-    Their variance is pulled towards that of `spread`, the standard deviation expected before any is seen.
+    Their variance is shrunk towards the square of `spread`, the standard deviation expected a priori.
     """
     logs = np.asarray(log_ratios, dtype=float)
     freedom = len(logs) - 1 + _SPREAD_WEIGHT
@@ -115,10 +113,9 @@ def p_costlier(log_ratios: ArrayLike, spread: float) -> float:
 
 
 def signed_rank_test(log_ratios: ArrayLike) -> float:
-    """Return the p-value of the exact two-sided Wilcoxon signed-rank test.
+    """Return the p-value of the exact two-sided Wilcoxon signed-rank test, 1 if all pairs are equal.
 
-    Equal pairs are left out, as Wilcoxon did and R does; without others the p-value is 1. It is taken from all signings
-    of the ranks at hand, mean ranks of ties included, for which scipy's exact method is wrong.
+    Equal pairs are left out, as in R. Ties get mean ranks, for which scipy's exact method is wrong.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     # Logarithms of equal factors differ in the last bits; ranks must not see that.
@@ -130,18 +127,18 @@ def signed_rank_test(log_ratios: ArrayLike) -> float:
     ranks = doubled // np.gcd.reduce(doubled)
     positive = int(ranks[logs > 0].sum())
     smaller = min(positive, int(ranks.sum()) - positive)
-    # Larger sums than the smaller one do not count, and lead to none that do.
+    # Sums above the smaller one do not count, and lead to none that do.
     chance = np.zeros(smaller + 1)
     chance[0] = 1.0
     for rank in ranks:
-        with_it = 0.5 * chance[: max(smaller + 1 - rank, 0)]
+        with_rank = 0.5 * chance[: max(smaller + 1 - rank, 0)]
         chance *= 0.5
-        chance[rank:] += with_it
+        chance[rank:] += with_rank
     return min(1.0, 2.0 * float(chance.sum()))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return Holm-adjusted p-values, in the order given: the family-wise error stays below the level."""
+    """Return Holm-adjusted p-values, in the order given."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
@@ -158,14 +155,12 @@ def win_tie_loss(log_ratios: ArrayLike) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """An upper confidence bound of a mean log ratio, which may be looked at after every observation.
+    """An anytime-valid upper confidence bound of a mean log ratio, from `logs` in the order observed.
 
-    The chance that `of` ever gives less than the mean is at most (1 - confidence) / 2, whatever the distribution of
-    ratios up to `CAP`; larger ones count as `CAP`. `logs` are in the order observed.
-
-    If the mean is at least m, betting a share of one's wealth on "below m" does not gain in expectation, so wealth over
-    1 / alpha refutes m (Ville's inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
-    betting", 2024). The share is the mean over the second moment of what was observed before and `_BELIEF`.
+    It is ever below the mean with a probability of at most (1 - confidence) / 2; ratios above `CAP` count as `CAP`. If
+    the mean is at least m, betting on "below m" gains nothing in expectation: wealth over 1 / alpha refutes m (Ville's
+    inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024). The share bet
+    is the mean over the second moment of earlier observations and `_BELIEF`.
     """
 
     logs: tuple[float, ...]
@@ -178,7 +173,7 @@ class UpperBound:
         return cls(tuple(seen.tolist()), math.log(2 / (1 - confidence)))
 
     def missing(self, mean: float) -> float:
-        """Return how much log wealth is missing until `mean` is refuted, 0 if it ever was."""
+        """Return the log wealth missing to refute `mean`, 0 once it was refuted."""
         most = _LARGEST_BET / (math.log(CAP) - mean)
         gained, squares = _BELIEF
         wealth = 0.0
@@ -205,15 +200,14 @@ class UpperBound:
 
 
 def share_bound(count: int, of: int) -> float:
-    """Return the exact 95 % upper limit of a share of which `count` `of` so many were seen (Clopper, Pearson)."""
+    """Return the exact 95 % upper limit of a share, seen in `count` of `of` cases (Clopper, Pearson)."""
     return 1.0 if count >= of else float(scipy.stats.beta.ppf(CONFIDENCE, count + 1, of - count))
 
 
 def confidence_of(use: int, confidence: float) -> float:
     """Return the level of intervals and tests for one use of a test set, 1 for the first (alpha spending).
 
-    What `confidence` leaves to error is spent over all uses of one set: nine tenths on the first, ever less on later
-    ones, at most all of it together.
+    The first use spends nine tenths of the error that `confidence` leaves, all later ones together the rest.
 
     Examples
     --------
@@ -224,6 +218,6 @@ def confidence_of(use: int, confidence: float) -> float:
 
 
 def fewest_instances(confidence: float, ratio: float = 0.5) -> int:
-    """Return on how many instances a rule must take `ratio` of the baseline's cost for an `UpperBound` below 1."""
+    """Return the number of instances that give an `UpperBound` below 1 if each ratio is `ratio`."""
     log = math.log(ratio)
     return 1 + int(UpperBound.of([log], confidence).further(log))

@@ -1,4 +1,4 @@
-"""The base of everything that crosses a boundary: settings, requests, results."""
+"""Base class of settings, requests and results, and their digests, parameters and errors."""
 
 from __future__ import annotations
 
@@ -28,17 +28,13 @@ class Value(BaseModel):
 
     @classmethod
     def form(cls) -> dict[str, str]:
-        """Return the types of the fields, as a part of the key that values are stored under.
-
-        The names of modules are left out, so that a class may move, and so are addresses of functions, which differ
-        between processes.
-        """
+        """Return the types of the fields, part of a store's keys, without modules (a class may move) and addresses."""
         types = {name: str(field.annotation) for name, field in cls.model_fields.items()}
         return {name: re.sub(r"(?:\w+\.)+(?=\w)| at 0x[0-9a-f]+", "", text) for name, text in types.items()}
 
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> Self:
-        """Return the value with these fields; a `ConfigError` says which do not fit."""
+        """Return the value with these fields; raise `ConfigError` if they do not fit."""
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
@@ -46,12 +42,12 @@ class Value(BaseModel):
 
 
 def digest_of(facts: Any) -> str:
-    """Return a hash of what serialises to JSON, in whatever order names stand in it."""
+    """Return a hash of what serialises to JSON, whatever the order of its names."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def seed_below(limit: int, seed: int) -> int:
-    """Return the seed for a library that takes those from 0 to below a limit, of a seed of any size.
+    """Return a seed from 0 to below a limit, made of a seed of any size.
 
     >>> seed_below(2**32, 7), seed_below(2**32, 20261128020000)
     (7, 1767284768)
@@ -59,29 +55,29 @@ def seed_below(limit: int, seed: int) -> int:
     return seed % limit
 
 
-def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested settings to dotted names, as params of MLflow are.
+def as_params(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten nested settings to dotted names, the params of a run.
 
-    >>> flat({"high": {"cost": "time"}, "seeds": [0, 1]})
+    >>> as_params({"high": {"cost": "time"}, "seeds": [0, 1]})
     {'high.cost': 'time', 'seeds': '0 1'}
     """
     params: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            params |= flat(value, f"{prefix}{name}.")
+            params |= as_params(value, f"{prefix}{name}.")
         else:
             params[prefix + name] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
     return params
 
 
 def describe(error: Exception) -> str:
-    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
+    """Turn a pydantic error into a sentence: which setting, what was expected, what was found."""
     if not isinstance(error, ValidationError):
         return str(error)
     lines = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"]) or "configuration"
         # An error of several fields names them itself.
-        found = "" if isinstance(item["input"], dict) else f" (found {reprlib.repr(item['input'])})"
-        lines.append(f"{where}: {item['msg'].removeprefix('Value error, ')}{found}")
+        value = "" if isinstance(item["input"], dict) else f" (found {reprlib.repr(item['input'])})"
+        lines.append(f"{where}: {item['msg'].removeprefix('Value error, ')}{value}")
     return f"{'; '.join(lines)}."

@@ -1,4 +1,4 @@
-"""Numbers as sentences say them, and texts and names as others can hold or show them, wherever one is written."""
+"""Numbers in sentences, and texts as databases and Markdown can hold them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 
 
 def storable(text: str) -> str:
-    """Return a text as every database and UTF-8 can hold it: without NUL and halves of surrogate pairs."""
+    """Return a text without NUL and lone surrogates, which no database and UTF-8 can hold."""
     return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def fits(value: object, most: int) -> str:
-    """Return a value as `storable` text of at most so many characters; if it is cut, with an ellipsis."""
+    """Return a value as `storable` text, cut with an ellipsis to at most `most` characters."""
     text = storable(str(value))
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def counted(count: int, noun: str, groups: int | None = None) -> str:
-    """Return a count with its noun, and in how many groups they are where each is not a group of its own.
+    """Return a count with its noun, and the number of groups where it is another.
 
     >>> counted(1, "model"), counted(1200, "call"), counted(12, "instance", 7), counted(12, "instance", 12)
     ('1 model', '1,200 calls', '12 instances in 7 groups', '12 instances')
@@ -38,7 +38,7 @@ def level_text(confidence: float) -> str:
 
 
 def interval_text(low: float | None, high: float | None, *, confidence: float | None = None) -> str:
-    """Return an interval in words, with its confidence where that is not given elsewhere.
+    """Return an interval in words, with its confidence if given.
 
     >>> interval_text(0.7, 1.1, confidence=0.975), interval_text(0.7, 1.1), interval_text(0.7, None)
     ('97.5 % interval 0.700 to 1.100', 'interval 0.700 to 1.100', 'no interval')
@@ -50,7 +50,7 @@ def interval_text(low: float | None, high: float | None, *, confidence: float | 
 
 
 def as_markdown(text: str) -> str:
-    r"""Return a text in one line of Markdown, or one cell of a table, that shows it as it is.
+    r"""Return a text escaped for one line of Markdown or one cell of a table.
 
     >>> print(as_markdown("a|b [link](x) of lot_sizing"))
     a\|b \[link\](x) of lot_sizing
@@ -59,6 +59,6 @@ def as_markdown(text: str) -> str:
 
 
 def fenced(source: str, language: str) -> str:
-    """Return a source as a block of code in Markdown, whatever it holds."""
+    """Return a source as a fenced block of code in Markdown."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", source))])
     return f"{fence}{language}\n{source.rstrip()}\n{fence}"

@@ -1,4 +1,4 @@
-"""A component is what is evolved, as a value: the function a model writes, what it reads, and where SCIP calls it.
+"""Components: what is evolved, such as branching rules.
 
 Another package adds one by an entry point in the group `bife.components`; its rules are scored by their solves, and are
 methods of the kind `component_rule`.
@@ -18,29 +18,29 @@ from bife_core.language.syntax import NOT_PYTHON, functions_in
 
 @dataclass(frozen=True)
 class Component:
-    """What is evolved; one of the same name is the same.
+    """What is evolved; components of one name are equal.
 
     Attributes
     ----------
     name : str
         As in `COMPONENTS` and `search.component`.
     function, argument : str
-        What a rule must define, and what models are told to call its one argument: an array of the features.
+        What a rule must define, and the name of its one argument: an array of the features.
     features : tuple of Feature
-        What the array holds, by index. Roles are what a formula is drawn from.
+        What the array holds, by index. Formulas are drawn by their roles.
     hook : str
-        ``module:function`` of a model of PySCIPOpt and a `CompiledRule`, which has SCIP call the rule, by its `address`
-        or its `score`, for a matrix of n x `n_features`.
+        ``module:function`` that takes a model of PySCIPOpt and a `CompiledRule`, and has SCIP call the rule's `address`
+        or `score` with a matrix of n x `n_features`.
     baseline : str
-        SCIP's own way: the name of a branching rule, or the source of a rule, which a search begins with.
+        SCIP's default: a branching rule's name, or a rule's source, which a search begins with.
     about : str
-        For models: what the function is called for, and what becomes of its scores.
+        For language models: when the function is called, and how its scores are used.
     themes : tuple of str
-        Ideas for rules without parents: a model without memory answers the same prompt with the same rule.
+        Ideas for rules without parents, so that a model without memory does not repeat itself.
     low_fidelity : str
-        What F_LF is measured on; "" for nothing, and then searches go by F_HF alone.
+        What F_LF is measured on; "" if searches go by F_HF alone.
     version : str
-        Part of every rule's hash, as is the name: raise it when the hook or a feature becomes another.
+        Part of every rule's hash, as is the name: raise it when the hook or a feature changes.
     """
 
     name: str
@@ -57,9 +57,9 @@ class Component:
     def __post_init__(self) -> None:
         indices = [feature.index for feature in self.features]
         if indices != list(range(len(indices))):
-            given = ", ".join(map(str, indices))
             raise ValueError(
-                f"the features of {self.name} must have the indices 0, 1, 2, ... in order, not {given}"
+                f"the features of {self.name} must have the indices 0, 1, 2, ... in order, "
+                f"not {', '.join(map(str, indices))}"
             )
 
     @property
@@ -82,23 +82,23 @@ BRANCHING: Final = Component(
     low_fidelity="recorded strong-branching decisions",
     version="",
 )
-"""Which variable to branch on: the component of all that names no other."""
+"""Which variable to branch on: the default component."""
 
 COMPONENTS: Final[Plugins[Component]] = Plugins(
     "component",
     "bife.components",
     {"branching": "bife_core.language.components:BRANCHING"},
-    lambda found: isinstance(found, Component),
+    lambda plugin: isinstance(plugin, Component),
     "a `Component`",
 )
 
 
 def component_of(source: str | ast.Module) -> Component:
-    """Return the component whose function a source defines; branching where it defines none."""
+    """Return the component whose function a source defines, or branching."""
     try:
         defined = functions_in(source)
     except NOT_PYTHON:
         return BRANCHING
     if BRANCHING.function in defined:
         return BRANCHING
-    return next((one for one in COMPONENTS.values() if one.function in defined), BRANCHING)
+    return next((other for other in COMPONENTS.values() if other.function in defined), BRANCHING)

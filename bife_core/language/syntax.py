@@ -1,4 +1,4 @@
-"""Python's own parser, made quiet and safe for threads."""
+"""Python's parser, without warnings and safe for threads."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def functions_in(source: str | ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def syntax_tree(source: str) -> ast.Module:
-    """Return what `ast.parse` returns, without a warning, and whatever other threads are parsing."""
+    """Return what `ast.parse` returns."""
     return undisturbed(lambda: ast.parse(source))
 
 
 def undisturbed(parse: Callable[[], T]) -> T:
-    """Return what a call returns that parses Python, as `numpy.load` does too, whatever other threads are parsing.
+    """Return what a call returns that parses Python, as `numpy.load` does too.
 
-    In CPython 3.11 and 3.12 two threads that parse at once can make one of them fail with a SystemError
-    (python/cpython#106905). Our threads take turns; against those of libraries the text is parsed again.
+    In CPython 3.11 and 3.12 a parse can fail with a SystemError while another thread parses (python/cpython#106905):
+    our threads take turns, and for those of libraries the call is repeated.
     """
     for _ in range(5):
         with suppress(SystemError), _one_at_a_time, warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Features of a variable's column, taken once per solve, and of a candidate, whose LP value has the fractional part f."""
+"""Features of a column, taken once per solve, and of a candidate; f is the fractional part of its LP value."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Branching rules: source text in, a compiled rule or a rejection with its reason out.
-
-`compile_rule` checks a source against an allow-list (`docs/reference/rule-language.md`), writes it out as a program of
-numbers, and compiles that to machine code. Importing this package does not import numba.
-"""
+"""Branching rules: source text in, a compiled rule or a rejection out; numba is imported on first use."""
 
 from bife_core.language.rules.compiling import (
     check_source as check_source,

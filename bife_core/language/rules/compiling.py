@@ -1,4 +1,4 @@
-"""Source in, compiled rule or rejection out. Nothing here runs the rule."""
+"""Check and compile rules, without running them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bife_core.language.rules.types import CompiledRule, Program, Rejection, Rej
 
 
 def check_source(source: str | bytes, component: Component = BRANCHING) -> Program | Rejection:
-    """Return a rule as a scalar program, or why it is rejected, with the line."""
+    """Return a rule as a scalar program, or its rejection."""
     try:
         return lower(Module.of(parse(source), component))
     except RejectionError as error:
@@ -38,16 +38,11 @@ def compile_rule(
     Parameters
     ----------
     source : str, bytes or function
-        Python text of one rule, as `docs/reference/rule-language.md` has it, or a function of one argument.
+        Python text of one rule (`docs/reference/rule-language.md`), or a function of one argument.
     name : str or None
         Name of the rule; None derives one from its hash.
     component : Component
-        What it is a rule of.
-
-    Returns
-    -------
-    CompiledRule or Rejection
-        The rule, ready to score, or why it is rejected.
+        What the rule decides.
 
     Examples
     --------
@@ -85,7 +80,7 @@ def compile_rule(
 
 
 def recompiled(source: str, name: str, component: Component = BRANCHING) -> CompiledRule:
-    """Return the rule of a source, or raise `RuleError`; what unpickling a rule calls."""
+    """Return the rule of a source, or raise `RuleError`."""
     rule = compile_rule(source, name=name, component=component)
     if isinstance(rule, Rejection):
         raise RuleError(rule.reason)
@@ -97,7 +92,7 @@ copyreg.pickle(CompiledRule, lambda rule: (recompiled, (rule.source, rule.name, 
 
 
 def rule_sha(source: str | bytes, component: Component = BRANCHING) -> str:
-    """Return the hash of a rule's scalar program, or raise `RuleError` where the source is no allowed rule."""
+    """Return the hash of a rule's scalar program, or raise `RuleError`."""
     program = check_source(source, component)
     if isinstance(program, Rejection):
         raise RuleError(program.reason)
@@ -105,6 +100,6 @@ def rule_sha(source: str | bytes, component: Component = BRANCHING) -> str:
 
 
 def score_one(source: str, value: float) -> dict[str, float]:
-    """Return a rule's `score` of a candidate whose features are all `value`: `bife doctor` tries workers with it."""
+    """Return a rule's `score` of a candidate whose features are all `value`, for `bife doctor`."""
     rule = recompiled(source, "rule")
     return {"score": float(rule.score(np.full((1, BRANCHING.n_features), value))[0])}

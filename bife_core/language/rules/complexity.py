@@ -12,10 +12,10 @@ from bife_core.language.rules.types import RejectionError
 
 
 def complexity(source: str | bytes) -> dict[str, int]:
-    """Measure a rule as it is written, or raise `RuleError` if it cannot be parsed; it need not be an allowed rule.
+    """Measure a rule, allowed or not, or raise `RuleError` if it cannot be parsed.
 
-    Counted are all nodes of the syntax tree; distinct operators and comparisons, a sign being ``+`` or ``-``; calls
-    such as `exp` and `abs`; branches: `if`, `elif`, conditional expressions, `min`, `max` and the like; names assigned.
+    Counted are nodes of the syntax tree; distinct operators and comparisons, a sign being ``+`` or ``-``; calls such as
+    `exp` and `abs`; branches: `if`, conditional expressions, `min`, `max` and the like; names assigned.
 
     Examples
     --------

@@ -1,7 +1,6 @@
-"""The language a rule may use: every name it can mention, and how large it may be.
+"""The names that a rule may use, and how large it may be.
 
-Anything not listed here is rejected by `bife_core.language.rules.lowering`. One more function of numbers that numba
-knows is one more word below, and its C in `bife_core.export`.
+One more function of numbers that numba knows is one more word below, and its C in `bife_core.export`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ MAX_NODES: Final = 3_000
 MAX_DEPTH: Final = 100
 MAX_FUNCTIONS: Final = 20
 MAX_WRITTEN_OUT: Final = 5_000
-"""Operations of what is compiled, with loops written out, and helpers wherever they are called."""
+"""Operations of a scalar program, with loops unrolled, and helpers counted at every call."""
 MAX_INTEGER: Final = 2**53
 MAX_POWER: Final = 64
 """Largest literal exponent computed by repeated multiplication; larger ones are taken as floats."""
@@ -59,7 +58,7 @@ RENAMED: Final = {
     "np.absolute": "abs",
     "np.abs": "abs",
 }
-"""What a function is called in a scalar program, where another does the same."""
+"""Functions that scalar programs call by another name."""
 
 TESTS: Final = {f"{module}.{name}" for module in ("np", "math") for name in ("isnan", "isinf", "isfinite")}
 POWERS: Final = ("pow", "math.pow", "np.power")
@@ -69,7 +68,7 @@ ARGUMENTS: Final = {
     "np.where": 3,
     "np.clip": 3,
 }
-"""How many arguments a function takes, if not one."""
+"""Numbers of arguments other than one."""
 
 CONSTANTS: Final[dict[str, float]] = {
     **{f"np.{name}": float(getattr(np, name)) for name in ("pi", "e", "inf", "nan", "euler_gamma")},

@@ -1,4 +1,4 @@
-"""The numbers in a rule's text that may be other numbers."""
+"""The numbers in a rule's text that may be tuned."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bife_core.language.rules.module import Module, parameters
 from bife_core.language.syntax import NOT_PYTHON, functions_in, syntax_tree
 
 GUARD: Final = 1e-4
-"""Numbers up to this size keep divisors from zero; they are no parameters."""
+"""Numbers up to this size only keep divisors from zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A floating-point number in a text: its line from 0, the bytes in it, and whether the scoring function has it."""
+    """A floating-point number in a text: its line, from 0, its bytes, and whether the scoring function has it."""
 
     value: float
     line: int
@@ -30,10 +30,7 @@ class Literal:
 
 
 def literals(source: str) -> list[Literal]:
-    """Return the numbers of a rule that may be tuned, in the order of the text; none of what is no Python.
-
-    Feature indices and other whole numbers, guards such as 1e-9, and numbers in docstrings are none.
-    """
+    """Return the numbers of a rule that may be tuned, in the order of the text: floats above `GUARD`."""
     try:
         tree = syntax_tree(source)
     except NOT_PYTHON:
@@ -45,7 +42,7 @@ def literals(source: str) -> list[Literal]:
         for statement in function.body
         for inner in ast.walk(statement)
     }
-    found = [
+    numbers = [
         Literal(node.value, node.lineno - 1, node.col_offset, node.end_col_offset or 0, id(node) in inside)
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant)
@@ -54,13 +51,13 @@ def literals(source: str) -> list[Literal]:
         and node.value > GUARD
         and node.lineno == node.end_lineno
     ]
-    return sorted(found, key=lambda literal: (literal.line, literal.begin))
+    return sorted(numbers, key=lambda literal: (literal.line, literal.begin))
 
 
 def gates(source: str) -> dict[tuple[int, int], int]:
-    """Return the features that literals of a sound rule are compared with, by their line and first byte.
+    """Return the features that literals of an allowed rule are compared with, by the literals' line and first byte.
 
-    Seen are a feature itself and a name that is given one once; names that stand for all features are too.
+    Names that are assigned once, to a feature or to all features, count as what they stand for.
     """
     module = Module.of(syntax_tree(source), BRANCHING)
     function = module.functions[BRANCHING.function]
@@ -69,35 +66,35 @@ def gates(source: str) -> dict[tuple[int, int], int]:
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
-    whole, held = set(parameters(function)), dict[str, int]()
+    arrays, feature_of = set(parameters(function)), dict[str, int]()
 
     def feature(node: ast.expr) -> int | None:
         match node:
             case ast.Name(id=name):
-                return held.get(name)
-            case ast.Subscript(value=ast.Name(id=name), slice=index) if name in whole:
+                return feature_of.get(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if name in arrays:
                 number = module.number(index, local=stored)
                 return number if isinstance(number, int) else None
         return None
 
-    found = dict[tuple[int, int], int]()
+    compared = dict[tuple[int, int], int]()
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored[name] == 1:
-                if isinstance(value, ast.Name) and value.id in whole:
-                    whole.add(name)
+                if isinstance(value, ast.Name) and value.id in arrays:
+                    arrays.add(name)
                 elif (index := feature(value)) is not None:
-                    held[name] = index
+                    feature_of[name] = index
             case ast.Compare():
                 sides = [node.left, *node.comparators]
-                for one, other in [*pairwise(sides), *pairwise(sides[::-1])]:
-                    if (index := feature(one)) is not None:
-                        found[other.lineno - 1, other.col_offset] = index
-    return found
+                for left, right in [*pairwise(sides), *pairwise(sides[::-1])]:
+                    if (index := feature(left)) is not None:
+                        compared[right.lineno - 1, right.col_offset] = index
+    return compared
 
 
 def with_literals(source: str, places: Sequence[Literal], texts: Sequence[str]) -> str:
-    """Return the source with texts in place of some of its literals, in their order; nothing else changes."""
+    """Return the source with texts in place of some of its literals, in their order."""
     lines = source.encode().splitlines(keepends=True)
     for place, text in reversed([*zip(places, texts, strict=True)]):
         # Columns of a syntax tree count bytes.

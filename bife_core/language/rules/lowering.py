@@ -1,13 +1,12 @@
-"""From a rule's text to a scalar program, which numba and a C compiler take alike; all else is rejected.
+"""From a rule's text to a scalar program, which numba and C compilers take; all else is rejected.
 
-A scalar program is Python text that knows 64-bit floats only. Its functions take floats and return one; they assign to
-names, branch and return. The last one takes the features that the rule reads, one argument each, and returns the score.
+A scalar program is Python text of functions of 64-bit floats, which assign to names, branch and return. The last one
+takes the features that the rule reads, one argument each, and returns the score.
 
-This is the first wall around a rule: `_Function` is an allow-list, and what it does not mention is rejected with its
-line. Nothing is taken over from the text but numbers: functions and variables have names made here, so equal rules give
-equal programs. Loops are written out, so that every index is an integer of the text and no rule runs for long. Nothing
-raises or has a side effect, so what is computed early does no harm. Every path is followed, and a name that may be read
-before it is assigned is rejected: compiled code would read an arbitrary value.
+This is the first wall around a rule: `_Function` is an allow-list, and rejects all else with its line. Names are made
+here, so equal rules give equal programs. Loops are unrolled, so indices are constants and no rule runs for long. No
+operation raises or has a side effect, so it may be computed early. A name that may be read before it is assigned is
+rejected, as compiled code would read an arbitrary value.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from bife_core.language.rules.module import COMPARISONS, OPERATORS, Module, chec
 from bife_core.language.rules.types import Program, forbidden, no_number, unknown
 
 _FEATURES: Final = "the features"
-"""What is known of a name that stands for the features as a whole; of others it is their integer, or None."""
+"""The value of a name that stands for all features; of another name it is its constant integer, or None."""
 
-_Known = int | str | None
+_Value = int | str | None
 _SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"})
 
 
 def lower(module: Module) -> Program:
-    """Write a rule out as a scalar program; a `RejectionError` names the first thing outside the rule language."""
+    """Return a rule as a scalar program; raise `RejectionError` at the first thing outside the rule language."""
     rule = _Rule(module)
     main = module.component.function
     rule.add(main, module.functions[main])
@@ -46,7 +45,7 @@ def lower(module: Module) -> Program:
 
 
 class _Rule:
-    """The program of a rule under way."""
+    """The program of a rule, as far as it is written."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -55,7 +54,7 @@ class _Rule:
         self._added: dict[str, tuple[str, int] | None] = {}
 
     def add(self, name: str, where: ast.AST) -> tuple[str, int]:
-        """Add a function unless it is there, and return its name and its size, that of what it calls included."""
+        """Add a function unless it was added; return its name, and its size with all that it calls."""
         if name not in self._added:
             self._added[name] = None
             function = _Function(self, self.module.functions[name])
@@ -75,17 +74,17 @@ class _Function:
         self._rule = rule
         self._component = rule.module.component
         self._main = source.name == self._component.function
-        given = parameters(source)
+        arguments = parameters(source)
         used = [node for node in ast.walk(source) if isinstance(node, ast.Name)]
-        names = [*given, *(node.id for node in used if isinstance(node.ctx, ast.Store))]
+        names = [*arguments, *(node.id for node in used if isinstance(node.ctx, ast.Store))]
         for name in names:
             check_name(name, source)
         self._local = frozenset(names)
         self._spelled: dict[str, str] = {}
-        self._known: dict[str, _Known] = dict.fromkeys(given, _FEATURES if self._main else None)
+        self._values: dict[str, _Value] = dict.fromkeys(arguments, _FEATURES if self._main else None)
         self.lines: list[str] = []
         self._depth = 1
-        self.arguments = [] if self._main else [self._spell(name) for name in given]
+        self.arguments = [] if self._main else [self._spell(name) for name in arguments]
         if self._block(source.body):
             raise no_number(f"{source.name} can end without returning a number", source)
         if self._main:
@@ -104,7 +103,7 @@ class _Function:
         self.lines.append(" " * self._depth + line)
 
     def _block(self, statements: list[ast.stmt]) -> bool:
-        """Write statements out, and return whether control can run past them; what it cannot reach is only checked."""
+        """Write statements, and return whether control can run past them; unreachable ones are only checked."""
         for position, statement in enumerate(statements):
             if not self._statement(statement):
                 kept, features = len(self.lines), set(self._rule.features)
@@ -151,45 +150,45 @@ class _Function:
         return True
 
     def _assign(self, target: ast.expr, value: ast.expr, where: ast.AST) -> None:
-        """Assign values to names, all of them computed before the first is assigned."""
+        """Assign values to names, after all of them are computed."""
         match target, value:
             case ast.Name(), _:
                 pairs = [(target.id, value)]
-            case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values) and all(
+            case ast.Tuple(elts=names), ast.Tuple(elts=parts) if len(names) == len(parts) and all(
                 isinstance(name, ast.Name) for name in names
             ):
-                pairs = [(ast.unparse(name), part) for name, part in zip(names, values, strict=True)]
+                pairs = [(ast.unparse(name), part) for name, part in zip(names, parts, strict=True)]
             case _:
                 raise forbidden("only names may be assigned, as in `a = 1.0` or `a, b = 1.0, 2.0`", where)
-        known: dict[str, _Known] = {}
+        values: dict[str, _Value] = {}
         computed: list[tuple[str, str]] = []
         for name, part in pairs:
-            whole = isinstance(part, ast.Name) and self._known.get(part.id) == _FEATURES
-            known[name] = _FEATURES if whole else self._integer(part)
-            if known[name] != _FEATURES:
+            is_array = isinstance(part, ast.Name) and self._values.get(part.id) == _FEATURES
+            values[name] = _FEATURES if is_array else self._integer(part)
+            if values[name] != _FEATURES:
                 number = self.number(part)
                 computed.append((name, number if len(pairs) == 1 else self._kept(number)))
         for name, number in computed:
             self._emit(f"{self._spell(name)} = {number}")
-        self._known |= known
+        self._values |= values
 
     def _kept(self, number: str) -> str:
-        """Return a number that can be read several times, and later, at the price of one computation."""
+        """Compute a number now, and return its name."""
         text = self._spell(f"<{len(self._spelled)}>")
         self._emit(f"{text} = {number}")
         return text
 
     def _if(self, node: ast.If) -> bool:
         self._emit(f"if {self.truth(node.test)}:")
-        before = dict(self._known)
+        before = dict(self._values)
         body_runs_on = self._indented(node.body)
-        after_body, self._known = self._known, before
+        after_body, self._values = self._values, before
         orelse_runs_on = True
         if node.orelse:
             self._emit("else:")
             orelse_runs_on = self._indented(node.orelse)
         if body_runs_on:
-            self._known = _met(after_body, self._known) if orelse_runs_on else after_body
+            self._values = _met(after_body, self._values) if orelse_runs_on else after_body
         return body_runs_on or orelse_runs_on
 
     def _indented(self, statements: list[ast.stmt]) -> bool:
@@ -209,7 +208,7 @@ class _Function:
         return range(*integers)
 
     def _constant(self, node: ast.expr) -> int | float | None:
-        return self._rule.module.number(node, self._local, self._known)
+        return self._rule.module.number(node, self._local, self._values)
 
     def _integer(self, node: ast.expr) -> int | None:
         value = self._constant(node)
@@ -229,12 +228,12 @@ class _Function:
         self._rule.features.add(index)
         return f"f{index}"
 
-    def _read(self, node: ast.Name) -> _Known:
+    def _read(self, node: ast.Name) -> _Value:
         if node.id not in self._local:
             raise forbidden(f"{node.id} is no number here", node)
-        if node.id not in self._known:
+        if node.id not in self._values:
             raise no_number(f"the name {node.id!r} may be read before it is assigned", node)
-        return self._known[node.id]
+        return self._values[node.id]
 
     def _called(self, node: ast.Call) -> str:
         name = self._rule.module.meaning(node.func, self._local)
@@ -243,7 +242,7 @@ class _Function:
         return name
 
     def number(self, node: ast.expr) -> str:
-        """Return the text of the number that an expression comes to."""
+        """Return the text of an expression as a number."""
         self._spend(node)
         match node:
             case ast.Constant(value=bool() as truth):
@@ -267,9 +266,9 @@ class _Function:
             case ast.BoolOp(op=op, values=values) if not all(map(self._is_truth, values)):
                 # Python's `or` and `and` return one of their operands.
                 *first, result = [self._kept(self.number(part)) for part in values]
-                for one in reversed(first):
-                    yes, no = (result, one) if isinstance(op, ast.And) else (one, result)
-                    result = self._kept(f"({yes} if {one} != 0.0 else {no})")
+                for operand in reversed(first):
+                    yes, no = (result, operand) if isinstance(op, ast.And) else (operand, result)
+                    result = self._kept(f"({yes} if {operand} != 0.0 else {no})")
                 return result
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._choice(test, body, orelse)
@@ -280,7 +279,7 @@ class _Function:
         return f"(1.0 if {self.truth(node)} else 0.0)"
 
     def truth(self, node: ast.expr) -> str:
-        """Return the text of the truth that an expression comes to: a comparison, or several joined."""
+        """Return the text of an expression as a truth value."""
         self._spend(node)
         match node:
             case ast.Constant(value=bool(value)):
@@ -298,14 +297,14 @@ class _Function:
                 return f"({' '.join(parts)})"
             case ast.Call() if self._is_truth(node):
                 name = self._called(node)
-                arguments = self._given(node, name)
+                arguments = self._arguments(node, name)
                 if name == "bool":
                     return self.truth(arguments[0])
                 return f"{name.replace('np.', 'math.')}({self.number(arguments[0])})"
         return f"({self.number(node)} != 0.0)"
 
     def _is_truth(self, node: ast.expr) -> bool:
-        """Return whether an expression is a comparison or a like truth by its form."""
+        """Return whether an expression is a truth value by its form."""
         match node:
             case ast.Compare() | ast.Constant(value=bool()) | ast.UnaryOp(op=ast.Not()):
                 return True
@@ -318,25 +317,24 @@ class _Function:
     def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr, where: ast.expr) -> str:
         if type(op) not in OPERATORS:
             raise unknown(op, where)
-        one = self.number(left)
+        base = self.number(left)
         exponent = self._constant(right) if isinstance(op, ast.Pow) else None
         if exponent is None:
-            other = self.number(right)
+            operand = self.number(right)
         elif isinstance(exponent, int) and 0 <= exponent <= MAX_POWER:
-            other = str(exponent)  # repeated multiplication, which numba writes out for an integer exponent
+            operand = str(exponent)  # repeated multiplication, which numba writes out for an integer exponent
         else:
-            other = literal(exponent)
-        return f"({one} {OPERATORS[type(op)][0]} {other})"
+            operand = literal(exponent)
+        return f"({base} {OPERATORS[type(op)][0]} {operand})"
 
     def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> str:
         return f"({self.number(yes)} if {self.truth(test)} else {self.number(no)})"
 
-    def _given(self, node: ast.Call, name: str) -> list[ast.expr]:
-        """Return the arguments of a call of a function of the language, checked for their number."""
-        count = ARGUMENTS.get(name, 1)
-        given = len(node.args)
-        several = name in ("min", "max") and given >= 2
-        if node.keywords or not (given == count or several or (name == "math.log" and given == 2)):
+    def _arguments(self, node: ast.Call, name: str) -> list[ast.expr]:
+        """Return the arguments of a call of a function of the language, after checking their number."""
+        expected, count = ARGUMENTS.get(name, 1), len(node.args)
+        several = name in ("min", "max") and count >= 2
+        if node.keywords or not (count == expected or several or (name == "math.log" and count == 2)):
             raise forbidden(f"{name} is called with arguments it does not take here", node)
         if name in ("min", "max") and not several:
             raise forbidden(f"{name} takes two numbers or more, and no sequence", node)
@@ -351,7 +349,7 @@ class _Function:
                 # The only calls that may hold a string.
                 if (special := text.strip().lower()) in _SPECIAL_FLOATS:
                     return literal(float(special))
-        arguments = self._given(node, name)
+        arguments = self._arguments(node, name)
         if name in POWERS:
             return self._operation(arguments[0], ast.Pow(), arguments[1], node)
         if name == "np.square":
@@ -371,27 +369,26 @@ class _Function:
         helper = self._rule.module.functions[name]
         expected = parameters(helper)
         defaults = dict(zip(expected[::-1], helper.args.defaults[::-1], strict=False))
-        given = dict(zip(expected, node.args, strict=False)) | {
-            one.arg or "": one.value for one in node.keywords
-        }
-        doubled = len(given) < len(node.args) + len(node.keywords)
-        if doubled or not set(expected) - set(defaults) <= set(given) <= set(expected):
+        passed = dict(zip(expected, node.args, strict=False))
+        passed |= {keyword.arg or "": keyword.value for keyword in node.keywords}
+        doubled = len(passed) < len(node.args) + len(node.keywords)
+        if doubled or not set(expected) - set(defaults) <= set(passed) <= set(expected):
             raise forbidden(f"{name} is called with arguments it does not take here", node)
         numbers = []
-        for one in expected:
-            if one in given:
-                numbers.append(self.number(given[one]))
-            elif (default := self._rule.module.number(defaults[one])) is not None:
+        for argument in expected:
+            if argument in passed:
+                numbers.append(self.number(passed[argument]))
+            elif (default := self._rule.module.number(defaults[argument])) is not None:
                 numbers.append(literal(default))
             else:
-                raise forbidden("the default of a helper's argument must be a number", defaults[one])
+                raise forbidden("the default of a helper's argument must be a number", defaults[argument])
         spelled, size = self._rule.add(name, node)
         self._spend(node, size)
         return f"{spelled}({', '.join(numbers)})"
 
 
-def _met(one: dict[str, _Known], other: dict[str, _Known]) -> dict[str, _Known]:
-    """Return what is known where two paths meet."""
-    pairs = {name: (one[name], other[name]) for name in one.keys() & other.keys()}
+def _met(left: dict[str, _Value], right: dict[str, _Value]) -> dict[str, _Value]:
+    """Return the values of names where two paths meet."""
+    pairs = {name: (left[name], right[name]) for name in left.keys() & right.keys()}
     same = {name: a for name, (a, b) in pairs.items() if a == b}
     return {name: None for name, both in pairs.items() if _FEATURES not in both} | same

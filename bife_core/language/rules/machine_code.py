@@ -1,8 +1,7 @@
-"""Rules as machine code: numba compiles the function, a hand-made loop calls it for every candidate.
+"""Rules as machine code: numba compiles the function, and a loop in LLVM calls it for every candidate.
 
-numba's own C wrapper (`cfunc`) would need the loop in Python and a ``try`` around the call, which triples the time to
-compile. Here the loop is a few lines of LLVM. No Python lock, no object and no reference is touched while scoring, and
-the rule itself sees numbers only, never memory.
+With numba's own C wrapper (`cfunc`) compiling would take three times as long. Scoring touches no Python object and no
+lock, and the rule sees numbers only, never memory.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from bife_core.language.rules.types import Program
 _njit: Any = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 _libraries: Final[dict[str, Any]] = {}
-"""Machine code by the hash of its rule; it stays loaded for the life of the process."""
+"""Machine code by the hash of its rule, loaded for the life of the process."""
 
 _lock = threading.RLock()
 
 
 def compile_program(program: Program) -> int:
-    """Compile a scalar program, unless this process has it already, and return its address; raises what numba does."""
+    """Compile a scalar program, unless this process has it, and return its address; raises what numba does."""
     sha = program.sha
     with _lock, global_compiler_lock:
         if sha not in _libraries:
@@ -40,9 +39,9 @@ def compile_program(program: Program) -> int:
 def _scorer(text: str, arguments: int) -> Any:
     """Compile the scoring function; its `def` runs here, its body never does."""
     scope: dict[str, Any] = {"np": np, "math": math, "__builtins__": __builtins__}
-    given = len(scope)
+    predefined = len(scope)
     exec(compile(text, "<rule>", "exec"), scope)
-    *helpers, scorer = list(scope)[given:]
+    *helpers, scorer = list(scope)[predefined:]
     for helper in helpers:  # compiled when the scoring function is
         scope[helper] = _njit(scope[helper])
     compiled = _njit(scope[scorer])

@@ -1,7 +1,4 @@
-"""A rule's text as a module: what it imports, its constants, and its functions.
-
-Imports give functions of numpy and math one spelling each, such as ``np.sqrt``; constants are numbers from here on.
-"""
+"""A rule's text as a module: its imports, constants and functions."""
 
 from __future__ import annotations
 
@@ -25,13 +22,13 @@ from bife_core.language.rules.language import (
     MAX_NODES,
     MAX_SOURCE_CHARACTERS,
 )
-from bife_core.language.rules.types import RejectionError, forbidden
+from bife_core.language.rules.types import RejectionError, RejectionKind, forbidden
 from bife_core.language.syntax import syntax_tree
 
 _MODULES: Final = {"numpy": "np", "math": "math"}
 _NOTHING: Final[Mapping[str, object]] = {}
 _EXACT: Final = (ast.Add, ast.Sub, ast.Mult)
-"""Operators that make an integer of two."""
+"""Operators that give an integer for two integers."""
 OPERATORS: Final[Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),
@@ -53,7 +50,7 @@ COMPARISONS: Final[Mapping[type[ast.AST], str]] = {
 
 
 def parse(source: str | bytes) -> ast.Module:
-    """Parse a source of reasonable size; a `RejectionError` says why it is none."""
+    """Parse a source of reasonable size, or raise `RejectionError`."""
     try:
         text = source.decode("utf-8-sig") if isinstance(source, bytes) else source.removeprefix("\ufeff")
         if not text.strip():
@@ -87,21 +84,21 @@ def parameters(function: ast.FunctionDef) -> list[str]:
 
 
 def literal(value: float) -> str:
-    """Return a number as a scalar program has it."""
+    """Return a number in the spelling of scalar programs."""
     number = float(value)
     text = f"np.{abs(number)}" if math.isinf(number) or math.isnan(number) else repr(abs(number))
     return f"(-{text})" if math.copysign(1.0, number) < 0 and not math.isnan(number) else text
 
 
 def check_name(name: str, where: ast.AST) -> None:
-    """Reject a name of the kind that Python keeps for itself."""
+    """Reject a name that starts with two underscores."""
     if name.startswith("__"):
         raise forbidden(f"no name may start like {name!r}", where)
 
 
 @dataclass
 class Module:
-    """What names mean outside functions: imported ones are ``"np"``, ``"math"`` or such as ``"np.sqrt"``."""
+    """What names mean outside functions; an imported one is ``"np"``, ``"math"`` or one such as ``"np.sqrt"``."""
 
     component: Component = BRANCHING
     imported: dict[str, str] = field(default_factory=lambda: {"np": "np", "math": "math"})
@@ -110,7 +107,7 @@ class Module:
 
     @classmethod
     def of(cls, tree: ast.Module, component: Component) -> Module:
-        """Read a module; a `RejectionError` names the first thing that may not stand outside a function."""
+        """Read a module; raise `RejectionError` at the first thing that may not stand outside a function."""
         module = cls(component)
         for statement in tree.body:
             if isinstance(statement, ast.FunctionDef):
@@ -129,18 +126,18 @@ class Module:
                 case _:
                     words = "only imports, constants and functions may stand outside a function"
                     raise forbidden(words, statement)
-        asked = f"{component.function}({component.argument})"
+        signature = f"{component.function}({component.argument})"
         if component.function not in module.functions:
-            raise RejectionError("signature", f"The source must define {asked}.")
+            raise RejectionError("signature", f"The source must define {signature}.")
         others = () if component == BRANCHING else map(COMPONENTS.find, COMPONENTS)
         if any(other != component and other.function in module.functions for other in others):
             raise RejectionError(
-                "signature", f"The source must define {asked} alone, no rule of another component."
+                "signature", f"The source must define {signature} alone, no rule of another component."
             )
         return module
 
     def meaning(self, node: ast.expr, local: Container[str] = ()) -> str:
-        """Return what an expression names: ``"np.exp"``, ``"max"``, a helper's name or, hidden by `local`, nothing."""
+        """Return what an expression names, such as ``"np.exp"``, ``"max"`` or a helper; "" if `local` hides it."""
         match node:
             case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name)) if name in local:
                 return ""
@@ -152,12 +149,9 @@ class Module:
         return ""
 
     def number(
-        self, node: ast.expr, local: Container[str] = (), known: Mapping[str, object] = _NOTHING
+        self, node: ast.expr, local: Container[str] = (), values: Mapping[str, object] = _NOTHING
     ) -> int | float | None:
-        """Return the number an expression of literals and constants comes to, or None.
-
-        Names in `local` hide constants; those that hold an integer have it in `known`.
-        """
+        """Return the number of an expression of constants, or None; `local` names hide constants and have `values`."""
         match node:
             case ast.Constant(value=bool()):
                 return None
@@ -166,23 +160,23 @@ class Module:
                     raise forbidden("an integer must not exceed 2**53; write it as a float", node)
                 return value
             case ast.Name(id=name) if name in local:
-                held = known.get(name)
-                return held if isinstance(held, int) else None
+                value = values.get(name)
+                return value if isinstance(value, int) else None
             case ast.Name(id=name) if name in self.constants:
                 return self.constants[name]
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):
-                inner = self.number(operand, local, known)
+                inner = self.number(operand, local, values)
                 return -inner if inner is not None and isinstance(op, ast.USub) else inner
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                one, other = self.number(left, local, known), self.number(right, local, known)
-                if one is None or other is None:
+                a, b = self.number(left, local, values), self.number(right, local, values)
+                if a is None or b is None:
                     return None
                 apply = OPERATORS[type(op)][1]
-                if isinstance(one, int) and isinstance(other, int) and isinstance(op, _EXACT):
-                    exact: int = apply(one, other)
+                if isinstance(a, int) and isinstance(b, int) and isinstance(op, _EXACT):
+                    exact: int = apply(a, b)
                     return exact if abs(exact) <= MAX_INTEGER else float(exact)
                 with np.errstate(all="ignore"):
-                    return float(apply(np.float64(one), np.float64(other)))
+                    return float(apply(np.float64(a), np.float64(b)))
             case ast.Name() | ast.Attribute():
                 return CONSTANTS.get(self.meaning(node, local))
         return None
@@ -201,8 +195,8 @@ class Module:
             if not target:
                 words = f"a rule may import numpy, math and functions it may use of them, not {shown}"
                 raise forbidden(words, statement)
-            known = {**self.functions, **self.constants, **self.imported}
-            if known.get(bound, target) != target:
+            taken = {**self.functions, **self.constants, **self.imported}
+            if taken.get(bound, target) != target:
                 raise forbidden(f"the name {bound!r} has a meaning already", statement)
             self.imported[bound] = target
 
@@ -224,8 +218,8 @@ class Module:
     def _check_free(self, name: str, where: ast.AST) -> None:
         check_name(name, where)
         if name in self.functions or name in self.constants or name in self.imported or name in BUILTINS:
-            said = f"the name {name!r} has a meaning already"
-            raise RejectionError("signature" if name == self.component.function else "forbidden", said, where)
+            kind: RejectionKind = "signature" if name == self.component.function else "forbidden"
+            raise RejectionError(kind, f"the name {name!r} has a meaning already", where)
 
     def _add_constant(self, target: ast.expr, value: ast.expr) -> None:
         match target, value:

@@ -48,8 +48,8 @@ def read_rules(text: str) -> dict[str, ReferenceRule]:
                 *lines[node.body[1].lineno - 1 : node.end_lineno],
             ]
             source = "\n".join(parts) + "\n"
-            found = (source, paragraphs[0], fields["Origin"], fields.get("Benchmark"))
-            rules[node.name] = ReferenceRule(node.name, *found)
+            about = (paragraphs[0], fields["Origin"], fields.get("Benchmark"))
+            rules[node.name] = ReferenceRule(node.name, source, *about)
     return rules
 
 

@@ -1,4 +1,4 @@
-"""What comes of a rule's text: a compiled rule, or the reason there is none."""
+"""Compiled rules, scalar programs and rejections."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _VERSION: Final = "bife rule 2"
 RejectionKind = Literal[
     "no_code", "syntax", "signature", "forbidden", "type", "runtime", "timeout", "duplicate"
 ]
-"""In this order: nothing to parse; not Python; not the asked function; outside the allowed language; no single number;
-no usable score, or its worker ended; too slow; already known under another text."""
+"""Nothing to parse; not Python; another function; outside the allowed language; no single number; no usable score, or
+its worker ended; too slow; a duplicate of an earlier rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a source is no usable rule: `reason` is a sentence, with the line, fit for the model that wrote it too."""
+    """Why a source is no usable rule; `reason` is a sentence, with the line."""
 
     kind: RejectionKind
     reason: str
 
 
 class RejectionError(Exception):
-    """Inside this package, what becomes a `Rejection`; the line of `where` is put in front of the sentence `reason`."""
+    """Carries a `Rejection` within this package; the line of `where` is put in front of `reason`."""
 
     def __init__(self, kind: RejectionKind, reason: str, where: ast.AST | None = None) -> None:
         line = getattr(where, "lineno", None)
@@ -49,12 +49,12 @@ class RejectionError(Exception):
 
 
 def forbidden(reason: str, where: ast.AST | None = None) -> RejectionError:
-    """Return the error for something outside the allowed language."""
+    """Return the error for what is outside the allowed language."""
     return RejectionError("forbidden", reason, where)
 
 
 def no_number(reason: str, where: ast.AST | None = None) -> RejectionError:
-    """Return the error for something that is no number where one is needed."""
+    """Return the error for what should be a number and is not."""
     return RejectionError("type", reason, where)
 
 
@@ -74,7 +74,7 @@ _SPOKEN: Final = {
 
 
 def unknown(node: ast.AST, where: ast.AST | None = None) -> RejectionError:
-    """Return the error for a kind of syntax that is outside the allowed language."""
+    """Return the error for syntax outside the allowed language."""
     kind = type(node).__name__
     return forbidden(f"a rule may not use {_SPOKEN.get(kind, kind.lower())}", where or node)
 
@@ -97,25 +97,24 @@ class Program:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompiledRule:
-    """A rule as machine code; `bife_core.language.rules.compile_rule` makes one.
+    """A rule as machine code, made by `bife_core.language.rules.compile_rule`.
 
-    Numbers are 64-bit floats with IEEE arithmetic, as numpy's float64 has it: ``x / 0`` is an infinity or NaN,
-    ``log(0)`` is -inf, ``sqrt(-1)`` is NaN. A rule never raises, and its time is bounded by the length of its text.
+    Numbers are 64-bit floats with IEEE arithmetic: ``x / 0`` is an infinity or NaN, ``log(0)`` is -inf, ``sqrt(-1)`` is
+    NaN. A rule never raises, and its time is bounded by the length of its text.
 
     Attributes
     ----------
     name, source : str
-        How people call it, and its text as it was given.
+        Name and text.
     sha : str
-        Hash of what the rule computes: equal for sources that differ in names, comments or layout only.
+        Hash of what the rule computes, whatever its names, comments and layout.
     features : frozenset of int
         Columns the rule reads.
     address : int
         Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major,
-        n x `component.n_features`; the function returns 0. It stays valid for the life of the process and takes no
-        Python lock.
+        n x `component.n_features`; the function returns 0, takes no Python lock, and lives as long as the process.
     component : Component
-        What it is a rule of.
+        What the rule decides.
     """
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
-from bife_core.base.values import digest_of, flat
+from bife_core.base.values import as_params, digest_of
 from bife_core.base.wording import counted
 from bife_core.measure.context import measure_reference
 from bife_core.measure.decisions.collecting import CollectionSummary, collect_decisions
@@ -68,7 +68,7 @@ def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
         experiment=COLLECTION,
         key=key,
         name=f"{label} {summary.decisions} decisions",
-        params=flat(settings) | {"decisions_digest": summary.digest},
+        params=as_params(settings) | {"decisions_digest": summary.digest},
         metrics={
             **summary.model_dump(include=_MEASURED),
             "instances": len(summary.instances),

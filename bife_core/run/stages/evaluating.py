@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bife_core.base.files import write_whole
-from bife_core.base.values import digest_of, flat
+from bife_core.base.values import as_params, digest_of
 from bife_core.base.wording import counted
 from bife_core.instances.config import FAMILIES
 from bife_core.measure.evaluation.choice import Choice
@@ -202,7 +202,7 @@ def record_evaluation(
         experiment=EVALUATION,
         key=folder.name.removeprefix("evaluation-"),
         name=f"{label} {summary.rule} vs {summary.baseline}",
-        params=flat(settings)
+        params=as_params(settings)
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)}
         | {"test_instances": instances.content},
         metrics={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from bife_core.base.values import flat
+from bife_core.base.values import as_params
 from bife_core.instances.base import Instance
 from bife_core.measure.decisions.collecting import CollectionSummary
 from bife_core.run.config import PipelineConfig
@@ -94,7 +94,7 @@ def opened(
         observer=runtime.observer,
         runs=runtime.home.runs,
         label=config.instances.label,
-        params=flat({"instances": config.instances.model_dump(mode="json")}),
+        params=as_params({"instances": config.instances.model_dump(mode="json")}),
         provenance=runtime.provenance(),
     )
     return study, decisions, (*design.notes, *notes)

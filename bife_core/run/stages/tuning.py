@@ -8,7 +8,7 @@ from string import Template
 from typing import Final
 
 from bife_core.base.files import write_whole
-from bife_core.base.values import digest_of, flat
+from bife_core.base.values import as_params, digest_of
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
 from bife_core.run.config import PipelineConfig
@@ -198,7 +198,7 @@ def _recorded(
         experiment=TUNING,
         key=key,
         name=f"{label} {name}",
-        params=flat(settings) | {"design_instances": design.content},
+        params=as_params(settings) | {"design_instances": design.content},
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
         tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity}
         | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},

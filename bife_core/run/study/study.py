@@ -17,7 +17,7 @@ import pandas as pd
 from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError
 from bife_core.base.plugins import code_revision
-from bife_core.base.values import flat
+from bife_core.base.values import as_params
 from bife_core.instances.base import Instance, marks
 from bife_core.measure.context import SolveContext
 from bife_core.measure.decisions.collecting import CollectionSummary
@@ -350,7 +350,7 @@ def create_study(
     opened = Opened(
         key=key,
         name=f"{label} {method} {origin} seed {config.search.seed}",
-        params=flat(facts) | {"search.samples": config.search.samples} | dict(params or {}),
+        params=as_params(facts) | {"search.samples": config.search.samples} | dict(params or {}),
         tags={"benchmark": label, "search": method},
         origin=origin,
     )
