@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from bife_core.base.values import Value
@@ -58,45 +58,18 @@ def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
 def solve_each(
     method: Method,
     instances: Sequence[Instance],
-    solving: SolveContext,
+    context: SolveContext,
     limits_s: Sequence[float] | None = None,
+    objective_limit: float | None = None,
 ) -> list[Solved]:
     """Solve each instance under F_HF's limits, or in `limits_s` CPU seconds; raises as `run_solves`, or `RuleError`."""
-    config, groups = solving.config, []
+    config, groups = context.config, []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
-        settings = SolveSettings(solver=solving.solver, time_limit_s=limit_s, seed=config.seed)
+        settings = SolveSettings(
+            solver=context.solver, time_limit_s=limit_s, objective_limit=objective_limit, seed=config.seed
+        )
         groups.append([SolveJob(instance=instance, method=method, settings=settings)])
-    return run_solves(groups, solving.store, solving.pool, note=solving.note, over=solving.over)
-
-
-@dataclass
-class Solves:
-    """The solves of one method by the position of their instance; those `cut_short` ended at the limit of a race."""
-
-    method: Method
-    instances: Sequence[Instance]
-    solving: SolveContext
-    results: dict[int, SolveResult] = field(default_factory=dict)
-    cut_short: set[int] = field(default_factory=set)
-    cpu_s: float = 0.0
-
-    def add(self, places: Sequence[int], limits_s: Sequence[float]) -> list[Solved]:
-        """Solve some instances, each within its CPU seconds, in place of what was solved there before."""
-        solved = solve_each(self.method, [self.instances[place] for place in places], self.solving, limits_s)
-        for place, limit_s, one in zip(places, limits_s, solved, strict=True):
-            self.cut_short.discard(place)
-            self.results.pop(place, None)
-            if one.result is not None:
-                self.results[place] = one.result
-                self.cpu_s += one.result.cpu_s
-                if limit_s < self.solving.config.time_limit_s and not one.result.finished:
-                    self.cut_short.add(place)
-        return solved
-
-    def cost(self, place: int) -> float:
-        """Return what a solve cost; one that was cut short, what it had cost by then."""
-        result = self.results[place]
-        return result.cpu_s if place in self.cut_short else cost_of(result, self.solving.config)
+    return run_solves(groups, context.store, context.pool, note=context.note, over=context.over)
 
 
 def misbehaviour(solves: Iterable[Mapping[str, Any]], who: str = "The rule") -> str | None:
@@ -125,9 +98,9 @@ class Reference(Value):
         return math.fsum(result.cpu_s for result in self.results if result is not None)
 
 
-def measure_reference(instances: Sequence[Instance], solving: SolveContext) -> Reference:
+def measure_reference(instances: Sequence[Instance], context: SolveContext) -> Reference:
     """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
-    solved = solve_each(ScipMethod(name=RPB), instances, solving)
+    solved = solve_each(ScipMethod(name=RPB), instances, context)
     failures = tuple(
         f"{one.job.instance.name} is set aside for the whole search, because RPB fails on it: {one.failure}"
         for one in solved

@@ -8,7 +8,7 @@ from typing import Final
 
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
-from bife_core.measure.race import USUAL
+from bife_core.measure.trials import USUAL
 from bife_core.run.config import PipelineConfig
 
 # Set by judgement: one run on 30 auctions was estimated at 10 minutes and took 14.5 beside other work.

@@ -13,7 +13,7 @@ from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
 from bife_core.measure.context import SolveContext
 from bife_core.measure.evaluation.metrics import METRICS
-from bife_core.measure.race import USUAL, Race
+from bife_core.measure.trials import USUAL, TrialRace
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import Cost
@@ -58,7 +58,7 @@ def ablate(
     winner: Method,
     choices: Mapping[str, str],
     instances: Sequence[Instance],
-    solving: SolveContext,
+    context: SolveContext,
     budget_s: float,
     fixed: Collection[str] = (),
 ) -> Ablation:
@@ -76,7 +76,7 @@ def ablate(
     for row in space.rows:
         if row.name in chosen:
             parts[row.group][row.name] = chosen[row.name]
-    race = Race(instances[:USUAL], solving)
+    race = TrialRace(instances[:USUAL], context)
     race.begin()
     whole = race.run(winner)
     spent_s = whole.cpu_s
@@ -99,9 +99,9 @@ def ablate(
     race.best, before, steps = list(race.costs), 1.0, list[Step]()
     order = sorted(parts, key=lambda group: -(alone.get(group) or 1.0))
     path = [measured(order[:count], budget_s) for count in range(1, len(order))]
-    path.append((whole.ratio, whole.failed or whole.given_up or ""))
+    path.append((whole.ratio, whole.failed or whole.eliminated or ""))
     for group, (ratio, note) in zip(order, path, strict=True):
         found = {"factor": ratio and ratio / before, "ratio": ratio, "alone": alone.get(group), "note": note}
         steps.append(Step(group=group, settings=said(parts[group]), **found))
         before = ratio or before
-    return Ablation(steps=tuple(steps), instances=len(race.places), cost=solving.config.cost)
+    return Ablation(steps=tuple(steps), instances=len(race.places), cost=context.config.cost)

@@ -16,8 +16,8 @@ from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
 from bife_core.measure.context import SolveContext
 from bife_core.measure.evaluation.metrics import METRICS
-from bife_core.measure.middle import MiddleFidelity
-from bife_core.measure.race import SPREAD, Race, Raced
+from bife_core.measure.race import SETTINGS
+from bife_core.measure.trials import Raced, TrialRace
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import LEAST, Cost
@@ -93,7 +93,10 @@ class Tuning(Value):
     @property
     def by_chance(self) -> bool:
         """Whether the best may be no better than SCIP default settings, by the t-test of a race."""
-        return p_costlier([-math.log(ratio) for ratio in self._each(self.best)], SPREAD) >= 1 - CONFIDENCE
+        return (
+            p_costlier([-math.log(ratio) for ratio in self._each(self.best)], SETTINGS.spread)
+            >= 1 - CONFIDENCE
+        )
 
     @property
     def cpu_s(self) -> float:
@@ -123,7 +126,7 @@ class Tuning(Value):
 
 def tune(
     instances: Sequence[Instance],
-    solving: SolveContext,
+    context: SolveContext,
     space: Space,
     budget_s: float,
     *,
@@ -144,15 +147,15 @@ def tune(
     Optuna's TPE with that `seed`; without a seed nothing more is tried. `shown` is called after each trial. Raises what
     `run_solves` does, a `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.
     """
-    race = Race(instances, solving)
+    race = TrialRace(instances, context)
     race.begin(math.inf if usual_s is None else usual_s)
-    middle = MiddleFidelity.into(race)
+    race.begin_middle()
     budget_s -= min(race.cpu_s, usual_s or 0.0)
     whole = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
     found = Tuning(
         trials=(Trial(choices={}, raced=whole),),
         instances=len(race.places),
-        cost=solving.config.cost,
+        cost=context.config.cost,
         configuration=space.configuration({}),
         notes=tuple(race.notes),
     )
@@ -167,7 +170,7 @@ def tune(
         """Whether the same settings were given up at the first instance, or before, when another method branched."""
         own = settings_of(choices)
         alike = [one.raced for one in found.trials if own and settings_of(one.choices) == own]
-        return any(one.given_up and one.seen <= 1 for one in alike)
+        return any(one.eliminated and one.seen <= 1 for one in alike)
 
     while not found.too_short and found.tuned_s < budget_s and len(found.trials) < trials:
         if waiting:
@@ -181,9 +184,8 @@ def tune(
             choices, reason = proposer.ask(seen), ""
         seen.append(choices)
         configuration = space.configuration(choices)
-        raced = middle.run(configuration)
+        raced = race.run(configuration)
         if raced.won:
-            race.best = list(raced.costs)
             found = found.model_copy(update={"configuration": configuration})
         if proposer is not None:
             proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -241,9 +240,7 @@ def _called(sample: Sample) -> str:
 def lost_to(why: str, kept: Sequence[Sample]) -> str:
     """Return why a rule lost its race against the last of those kept, which it names."""
     which = f"the worst of the {len(kept)} best rules" if len(kept) > 1 else "the best rule"
-    why = why.replace("the worst rule kept", f"{_called(kept[-1])}, {which} before it,")
-    # Sums of the same costs may differ by rounding.
-    return re.sub(r"( on \d+ instances?), more than that one took on all instances$", r"\1", why)
+    return why.replace("the worst rule kept", f"{_called(kept[-1])}, {which} before it,")
 
 
 def _f_hf(score: HighScore, reference: Reference) -> float | None:

@@ -225,7 +225,7 @@ def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
             curves={"ratio_by_instance": tuning.ratios(trial)},
             tags={"kind": "trial", "origin": trial.origin, "reason": trial.reason}
             | {"mlflow.note.content": said(trial.choices)}
-            | {"outcome": "best" if raced.won else raced.failed or raced.given_up or "not better"},
+            | {"outcome": "best" if raced.won else raced.failed or raced.eliminated or "not better"},
         )
         for number, (trial, raced) in enumerate((one, one.raced) for one in tuning.trials)
     )

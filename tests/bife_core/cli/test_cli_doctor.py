@@ -6,7 +6,7 @@ import pytest
 from bife_core.base.errors import ConfigError
 from bife_core.cli import doctor
 from bife_core.cli.doctor import CHECKS, examine
-from bife_core.measure.race import Raced
+from bife_core.measure.trials import Raced
 from bife_core.run.estimate import Estimate
 from bife_core.run.stages.results import Precheck
 from bife_core.solver.methods.configuration import Configuration

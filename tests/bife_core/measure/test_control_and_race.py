@@ -1,10 +1,13 @@
 """F_HF does not move with the load of the machine, and a rule that cannot win is given up early and never ranked."""
 
+from dataclasses import replace
+
 import pytest
 
 from bife_core.instances.base import Instance
 from bife_core.measure.context import Reference, SolveContext, load_factors, measure_reference
-from bife_core.measure.high import lost, score_high
+from bife_core.measure.high import score_high
+from bife_core.measure.race import RULES
 from bife_core.run.config import HighFidelityConfig
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
@@ -97,23 +100,9 @@ def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(knapsacks, pool, tm
 def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
     knapsacks, pool, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("bife_core.measure.high.CAP", 1.01)
-    monkeypatch.setattr("bife_core.measure.high.LEAST_CAP_S", 0.001)
+    hasty = replace(RULES, cap=1.01, least_s=0.001)
+    monkeypatch.setattr("bife_core.measure.high.RULES", hasty)
     score = scored(knapsacks, TIME, pool, tmp_path, to_beat=[1e6] * 3, best=[0.001] * 3)
     assert score.f_hf is not None
     assert all(result.finished for result in score.results)
     assert score.cpu_s >= sum(result.cpu_s for result in score.results)
-
-
-def test_a_race_is_lost_by_certainty_or_by_the_paired_test():
-    assert lost([5.0], [1.0], 4.0)
-    assert lost([9.0], [1.0], 100.0) is None, "one instance tells nothing"
-    assert lost([1.5] * 2, [1.0] * 2, 100.0) is not None
-    assert lost([1.1] * 2, [1.0] * 2, 100.0) is None, "two rules differ by that on any instance"
-    assert lost([1.1] * 9, [1.0] * 9, 100.0) is not None
-    assert lost([3.0, 1.0, 3.0, 1.0], [1.0, 2.5, 1.0, 2.5], 100.0) is None, "they take turns"
-    assert lost([0.5] * 8, [1.0] * 8, 100.0) is None
-    assert lost([1e-4] * 2, [1e-4] * 2, 2e-4) is None
-    assert lost([1.0, 3.0], [2.0, 2.0], 8.0) is None
-    assert lost([3.0, 1.02], [2.0, 2.0], 4.0) == "it took 0.5% more than the worst rule kept on 2 instances"
-    assert "a little more" in (lost([1.0, 1.0001], [1.0, 1.0], 2.0) or "")

@@ -1,27 +1,17 @@
 """What brought a configuration: factors that multiply to its ratio, the greatest first, within caps and a budget."""
 
 import math
-from pathlib import Path
 
 import pytest
 
-import bife_core.measure.context as measuring
-import bife_core.measure.race as racing
-from bife_core.instances.base import Instance
-from bife_core.measure.config import HighFidelityConfig
-from bife_core.measure.context import SolveContext
-from bife_core.measure.race import CAP, USUAL
-from bife_core.measure.solves import Solved, SolveJob
+from bife_core.measure.race import SETTINGS
+from bife_core.measure.trials import USUAL
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.loading import load_method
-from bife_core.solver.scip.settings import SolverConfig
-from bife_core.solver.scip.solve import SolveResult, SolveSettings
-from bife_core.store import Store
 from bife_core.tuning.ablation import ablate
 from bife_core.tuning.space import BRANCHING, Space
-from bife_core.workers import InProcess
+from tests.support.raced import INSTANCES, context, invent
 
-INSTANCES = [Instance(f"i{number}", Path(f"i{number}.mps"), f"digest{number}") for number in range(9)]
 GENERAL = load_method("general")
 CHOICES = {"conflict/enable": "FALSE", "lp/pricing": "d", BRANCHING: "found", "propagating/maxrounds": "0"}
 WINNER = Space({"found": GENERAL}).configuration(CHOICES).model_copy(update={"name": "winner"})
@@ -30,9 +20,6 @@ FACTORS = {"conflict/enable": 0.5, "lp/pricing": 0.8, "propagating/maxrounds": 1
 """What each of the winner's settings does to the CPU time."""
 
 ALL = frozenset(FACTORS)
-
-Calls = list[tuple[frozenset[str], str, float, float]]
-"""Of each solve what was set, the instance, the limit and the CPU seconds."""
 
 
 def ablated(
@@ -43,36 +30,28 @@ def ablated(
     breaks=None,
     winner=WINNER,
 ):
-    """The winner's ablation where a solve takes 10 s or more times the `ratio` of what is set, and `breaks` fails."""
-    calls = []
+    """The winner's ablation where a solve takes 10 s or more times the `ratio` of what is set, and `breaks` fails.
 
-    def solve_each(method, instances, solving, limits_s=None):
+    With it of each solve what was set, the instance, the limit and the CPU seconds.
+    """
+
+    def settings(method):
         params = method.params if isinstance(method, Configuration) else {}
-        given = frozenset([*params, *([BRANCHING] if not method.by_scip else [])])
-        found = []
-        for one, limit_s in zip(instances, limits_s or [100.0] * len(instances), strict=True):
-            job = SolveJob(instance=one, method=method, settings=SolveSettings())
-            if given == breaks:
-                found.append(Solved(job, failure="boom", cause="rule"))
-                continue
-            whole_s = (10.0 + INSTANCES.index(one)) * ratio(given)
-            cpu_s = min(whole_s, limit_s)
-            calls.append((given, one.name, limit_s, cpu_s))
-            result = SolveResult(
-                instance=one.name, method=method.name, seed=0, nodes=1, lp_iterations=1, cpu_s=cpu_s, wall_s=1.0,
-                status="optimal" if whole_s <= limit_s else "timelimit", gap=0.0, primal_bound=1.0, dual_bound=1.0,
-                primal_dual_integral=0.0, versions={},
-            )  # fmt: skip
-            found.append(Solved(job, result))
-        return found
+        return frozenset([*params, *([BRANCHING] if not method.by_scip else [])])
 
-    for module in (racing, measuring):
-        monkeypatch.setattr(module, "solve_each", solve_each)
+    def outcome(method, place, _):
+        return "boom" if settings(method) == breaks else (10.0 + place) * ratio(settings(method))
+
+    jobs = invent(monkeypatch, outcome)
     choices = CHOICES if winner is WINNER else {}
-    solving = SolveContext(
-        HighFidelityConfig(time_limit_s=100.0), SolverConfig(), InProcess(), Store(tmp_path / "solves")
-    )
-    return ablate(winner, choices, INSTANCES, solving, budget_s), calls
+    found = ablate(winner, choices, INSTANCES, context(tmp_path / "solves", time_limit_s=100.0), budget_s)
+    calls = []
+    for job in jobs:
+        given, limit_s = settings(job.method), job.settings.time_limit_s
+        if given != breaks:
+            cpu_s = min((10.0 + INSTANCES.index(job.instance)) * ratio(given), limit_s)
+            calls.append((given, job.instance.name, limit_s, cpu_s))
+    return found, calls
 
 
 def test_factors_multiply_to_the_ratio_and_the_greatest_comes_first(monkeypatch, tmp_path):
@@ -95,11 +74,13 @@ def test_no_solve_goes_beyond_its_cap_and_what_does_says_so(monkeypatch, tmp_pat
 
     found, calls = ablated(monkeypatch, tmp_path, seconds)
     parts = [(given, limit_s / (10.0 + int(name[1:]))) for given, name, limit_s, _ in calls]
-    assert max(part for given, part in parts if given and given != ALL) == pytest.approx(CAP)
+    assert max(part for given, part in parts if given and given != ALL) == pytest.approx(SETTINGS.cap)
     first, second, *rest = found.steps
     assert {first.group, second.group} == {"branching", "conflict"}
-    assert (first.alone, second.alone) == pytest.approx((CAP, CAP)), "and no more, as far as was measured"
-    assert (first.factor, second.factor) == pytest.approx((CAP, 0.2 / CAP))
+    assert (first.alone, second.alone) == pytest.approx((SETTINGS.cap,) * 2), (
+        "and no more, as far as was measured"
+    )
+    assert (first.factor, second.factor) == pytest.approx((SETTINGS.cap, 0.2 / SETTINGS.cap))
     assert (first.note, second.note) == ("at least, as solves were cut short", "")
     assert "x3 at least, as solves were cut short;" in found.sentence
     assert [(step.factor, step.note) for step in rest] == [(pytest.approx(1.0), "")] * 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bife_core.measure.race import Raced
+from bife_core.measure.trials import Raced
 from bife_core.solver.methods.loading import load_method
 from bife_core.tuning.configurator import MOST, read_configurations
 from bife_core.tuning.space import Space

@@ -7,7 +7,7 @@ import pytest
 from bife_core.base.errors import ConfigError
 from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.context import SolveContext, solve_each
-from bife_core.measure.race import Race, Raced
+from bife_core.measure.trials import Raced, TrialRace
 from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
@@ -81,10 +81,10 @@ def test_no_trial_begins_beyond_the_budget(knapsacks, pool, tmp_path):
 
 def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=1.0)
-    monkeypatch.setattr("bife_core.measure.race.Race.run", lambda self, method: raced)
-    begin = Race.begin
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
+    begin = TrialRace.begin
     monkeypatch.setattr(
-        Race, "begin", lambda self, usual_s: begin(self, usual_s) or setattr(self, "cpu_s", 2.5)
+        TrialRace, "begin", lambda self, usual_s: begin(self, usual_s) or setattr(self, "cpu_s", 2.5)
     )
     for usual_s, trials in ((None, 9), (4.0, 7), (1.0, 8)):
         found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), 8.0, usual_s=usual_s)
@@ -93,7 +93,7 @@ def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsac
 
 def test_trials_that_take_nothing_end_too(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
-    monkeypatch.setattr("bife_core.measure.race.Race.run", lambda self, method: raced)
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
     assert len(tuned(knapsacks[:1], solving(InProcess(), tmp_path), 0.45).trials) == 6
 
 
@@ -141,8 +141,8 @@ def test_without_optuna_it_says_what_to_install(knapsacks, tmp_path, monkeypatch
 def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
     seen, knapsacks, tmp_path, monkeypatch
 ):
-    raced = Raced(costs=(None,), ratio=3.0, seen=seen, cpu_s=0.0, given_up="3.00 times as much")
-    monkeypatch.setattr("bife_core.measure.race.Race.run", lambda self, method: raced)
+    raced = Raced(costs=(None,), ratio=3.0, seen=seen, cpu_s=0.0, eliminated="3.00 times as much")
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
     found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=4)
     assert [trial.choices for trial in found.trials[1:]] == [
         LEAN | {"branching": "general"},

@@ -10,7 +10,7 @@ import pytest
 from bife_core.base.errors import GeneratorError
 from bife_core.instances.base import Instance
 from bife_core.language.rules import REFERENCE_RULES
-from bife_core.measure.high import lost
+from bife_core.measure.race import RULES
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.scoring import lost_to, score, scored_before, undecided
 from bife_core.run.study import evaluator
@@ -98,15 +98,12 @@ def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored, ru
 
 def test_a_rule_that_lost_its_race_is_told_to_which():
     kept = [Sample(id=f"g0{at}-c00", generation=at, operator="i1", thought=f"{at}.py") for at in range(2)]
-    why = lost_to(lost([9.0] * 2, [2.0] * 2, 8.0, of=8), kept)
+    why = lost_to(RULES.lost({0: 9.0, 1: 9.0}, [1.0] * 8), kept)
     assert why == (
-        "it took 4.5 times as much as 1.py (g01-c00), the worst of the 2 best rules before it, on 2 of 8 instances, "
+        "it took 9 times as much as 1.py (g01-c00), the worst of the 2 best rules before it, on 2 of 8 instances, "
         "more than that one took on all instances"
     )
-    costs = [0.1] * 6
-    rounded = lost([0.105] * 6, costs, sum(costs) + 1e-9, of=6)
-    assert "more than that one" in rounded
-    why = lost_to(rounded, kept[:1])
+    why = lost_to(RULES.lost(dict.fromkeys(range(6), 0.105), [0.1] * 6), kept[:1])
     assert why == "it took 5.0% more than 0.py (g00-c00), the best rule before it, on 6 instances"
 
 

@@ -1,4 +1,4 @@
-from bife_core.measure.high import lost
+from bife_core.measure.race import RULES
 from bife_core.search import Sample
 from bife_core.search.generators.base import FeatureRange, PromptContext
 from bife_core.search.generators.prompting import earlier_attempts, measured_features, scores
@@ -85,11 +85,11 @@ def test_an_earlier_attempt_is_a_line_that_says_what_and_how():
 
 
 def test_a_rule_that_lost_its_race_says_so_and_to_whom():
-    why = lost([1.03] * 6, [1.0] * 6, 6.0, of=10)
+    why = RULES.lost(dict.fromkeys(range(6), 1.08), [1.0] * 10)
     text = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, eliminated=why),)}), ())
     assert text == (
-        "- Thought 1: F_LF 0.250, eliminated by racing: it took 3.0% more than the worst rule kept on 6 "
-        "of 10 instances"
+        "- Thought 1: F_LF 0.250, eliminated by racing: it took 8.0% more than the worst rule kept on 6 "
+        "of 10 instances, p = 0.025"
     )
 
 
