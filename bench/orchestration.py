@@ -44,7 +44,7 @@ def pipeline_cost(preset_name: str) -> None:
     from bife_core.run.stages import evaluation_files
     from bife_core.run.study import files as evolution_files
     from bife_core.workers.cluster import close_workers
-    from bife_flows.operate.running import run, start_embedded_api
+    from bife_flows.operate.running import ready, start_embedded_api
     from bife_flows.stages import pipeline
     from bife_tasks.tracking.store import client
 
@@ -70,7 +70,7 @@ def pipeline_cost(preset_name: str) -> None:
     evaluation_files.write_report = drawing.timed(evaluation_files.write_report)
     watched, stages = Children(), Stages()
     began_s, began_wall_s = time.process_time(), time.monotonic()
-    result = run(stages, pipeline, config)
+    result = ready(stages)(pipeline)(config)
     by_stage, wall_s = stages.spent(), time.monotonic() - began_wall_s
     work_s, server_s = watched.stop()
     flow_s = time.process_time() - began_s - watched.own_s - drawing.spent_s - modelling.spent_s

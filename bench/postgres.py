@@ -116,13 +116,13 @@ def of_page(program: str, location: str, place: Path) -> tuple[dict[str, str], l
 
 def run_together(place: Path, count: int) -> list[str]:
     """Run the evolutions at the same time and return a sentence for each that did not end well."""
-    command = [sys.executable, "-c", "from bife_core.cli import main; main()", "run", "--preset", "smoke"]
-    root = str(Path(__file__).resolve().parents[1])
+    program = "from bife_core.cli.program import main; main()"
+    command = [sys.executable, "-c", program, "run", "--preset", "smoke"]
     running = {}
     for number in range(count):
         home = place / f"home-{number}"
         home.mkdir()
-        environment = os.environ | {"BIFE_HOME": str(home), "PYTHONPATH": root}
+        environment = os.environ | {"BIFE_HOME": str(home)}
         with (place / f"evolution-{number}.txt").open("wb") as said:
             running[number] = subprocess.Popen(
                 [*command, "--workers", "1", "--seed", str(number)],

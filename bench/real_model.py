@@ -98,7 +98,7 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     # Imported late: Prefect and MLflow read the environment when they are.
     from bife_core.run.presets import preset, with_overrides
     from bife_core.search.generators import Account
-    from bife_flows.operate.running import run
+    from bife_flows.operate.running import ready
     from bife_flows.stages import evolution
     from bife_tasks.stores import home_store
 
@@ -109,7 +109,7 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
         "search.seed": options.seed,
     }
     began = time.monotonic()
-    result = run(None, evolution, with_overrides(preset(options.preset), settings))
+    result = ready()(evolution)(with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began
     calls = Account(home_store(), result.folder.name).calls()
     samples = json.loads((result.folder / "samples.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What the distribution declares: the base serves the library, the extras the rest, and the wheel holds `bife_core`."""
+"""What the distribution declares and its wheel installs: the base serves the library, the extras the rest."""
 
 import json
 import re
@@ -7,11 +7,15 @@ import subprocess
 import sys
 import tomllib
 import venv
+from functools import partial
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 import yaml
+
+from bife_flows.operate.servers import free_port
+from tests.support.operating import PrefectPage, smoke
 
 REPOSITORY = Path(__file__).parents[1]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -124,35 +128,57 @@ print(json.dumps({"first_s": First.at - began, "calls": stats.calls, "place": bi
 """
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built of a copy that has what git has and no more."""
+    place = tmp_path_factory.mktemp("wheel")
+    tracked = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    for name in tracked.stdout.split():
+        if name.startswith(("bife_core/", "tasks/", "flows/")) or "/" not in name:
+            (place / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(REPOSITORY / name, place / "source" / name)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", place, place / "source"], check=True)
+    (built,) = place.glob("*.whl")
+    return built
+
+
+@pytest.fixture
+def installed(wheel, tmp_path):
+    """Return a function that installs the wheel in an empty environment, and returns one that runs programs there."""
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    programs, alone = tmp_path / "empty" / "bin", {"BIFE_HOME": str(tmp_path / "home"), "PATH": ""}
+
+    def run(program, *words, **variables):
+        command = [programs / program, *map(str, words)]
+        done = subprocess.run(
+            command, cwd=elsewhere, env=alone | variables, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def install(extra=""):
+        venv.create(tmp_path / "empty", with_pip=True)
+        pip = [programs / "python", "-m", "pip", "install", "-q", "-c", REPOSITORY / "constraints.txt"]
+        subprocess.run([*pip, f"{PROJECT['name']}{extra} @ {wheel.as_uri()}"], check=True)
+        return run
+
+    return install
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_the_base_wheel_solves_in_an_empty_environment(tmp_path, capsys):
-    source = tmp_path / "source"
-    files = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True).stdout.split()
-    for name in files:
-        if name.startswith("bife_core/") or "/" not in name:
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(REPOSITORY / name, source / name)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(source)], check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    venv.create(tmp_path / "empty", with_pip=True)
-    python = tmp_path / "empty" / "bin" / "python"
-    constraints = str(REPOSITORY / "constraints.txt")
-    subprocess.run([python, "-m", "pip", "install", "-q", "-c", constraints, str(wheel)], check=True)
-
-    listed = subprocess.run([python, "-m", "pip", "list", "--format=json"], capture_output=True, check=True)
-    packages = {entry["name"] for entry in json.loads(listed.stdout)} - {"pip", "setuptools"}
+def test_the_base_wheel_solves_in_an_empty_environment(installed, tmp_path, capsys):
+    run = installed()
+    listed = json.loads(run("python", "-m", "pip", "list", "--format=json"))
+    packages = {entry["name"] for entry in listed} - {"pip", "setuptools"}
     site = next((tmp_path / "empty" / "lib").glob("python*/site-packages"))
     files = [path for path in site.rglob("*") if path.is_file()]
     counted = [path for path in files if path.relative_to(site).parts[0] not in {"pip", "setuptools"}]
     gigabytes = sum(path.stat().st_size for path in counted) / 1e9
-    command = [python, "-c", _SOLVING, str(REPOSITORY / "tests" / "data" / "golden" / "cauctions_0.mps.gz")]
-    alone = {"BIFE_HOME": str(tmp_path / "home"), "PATH": ""}
+    instance = REPOSITORY / "tests" / "data" / "golden" / "cauctions_0.mps.gz"
     for _ in range(2):  # the first run compiles
-        done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    measured = json.loads(done.stdout)
+        measured = json.loads(run("python", "-c", _SOLVING, instance))
     assert measured["calls"] > 0
     assert str(tmp_path) in measured["place"]
     with capsys.disabled():
@@ -160,7 +186,22 @@ def test_the_base_wheel_solves_in_an_empty_environment(tmp_path, capsys):
         print(f"\nbase: {size}; from attach to the first branching {measured['first_s']:.2f} s")
     assert len(packages) <= MOST_PACKAGES
     assert gigabytes <= MOST_GB
-    for words in (["doctor"], ["run", "--preset", "smoke"], ["rules", "list"]):
-        done = subprocess.run([python.with_name("bife"), *words], env=alone, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert "models:/bife-combinatorial_auction-tiny/1" in done.stdout, "without Prefect and MLflow"
+    run("bife", "doctor")
+    run("bife", "run", "--preset", "smoke")
+    assert "models:/bife-combinatorial_auction-tiny/1" in run("bife", "rules", "list")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_operations_install_and_run_what_is_started_on_prefects_page(installed, tmp_path):
+    bife = partial(installed("[operate]"), "bife")
+    assert "\nMLflow\n" in bife("run", "--preset", "smoke", "--seed", 1)
+    ports = [free_port(0), free_port(0)]
+    try:
+        bife("up", "--detach", "--prefect-port", ports[0], "--mlflow-port", ports[1])
+        ended = PrefectPage(f"http://127.0.0.1:{ports[0]}").end_well("pipeline", config=smoke())
+        assert "is challenger" in ended["state"]["message"]
+        assert bife("status").count("answers") == 3
+    finally:
+        bife("down")
+    assert not list((tmp_path / "elsewhere").iterdir())

@@ -6,19 +6,17 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from bife_core.base.errors import BifeError
-from bife_core.base.files import check_outputs
+from bife_core.cli.backend import Check, Finding, backend
 from bife_core.cli.consoles import say, show_table, standard_output
-from bife_core.cli.options import Output, keep
-from bife_core.cli.orchestration import of_flows, orchestrated
+from bife_core.cli.options import Output, check_kept, keep, resolve
 from bife_core.cli.outcome import CommandEnd
 from bife_core.store.home import project_home
 
@@ -26,16 +24,6 @@ if TYPE_CHECKING:
     from bife_core.tuning.tuner import Tuning
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-
-
-class Finding(NamedTuple):
-    """What a check found, in a sentence or less."""
-
-    state: Literal["ok", "warn", "fail"]
-    text: str
-
-
-Check = Callable[[], Finding]
 
 
 def doctor(
@@ -52,13 +40,11 @@ def doctor(
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     if instances is not None:
-        from bife_core.instances.folder import instance_files
-
-        check_outputs([output, output.with_suffix(".json")], instance_files(instances))
+        check_kept(output, instances)
         need = _need(instances, groups)
         if need.state == "warn":  # said before anything is solved
             say(f"note: {need.text}")
-    checks = CHECKS | (of_flows("bife_flows.cli.checks").CHECKS if orchestrated() else {})
+    checks = CHECKS | dict(backend().checks)
     if instances is not None:
         checks["instances"] = partial(_instances, instances, groups, output)
     with standard_output().status("Checking ..."):
@@ -178,7 +164,6 @@ def _need(folder: Path, groups: str | None) -> Finding:
 
 
 def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:
-    from bife_core.cli.options import resolve
     from bife_core.instances.folder import open_folder
     from bife_core.run.stages.collecting import precheck
     from bife_core.run.stages.runtime import Runtime
@@ -187,7 +172,7 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
     opened, need = open_folder(folder, project_home().instances, groups=groups), _need(folder, groups)
     # With three instances, two cores and `try_starts`, all ends within two minutes.
     short = ["high.time_limit_s=15", "high.cost=time"]
-    config = resolve(instances=str(folder), groups=groups, settings=short)
+    config = resolve({"instances": str(folder), "groups": groups, "settings": short})
     runtime = Runtime()
     goes, tuning = precheck(config, runtime), try_starts(config, runtime)
     lines = (

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer import Argument, Option
 
 from bife_core.base.wording import counted
+from bife_core.cli.backend import backend
 from bife_core.cli.consoles import say, show_facts, show_table, standard_output
-from bife_core.cli.options import with_configuration
-from bife_core.cli.orchestration import tracked_runtime
+from bife_core.cli.options import resolve, with_options
 from bife_core.cli.outcome import CommandEnd
 from bife_core.store.home import RUN_ID, evaluation_at, project_home
-
-if TYPE_CHECKING:
-    from bife_core.run.config import PipelineConfig
 
 REQUEST_ID: Final = re.compile(r"bife-[\w.~%-]+\.\d+(?!\.?\w)", re.ASCII)
 """What BiFE calls its requests, in a file of whatever format."""
@@ -53,7 +50,7 @@ def report(
         from bife_core.show.plots import save
 
         asked = any(RUN_ID.fullmatch(one) for one in references or ())
-        loaded, directory = load_report(references or (), tracked_runtime() if asked else Runtime())
+        loaded, directory = load_report(references or (), backend().runtime() if asked else Runtime())
         folder = (to or directory).absolute()
         drawn = write_report(folder, loaded)
         for one in drawn if figures else ():
@@ -63,19 +60,20 @@ def report(
     show_facts([(label, str(folder / name)) for label, name in files.items()])
 
 
-@with_configuration
+@with_options
 def config(
     *,
-    config: PipelineConfig,
     as_json: Annotated[bool, Option("--json", help="Print JSON, to keep as a file for --config.")] = False,
+    **options: Any,
 ) -> None:
     """Print every setting with its value and meaning, as the given options resolve it."""
     from bife_core.run.settings import described, settings_of
 
+    resolved = resolve(options)
     if as_json:
-        typer.echo(json.dumps(settings_of(config), indent=2))
+        typer.echo(json.dumps(settings_of(resolved), indent=2))
         return
-    rows = [(name, json.dumps(value), meaning) for name, value, meaning in described(config)]
+    rows = [(name, json.dumps(value), meaning) for name, value, meaning in described(resolved)]
     show_table(("setting", "value", "meaning"), rows, numbers=False)
 
 

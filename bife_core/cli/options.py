@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 from typer import Option
@@ -18,8 +17,6 @@ from bife_core.base.files import check_outputs, write_whole
 if TYPE_CHECKING:
     from bife_core.run.config import PipelineConfig
     from bife_core.solver.methods.configuration import Configuration
-
-Stage = TypeVar("Stage", bound=Callable[..., Any])
 
 
 def _option(kind: Any, metavar: str | None = None, *flags: str, **more: Any) -> Any:
@@ -81,57 +78,52 @@ class Command(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-def resolve(defaults: Mapping[str, Any] | None = None, **options: Any) -> PipelineConfig:
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options in place of its `options`, which it has to `resolve`."""
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
+    own = [each for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    own += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in OPTIONS.items()
+    ]
+    command.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in own}
+    return command
+
+
+def resolve(options: Mapping[str, Any], **defaults: Any) -> PipelineConfig:
     """Return the configuration that options name: first `defaults`, a file's settings, then options, then --set."""
     from bife_core.run.settings import NAMES, configuration, read_settings
 
     given = {name: value for name, value in options.items() if value is not None}
     file, assigned = given.pop("config", None), given.pop("settings", ())
     # The same command goes on where it stopped, so it draws no seed.
-    chosen = {"seed": 0, **(defaults or {})} | (read_settings(file) if file is not None else {}) | given
+    settings = {"seed": 0, **defaults, **(read_settings(file) if file is not None else {}), **given}
     for name, value in map(assignment, assigned):
         if name in ("preset", "instances", *NAMES):
-            chosen[name] = value
+            settings[name] = value
         else:
-            chosen["advanced"] = {**(chosen.get("advanced") or {}), name: value}
-    return configuration(chosen)
+            settings["advanced"] = {**(settings.get("advanced") or {}), name: value}
+    return configuration(settings)
 
 
-def with_configuration(command: Stage, **defaults: Any) -> Stage:
-    """Give a command the shared options; it gets what they `resolve` to, with `defaults`, as its argument `config`."""
-    # The configuration's module is not imported for help; its type is of no use to typer.
-    own = inspect.signature(command, eval_str=True, locals={"PipelineConfig": object}).parameters
-    every = [parameter for name, parameter in own.items() if name != "config"]
-    shared = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
-    every += [shared(name, annotation=annotation) for name, annotation in OPTIONS.items()]
+def check_kept(output: Path, folder: Path | None, *read: object) -> None:
+    """Raise what `keep` would, or a `ConfigError` if it wrote over an instance of a folder or what else is `read`."""
+    from bife_core.instances.folder import instance_files
 
-    @functools.wraps(command)
-    def wrapped(**arguments: Any) -> Any:
-        options = {name: arguments.pop(name) for name in OPTIONS}
-        config = resolve(defaults, **options)
-        if (output := arguments.get("output")) is not None:
-            from bife_core.instances.folder import instance_files
-
-            folder = config.instances.folder
-            read = (*options.values(), arguments["method"], folder and instance_files(folder))
-            check_outputs([output, output.with_suffix(".json")], read)
-        return command(config=config, **arguments)
-
-    wrapped.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {one.name: one.annotation for one in every}
-    del wrapped.__wrapped__
-    return wrapped  # type: ignore[return-value]
+    instances = () if folder is None else instance_files(folder)
+    check_outputs([output, output.with_suffix(".json")], (*read, *instances))
 
 
-def keep(found: Configuration, output: Path) -> str:
+def keep(configuration: Configuration, output: Path) -> str:
     """Write the files of a configuration, and say how they are used."""
-    files = found.files(output)
+    files = configuration.files(output)
     for path, text in files.items():
         write_whole(path, text)
-    whole = next(iter(files))
+    first = next(iter(files))
     further = f"; {output} is its settings without the rule" if len(files) > 1 else ""
-    shell = f", or scip -s {output}" if whole.suffix == ".set" else further
-    return f"At once: bife solve MODEL --rule {whole}{shell}."
+    shell = f", or scip -s {output}" if first.suffix == ".set" else further
+    return f"At once: bife solve MODEL --rule {first}{shell}."
 
 
 def assignment(text: str) -> tuple[str, Any]:

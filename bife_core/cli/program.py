@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from bife_core.cli.backend import backend
 from bife_core.cli.doctor import doctor
 from bife_core.cli.look import calls, config, plugins, report
 from bife_core.cli.options import Command
-from bife_core.cli.orchestration import of_flows, orchestrated
 from bife_core.cli.outcome import EXIT_CODES, ReportingGroup
 from bife_core.cli.rules import app as rules, export
 from bife_core.cli.score import score
@@ -36,7 +36,7 @@ app = typer.Typer(
 for panel, commands in {
     "Discover": (demo, run, collect, evolve, evaluate, tune, score, report),
     "Use": (solve, series, export),
-    "Operate": of_flows("bife_flows.cli.operating").COMMANDS if orchestrated() else (),
+    "Operate": backend().commands,
     "Look around": (config, calls, plugins, doctor),
 }.items():
     for command in commands:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bife_core.cli.backend import backend
 from bife_core.cli.consoles import (
     number,
     say,
@@ -16,7 +17,6 @@ from bife_core.cli.consoles import (
     show_table,
     standard_output,
 )
-from bife_core.cli.orchestration import registry
 
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 
@@ -35,7 +35,7 @@ def list_rules() -> None:
     tags |= {"solver": "under"}
     rows = [
         (version.reference, version.standing, *(_short(version.tags, name) for name in tags))
-        for version in registry().versions()
+        for version in backend().registry().versions()
     ]
     if rows:
         show_table(("registered rule", "aliases", *tags.values()), rows)
@@ -65,7 +65,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
     if reference in REFERENCE_RULES:
         facts.append(("origin", REFERENCE_RULES[reference].origin))
     if reference.startswith("models:"):
-        version = registry().registered(reference)
+        version = backend().registry().registered(reference)
         facts.append(("version", f"{version.version} {version.standing}"))
         facts += [(name.replace("_", " "), _short(version.tags, name)) for name in sorted(version.tags)]
     show_facts(facts)
@@ -86,7 +86,7 @@ def rollback(
     with standard_output().status("Starting ..."):
         from bife_core.solver.machine import user
 
-        change = registry().roll_back(name, user(), reason)
+        change = backend().registry().roll_back(name, user(), reason)
     say(f"{change.sentence}.")
 
 

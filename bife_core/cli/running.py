@@ -9,32 +9,21 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
+from bife_core.cli.backend import backend
 from bife_core.cli.consoles import standard_output
-from bife_core.cli.orchestration import of_flows, orchestrated, prepare
 from bife_core.cli.outcome import complain
 
 if TYPE_CHECKING:
-    from bife_core.cli.watching import Display
     from bife_core.run.config import PipelineConfig
 
 STOP_SIGNALS: Final = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 """Ctrl-C, a shutdown, a closed terminal."""
 
 GO_ON: Final = "Interrupted; the same command goes on where it stopped."
-
-_STAGES: Final = {
-    "collection": "collecting:collect",
-    "tuning": "tuning:tune",
-    "evolution": "searching:search",
-    "evaluation": "evaluating:evaluate",
-    "pipeline": "pipeline:run",
-}
-"""Module and function of each stage, which are imported when it runs."""
 
 
 def run_stage(
@@ -45,15 +34,14 @@ def run_stage(
     rules: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Run a stage, as a flow where commands are `orchestrated`, and return its result.
+    """Run a stage with the `backend` and return its result.
 
-    What would stop it late is raised before Prefect is loaded. `methods` are references to what it uses, `rules` says
-    whether it writes some. What there is to say of its instances, such as which are left out, comes first. A
-    `CommandEnd` says that Prefect could not run the flow; what the stage raises itself is passed on.
+    What would stop it late is raised before the backend loads what takes seconds. `methods` are references to what the
+    stage uses, `rules` says whether it writes some. What there is to say of its instances, such as which are left out,
+    comes first. A `CommandEnd` says that the backend could not run the stage; its own errors are passed on.
     """
-    console, flows = standard_output(), orchestrated()
+    console, runner = standard_output(), backend()
     with console.status("Starting ..."):
-        prepare()
         from bife_core.run.observer import Observer
         from bife_core.run.stages.instances import entered
         from bife_core.search.generators import Account, open_generator
@@ -67,29 +55,15 @@ def run_stage(
             open_generator(config.generator, Account(home.store, "", config.budget))
         notes = entered(config.instances, home, Observer().progress).notes
         from bife_core.cli.watching import Display
-        from bife_core.run.study.journal import stop_journals
 
-        run, stop = _plain, stop_journals
-        if flows:
-            run = of_flows("bife_flows.cli.running").run
-            stop = of_flows("bife_flows.operate.running").report_interruption
-    with Display(console) as display, ending_at_once(display.close, partial(stop, GO_ON)) as take_signals:
+        report = partial(runner.reporter(), GO_ON)
+    with Display(console) as display, ending_at_once(display.close, report) as take_signals:
         # Prefect has SIGTERM unwind a flow, which waits for the calls to a model and the solves under way.
         display.before_stage = take_signals
         for note in notes:
             display.note(note)
-        return run(display, stage, config, *args, **kwargs)
-
-
-def _plain(display: Display, stage: str, config: PipelineConfig, *args: Any, **kwargs: Any) -> Any:
-    from bife_core.run.stages.runtime import Runtime
-
-    module, _, function = _STAGES[stage].partition(":")
-    runtime = Runtime(observer=display)
-    runtime.home.require_room()
-    return getattr(import_module(f"bife_core.run.stages.{module}"), function)(
-        config, runtime, *args, **kwargs
-    )
+        with runner.running(stage, config, display) as run:
+            return run(*args, **kwargs)
 
 
 @contextmanager

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bife_core.base.wording import interval_text
+from bife_core.cli.backend import backend
 from bife_core.cli.consoles import number, say, show_facts, show_heading, show_table
-from bife_core.cli.options import with_configuration
-from bife_core.cli.orchestration import prepare, tracked_runtime
+from bife_core.cli.options import resolve, with_options
 from bife_core.cli.running import GO_ON, ending_at_once
 
 if TYPE_CHECKING:
-    from bife_core.run.config import PipelineConfig
     from bife_core.run.stages.scoring import RuleScore
 
 
-@with_configuration
+@with_options
 def score(
     *,
-    config: PipelineConfig,
     file: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -43,26 +41,28 @@ def score(
         bool, typer.Option("--no-fit", help="Score rules with the numbers they have, fitting none.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    **options: Any,
 ) -> None:
     """Score rules that you wrote as a search would: check, F_LF, and F_HF in a race; all of it stays in one study."""
     if [bool(file), brief, listed].count(True) != 1:
         raise typer.BadParameter("give files to score, or --list, or --brief.")
-    prepare()
+    config = resolve(options)
     from bife_core.run.stages import scoring
     from bife_core.run.stages.runtime import Runtime
     from bife_core.run.study.journal import stop_journals
     from bife_core.solver.methods.loading import read_method
 
+    runner = backend()
     methods = [(path.name, read_method(path)) for path in file or ()]
     rules = [(name, one.text or one.model_dump_json()) for name, one in methods]
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
         if brief:
-            typer.echo(scoring.brief(config, tracked_runtime()))
+            typer.echo(scoring.brief(config, runner.runtime()))
             return
         if listed:
             _list(scoring.scored_before(config, Runtime()), as_json)
             return
-        for one in scoring.score(config, tracked_runtime(), rules, not no_fit):
+        for one in scoring.score(config, runner.runtime(), rules, not no_fit):
             if as_json:
                 typer.echo(one.model_dump_json())
             else:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from bife_core.base.errors import InstanceError, InterruptedSolveError, SolverError
+from bife_core.cli.backend import backend
 from bife_core.cli.consoles import number, say, show_table
 from bife_core.cli.options import assignment
-from bife_core.cli.orchestration import registry
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.solve import SetParam
 
@@ -71,7 +71,7 @@ def series(
     rules, under = list(rule or ()), SolveSettings.checked(given).under
     for file in files:
         with suppress(InstanceError):  # which is reported when its turn comes
-            rules.append(registry().rule_for(read_model(file), under)[0])
+            rules.append(backend().registry().rule_for(read_model(file), under)[0])
             break
     opened = Series(name, rules=rules, reuse=reuse, **given)
     failed: list[str] = []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
+from bife_core.cli.backend import backend
 from bife_core.cli.consoles import full_name, number, say, show_table
 from bife_core.cli.options import assignment
-from bife_core.cli.orchestration import registry
 from bife_core.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def solve(
         check_outputs([solution], [instance, rule, versus, solver])
     model = read_model(instance)
     if rule == AUTO:
-        rule, reason = registry().rule_for(model, settings.under)
+        rule, reason = backend().registry().rule_for(model, settings.under)
         say(f"{rule} branches. {reason}")
     del model  # solves read the file themselves, and a large one takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
@@ -102,7 +102,9 @@ def solve(
         if reference is not None and reference.startswith("models:"):
             from bife_core.registry.choosing import other_settings
 
-            if differing := other_settings(registry().registered(reference), settings.under, reference):
+            if differing := other_settings(
+                backend().registry().registered(reference), settings.under, reference
+            ):
                 say(f"note: {differing}.")
     results: list[SolveResult] = []
     try:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bife_core.base.wording import counted
+from bife_core.cli.backend import backend
 from bife_core.cli.consoles import full_name, number, say, show_code, show_facts, show_heading, show_table
-from bife_core.cli.options import Output, keep, with_configuration
-from bife_core.cli.orchestration import orchestrated
+from bife_core.cli.options import Output, check_kept, keep, resolve, with_options
 from bife_core.cli.outcome import CommandEnd, ExitCode, complain
 from bife_core.cli.running import run_stage
 
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from bife_core.search import Sample
 
 
-@with_configuration
-def collect(*, config: PipelineConfig) -> None:
+@with_options
+def collect(**options: Any) -> None:
     """Record expert samples: strong branching's decisions, which F_LF is measured on."""
-    result = run_stage("collection", config)
+    result = run_stage("collection", resolve(options))
     recorded = result.summary
     facts = [
         ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
@@ -38,9 +37,10 @@ def collect(*, config: PipelineConfig) -> None:
     show_tracked(result.run)
 
 
-@with_configuration
-def evolve(*, config: PipelineConfig) -> None:
+@with_options
+def evolve(**options: Any) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
+    config = resolve(options)
     result: EvolutionResult = run_stage("evolution", config, rules=True)
     show_rule(required(result), config, result)
     spent = result.spending
@@ -58,10 +58,9 @@ def evolve(*, config: PipelineConfig) -> None:
     finish(config, None, result)
 
 
-@with_configuration
+@with_options
 def evaluate(
     *,
-    config: PipelineConfig,
     rule: Annotated[
         list[str],
         typer.Option(
@@ -71,8 +70,10 @@ def evaluate(
             "method, or a plugin's method; may be repeated, the first leads.",
         ),
     ],
+    **options: Any,
 ) -> None:
     """Compare rules and other methods with RPB on held-out instances, and write the report."""
+    config = resolve(options)
     lead, *others = rule
     methods = (*rule, config.evaluation.baseline)
     result = run_stage("evaluation", config, lead, others=tuple(others), methods=methods)
@@ -81,10 +82,9 @@ def evaluate(
     finish(config, result)
 
 
-@with_configuration
+@with_options
 def tune(
     *,
-    config: PipelineConfig,
     seconds: Annotated[
         float,
         typer.Option(
@@ -102,33 +102,40 @@ def tune(
             help="What may branch beside RPB; may be repeated.",
         ),
     ] = None,
+    **options: Any,
 ) -> None:
     """Tune SCIP's settings on the design instances, with the branching methods at hand; writes files of both."""
+    config = resolve(options)
+    check_kept(output, config.instances.folder, *options.values(), method)
     from bife_core.run.stages.tuning import AT_HAND
     from bife_core.solver.methods.configuration import is_part
 
     methods = tuple(method or AT_HAND)
     result: TuningResult = run_stage("tuning", config, seconds, methods, rules=True)
-    found = result.tuning.configuration
+    best = result.tuning.configuration
     # What was measured is with what the solver sets itself; limits, tolerances and seeds are no part of a method.
-    own = {name: value for name, value in config.solver.effective.items() if is_part(name)}
-    say(keep(found.model_copy(update={"params": own | found.params}), output))
+    params = {name: value for name, value in config.solver.effective.items() if is_part(name)}
+    say(keep(best.model_copy(update={"params": params | best.params}), output))
     show_tracked(result.run)
 
 
-@with_configuration
-def run(*, config: PipelineConfig) -> None:
+@with_options
+def run(**options: Any) -> None:
     """Find settings and a rule, from instances to registry: tune, collect, evolve, evaluate, register."""
-    result = discover(config)
+    config = resolve(options)
+    result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
+    show_discovery(config, result)
     finish(config, result.evaluation, result.evolution)
     for sentence in filter(None, (result.no_champion, result.advice)):
         say(sentence)
 
 
-@partial(with_configuration, instances="combinatorial_auction")  # whose budgets are for minutes
-def demo(*, config: PipelineConfig) -> None:
+@with_options
+def demo(**options: Any) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
-    result = discover(config)
+    config = resolve(options, instances="combinatorial_auction")  # whose budgets are for minutes
+    result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
+    show_discovery(config, result)
     rule = result.registered.reference if result.registered else "pseudocost_product"
     api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
     show_heading("What next")
@@ -141,14 +148,13 @@ def demo(*, config: PipelineConfig) -> None:
     finish(config, result.evaluation, result.evolution)
 
 
-def discover(config: PipelineConfig) -> PipelineResult:
-    """Run the pipeline and print all that it found; raise `CommandEnd` if there is no rule."""
+def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
+    """Print all that a pipeline found; raise `CommandEnd` if there is no rule."""
     from bife_core.solver.methods.loading import branching_of
 
-    result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
     if result.evaluation is None:
         required(result.evolution)
-        return result
+        return
     if result.final is not None:
         show_rule(result.final, config, result.evolution)
     else:
@@ -171,7 +177,6 @@ def discover(config: PipelineConfig) -> PipelineResult:
     if result.tuned is not None:
         facts.append(("tuned settings", str(result.tuned.path)))
     show_tracked(result.evolution.run, facts)
-    return result
 
 
 def required(result: EvolutionResult) -> Sample:
@@ -268,11 +273,11 @@ def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | No
 
 
 def show_tracked(run: TrackedRun, facts: Sequence[tuple[str, str]] = ()) -> None:
-    """Print where a run is in MLflow, and `facts`."""
-    rows = [("run", run.run_id), ("this run", run.url)]
+    """Print where a run is in what tracks it, if anything does, and `facts`."""
+    rows, tracker = [("run", run.run_id), ("this run", run.url)], backend().tracker
     if not run.run_id:
-        rows = [("run", "not in MLflow yet; the same command writes it")]
+        rows = [("run", f"not in {tracker} yet; the same command writes it")]
     elif not run.url.startswith("http"):
-        rows.insert(1, ("pages", "run `bife up`, then append to MLflow's address"))
-    show_heading("MLflow" if orchestrated() else "Results")
-    show_facts([*(rows if orchestrated() else ()), *(fact for fact in facts if fact[1])])
+        rows.insert(1, ("pages", f"run `bife up`, then append to {tracker}'s address"))
+    show_heading(tracker or "Results")
+    show_facts([*(rows if tracker else ()), *(fact for fact in facts if fact[1])])

@@ -26,20 +26,24 @@ class SmokeRun:
 
 def demonstrate():
     """Call ``bife demo --preset smoke`` in this process, watched twice."""
-    from bife_core.cli.program import app
+    from bife_core.cli import program, stages
 
-    diary, results, run = Diary(), [], running.run
+    diary, results, ready, run_stage = Diary(), [], running.ready, stages.run_stage
 
-    def watched(watcher, *flow_and_settings):
-        diary.other = watcher
-        results.append(run(diary, *flow_and_settings))
+    def watched(observer):
+        diary.other = observer
+        return ready(diary)
+
+    def kept(*args, **kwargs):
+        results.append(run_stage(*args, **kwargs))
         return results[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "run", watched)
+        patch.setattr(running, "ready", watched)
+        patch.setattr(stages, "run_stage", kept)
         patch.setenv("COLUMNS", "200")
         patch.setenv("NO_COLOR", "1")
-        printed = CliRunner().invoke(app, ["demo", "--preset", "smoke"])
+        printed = CliRunner().invoke(program.app, ["demo", "--preset", "smoke"])
     assert printed.exit_code == 0, printed.output
     return SmokeRun(preset("smoke"), results[0], diary, printed)
 

@@ -81,7 +81,7 @@ def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: p
     chosen = []
     with monkeypatch.context() as context:
         context.setattr("bife_core.run.settings.configuration", chosen.append)
-        options.resolve(**{option: given[option] for option in options.OPTIONS})
+        options.resolve({option: given[option] for option in options.OPTIONS})
     (settings,) = chosen
     check(settings | {"advanced": nested(dict(flat(settings.get("advanced", {}))))})
 

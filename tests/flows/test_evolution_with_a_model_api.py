@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 from bife_core.run.presets import with_overrides
 from bife_core.run.stages.records import EVOLUTION
 from bife_core.search.generators import DraftingStoppedError
-from bife_flows.operate.running import run
+from bife_flows.operate.running import ready
 from bife_flows.stages import evolution
 from bife_tasks.tracking.store import experiment_id
 from tests.support.model_api import ModelApi
@@ -24,7 +24,7 @@ def search(smoke, monkeypatch):
     def go(api, seed, **settings):
         api.configure(monkeypatch, api_key=KEY, timeout_s=2, price_in=1.0, price_out=2.0)
         config = with_overrides(smoke.config, SMALL | {"search.seed": seed} | settings)
-        return run(None, evolution, config, smoke.result.collection.summary)
+        return ready()(evolution)(config, smoke.result.collection.summary)
 
     return go
 

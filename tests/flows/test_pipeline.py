@@ -13,7 +13,7 @@ from bife_core.run.study.journal import Referred, read_journal
 from bife_core.search import SearchCost
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
-from bife_flows.operate.running import run
+from bife_flows.operate.running import ready
 from bife_flows.stages import evaluation
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 from bife_tasks.runtime import TrackedRuntime
@@ -77,7 +77,7 @@ def test_the_budget_of_the_final_rule_travels_with_it(smoke):
     assert f"Under {method.name}, RPB branched at " in result.evaluation.summary.conclusion
     assert "data->budget, FALSE, 0.9," in export_c(method)
     again = f"runs:/{result.evolution.run.run_id},budget=0.9"
-    found = run(None, evaluation, smoke.config, again)
+    found = ready()(evaluation)(smoke.config, again)
     assert found.summary.methods[method.name] == method
     for directory in (result.evaluation.directory, found.directory):
         report, _ = load_report([str(directory)], Runtime())
@@ -197,7 +197,7 @@ def test_what_instances_serve_is_entered(smoke):
 def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_methods(smoke):
     reference = f"runs:/{smoke.result.evolution.run.run_id}"
     elsewhere = made_champion("bife-test-elsewhere", 0, **under(SolverConfig(name="paper"))).reference
-    result = run(None, evaluation, smoke.config, reference, others=("pscost", "paper_ca", elsewhere))
+    result = ready()(evaluation)(smoke.config, reference, others=("pscost", "paper_ca", elsewhere))
     said = f"{elsewhere} was measured under paper settings, not under SCIP default settings."
     assert said in result.notes
     assert result.method.identity == smoke.result.evolution.best.sha
@@ -222,4 +222,4 @@ def test_a_run_without_a_rule_is_one_sentence(smoke):
         (smoke.result.collection.run.run_id, "holds no rule"),
     ):
         with pytest.raises(RuleError, match=sentence):
-            run(None, evaluation, smoke.config, f"runs:/{number}")
+            ready()(evaluation)(smoke.config, f"runs:/{number}")

@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.records import EVOLUTION
 from bife_core.search import PARTS, SearchCost
-from bife_flows.operate.running import run
+from bife_flows.operate.running import ready
 from bife_flows.stages import collection, evolution
 from bife_tasks.tracking.store import experiment_id
 
@@ -44,10 +44,10 @@ def children(run_id, kind):
     ],
 )
 def test_a_rival_leaves_the_layout_of_every_evolution_and_splits_its_cost(prepared, method):
-    decisions = run(None, collection, with_overrides(preset("smoke"), SMALL)).summary
+    decisions = ready()(collection)(with_overrides(preset("smoke"), SMALL)).summary
     samples, options = (4, TRIALS) if method == "llm4branch" else (6, {})
     wanted = {"search.method": method, "search.samples": samples, "search.options": options}
-    result = run(None, evolution, with_overrides(preset("smoke"), SMALL | wanted), decisions)
+    result = ready()(evolution)(with_overrides(preset("smoke"), SMALL | wanted), decisions)
 
     parent, cost = MlflowClient().get_run(result.run.run_id), result.cost
     assert (parent.info.status, parent.data.tags["search"]) == ("FINISHED", method)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 FOREIGN = REPOSITORY / "tests" / "data" / "foreign"
-PROGRAM = [sys.executable, "-c", "from bife_core.cli import main; main()"]
+PROGRAM = [sys.executable, "-c", "from bife_core.cli.program import main; main()"]
 """The command line."""
 
 

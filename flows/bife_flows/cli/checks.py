@@ -7,7 +7,7 @@ import os
 import re
 from typing import Final
 
-from bife_core.cli.doctor import Check, Finding
+from bife_core.cli.backend import Check, Finding
 
 
 def _mlflow() -> Finding:

@@ -121,7 +121,7 @@ def _detached(home: Home) -> None:
     options = [word for word in sys.argv[1:] if word not in ("--detach", "-d")]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-c", "from bife_core.cli import main; main()", *options],
+            [sys.executable, "-c", "from bife_core.cli.program import main; main()", *options],
             env=os.environ | {"BIFE_HOME": str(home.root)},
             cwd=log.parent,
             stdin=subprocess.DEVNULL,

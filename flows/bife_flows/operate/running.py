@@ -6,10 +6,10 @@ import atexit
 import os
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -31,21 +31,19 @@ from bife_flows.reporting.conduct import gone, own_process, report_end, require_
 from bife_tasks.stores import home_store, observing
 from bife_tasks.tracking.subscriber import track_evolution
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
 
 _OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]}}}
 
 
-def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a flow such as `flows.pipeline.pipeline` with the other arguments; `watcher` is called as it goes."""
+@contextmanager
+def ready(observer: Observer | None = None) -> Iterator[None]:
+    """Make Prefect ready for the flows that a context runs, which call `observer` as they go."""
     link_to_pages(current(project_home()))
     require_room()  # the flow does so too, but then an API has been started for nothing, or could not be
     reach_prefect()
-    with observing(watcher or Observer()):
-        return stage(*args, **kwargs)
+    with observing(observer or Observer()):
+        yield
 
 
 def reach_prefect() -> None:

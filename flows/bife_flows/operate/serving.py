@@ -1,7 +1,7 @@
 """The worker of `bife up`: registers the deployments, runs what is due, and closes runs whose process is gone.
 
-Deployments and automations are those of `prefect.yaml` and `prefect-automations.yaml`; `prefect deploy --all` reads the
-first for a server of your own.
+Both are in `prefect.yaml` and `prefect-automations.yaml` beside this module, which the command `prefect` reads for a
+server of your own.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ from bife_tasks.tracking.subscriber import GONE, synchronise
 
 WORK_POOL: Final = "bife"
 
+FILES: Final = Path(__file__).parent
+
 _logger = logging.getLogger("prefect.bife")
 
 
 def _declared(name: str) -> Any:
-    return yaml.safe_load((Path(__file__).parents[3] / name).read_text(encoding="utf-8"))
+    return yaml.safe_load((FILES / name).read_text(encoding="utf-8"))
 
 
 DEPLOYMENTS: Final[list[dict[str, Any]]] = _declared("prefect.yaml")["deployments"]

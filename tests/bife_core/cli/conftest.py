@@ -3,7 +3,7 @@
 import pytest
 
 import bife_core.cli.program  # noqa: F401 - its commands are those of a checkout, whichever test comes first
-from bife_core.cli.orchestration import PLAIN
+from bife_core.cli.backend import PLAIN
 
 
 @pytest.fixture(scope="session")

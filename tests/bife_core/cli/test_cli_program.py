@@ -52,7 +52,7 @@ def run_in_turn(home, commands):
     """Run commands in a fresh interpreter, and return each one's exit code and the slow packages loaded by then."""
     code = (
         "import sys\n"
-        "from bife_core.cli import main\n"
+        "from bife_core.cli.program import main\n"
         f"for sys.argv in {[['bife', *words] for words in commands]!r}:\n"
         "    try: main()\n"
         f"    except SystemExit as end: print(end.code, *sorted({SLOW!r} & set(sys.modules)), file=sys.stderr)\n"

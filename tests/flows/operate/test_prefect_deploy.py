@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bife_flows.operate.servers import Server
-from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS
+from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, FILES
 from tests.support.operating import Patient, PrefectPage, own_prefect, smoke, until
-from tests.support.programs import REPOSITORY, python
+from tests.support.programs import python
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -21,20 +21,20 @@ def variables(tmp_path):
 
 
 def prefect(variables, *arguments):
-    done = python("-m", "prefect", *arguments, home=Path(variables["BIFE_HOME"]), cwd=REPOSITORY, **variables)
+    done = python("-m", "prefect", *arguments, home=Path(variables["BIFE_HOME"]), cwd=FILES, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_path):
-    before = (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8")
+    before = (FILES / "prefect.yaml").read_text(encoding="utf-8")
     prefect(variables, "work-pool", "create", "bife", "--type", "process")
     prefect(variables, "--no-prompt", "deploy", "--all")
     prefect(variables, "automation", "create", "--from-file", "prefect-automations.yaml")
     made = prefect(variables, "automation", "ls")
     assert made.count("bife:") == sum(len(deployment.get("triggers", [])) for deployment in DEPLOYMENTS) + 1
     assert made.count("bife alert:") == len(AUTOMATIONS) - 1
-    assert (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8") == before
+    assert (FILES / "prefect.yaml").read_text(encoding="utf-8") == before
     page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"), transport=Patient())
     for deployment in DEPLOYMENTS:
         made = page.deployment(deployment["name"])

@@ -1,0 +1,7 @@
+from .claims import (
+    PATIENCE_S as PATIENCE_S,
+    ClaimLostError as ClaimLostError,
+    ClaimTimeoutError as ClaimTimeoutError,
+)
+from .database import DATABASE as DATABASE, StoreError as StoreError
+from .store import Store as Store, StoredEvent as StoredEvent, StudyRow as StudyRow

@@ -1,0 +1,69 @@
+"""The backend of commands that runs stages as flows of Prefect, tracked in MLflow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bife_core.cli.backend import Backend
+from bife_core.cli.outcome import CommandEnd
+from bife_flows.cli.checks import CHECKS
+from bife_flows.cli.operating import COMMANDS
+from bife_tasks import INSTALLED
+
+if TYPE_CHECKING:
+    from bife_core.registry.base import Registry
+    from bife_core.run.config import PipelineConfig
+    from bife_core.run.observer import Observer
+    from bife_core.run.stages.runtime import Runtime
+
+
+class Flows(Backend):
+    """Runs stages as flows; what they need is imported when one runs."""
+
+    installed = INSTALLED
+    tracker = "MLflow"
+    commands = COMMANDS
+    checks = CHECKS
+
+    def __init__(self) -> None:
+        """Leave the settings files alone: `bife_tasks` has read them."""
+
+    def registry(self) -> Registry:
+        """Return MLflow's registry if it has one, else that of the home's store."""
+        from bife_tasks.registry import registry
+
+        return registry()
+
+    def runtime(self, observer: Observer | None = None) -> Runtime:
+        """Return a runtime that can ask MLflow; it takes seconds to load."""
+        from bife_tasks.runtime import TrackedRuntime
+
+        return TrackedRuntime()
+
+    def reporter(self) -> Callable[[str], object]:
+        """Return a function that tells Prefect and MLflow."""
+        from bife_flows.operate.running import report_interruption
+
+        return report_interruption
+
+    @contextmanager
+    def running(self, stage: str, config: PipelineConfig, observer: Observer) -> Iterator[Callable[..., Any]]:
+        """Give a context the flow of a stage; a `CommandEnd` says that Prefect could not run it."""
+        from httpx import HTTPError
+        from prefect.exceptions import PrefectException
+
+        from bife_flows import stages
+        from bife_flows.operate.running import ready
+
+        try:
+            with ready(observer):
+                yield partial(getattr(stages, stage), config)
+        except (HTTPError, PrefectException, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
+                raise
+            address = os.environ.get("PREFECT_API_URL", "its embedded server")
+            raise CommandEnd(f"Prefect's API at {address} cannot be used: {error}") from error
