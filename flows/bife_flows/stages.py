@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar
@@ -19,7 +18,7 @@ from bife_core.run.stages.pipeline import run
 from bife_core.run.stages.searching import search
 from bife_core.run.stages.tuning import tune
 from bife_core.run.stages.watching import watch as watch_champion
-from bife_flows.reporting.conduct import FlowRuntime, stage
+from bife_flows.reporting.conduct import stage
 
 R = TypeVar("R")
 
@@ -37,19 +36,13 @@ _TYPES: Final[dict[str, Any]] = {"config": Settings, "rule": _RULE}
 
 def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] = ()) -> Flow[..., R]:
     """Return the flow of a stage, with its parameters but the runtime; some are only passed `between_flows`."""
-
-    @functools.wraps(function)
-    def conducted(config: Settings, *args: Any, **kwargs: Any) -> R:
-        return function(config, FlowRuntime(), *args, **kwargs)
-
-    own = inspect.signature(function, eval_str=True)
+    signature = inspect.signature(function, eval_str=True)
     parameters = []
-    for each in own.parameters.values():
+    for each in signature.parameters.values():
         kind = _TYPES.get(each.name, each.annotation)
         if each.name != "runtime":
             parameters.append(each.replace(annotation=_HIDE[kind] if each.name in between_flows else kind))
-    conducted.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return stage(name, of=function)(conducted)
+    return stage(name, parameters=signature.replace(parameters=parameters))(function)
 
 
 collection = _flow("collection", collect)

@@ -100,14 +100,17 @@ class RunLog(Observer):
         logger.log(level, "%s", storable(text))
 
 
-def _conducted(function: Callable[P, R]) -> Callable[P, R]:
+def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -> Callable[P, R]:
     """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
 
     A flow that another one calls leaves that to it; so does a function that is called outside of any run.
     """
 
     @functools.wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+    def run(*args: Any, **kwargs: Any) -> R:
+        if parameters is not None:
+            config, *further = args
+            args = (config, FlowRuntime(), *further)
         try:
             if not TrackedRuntime().present.stands_alone:
                 return _worded(function(*args, **kwargs))
@@ -124,7 +127,7 @@ def _conducted(function: Callable[P, R]) -> Callable[P, R]:
             return cast(R, Failed(message=str(error), data=error))
 
     # Prefect reads annotations as text and would look their names up here, where they mean nothing.
-    run.__signature__ = inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
+    run.__signature__ = parameters or inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
     return run
 
 
@@ -220,9 +223,12 @@ def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]
 
 
 def stage(
-    name: str, about: str = "{config.instances.label}", of: Callable[..., Any] | None = None
+    name: str, about: str = "{config.instances.label}", parameters: inspect.Signature | None = None
 ) -> Callable[[Callable[P, R]], Flow[P, R]]:
-    """Return a decorator that makes a flow, of the stage `of`; runs are called by `name` and what they are about."""
+    """Return a decorator that makes a flow; runs are called by `name` and what they are about.
+
+    `parameters` are those of a stage's flow, which gives the stage its runtime.
+    """
 
     def made(function: Callable[P, R]) -> Flow[P, R]:
         found = flow(
@@ -232,9 +238,9 @@ def stage(
             on_failure=[report_end],
             on_crashed=[report_end],
             on_cancellation=[report_end],
-        )(_conducted(function))
-        if of is not None:
-            _flows[of] = found
+        )(_conducted(function, parameters))
+        if parameters is not None:
+            _flows[function] = found
         return found
 
     return made
