@@ -131,24 +131,17 @@ def record_decisions(
     Raises `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, and `InterruptedSolveError` if
     a signal ended the solve before the quota was reached.
     """
-    recording = _recorded(path, instance, settings, quota, share, observe)
-    recorded = len(recording.decisions)
-    if quota is None or share == 1 or recording.status == "timelimit" or not 0 < recorded < quota:
-        return recording
-    enough = min(share * quota / recorded, 1.0)
-    return _recorded(path, instance, settings, quota, enough, observe)
-
-
-def _recorded(
-    path: Path, instance: str, settings: SolveSettings, quota: int | None, share: float, observe: bool
-) -> Recording:
-    model = read_model(path)
-    apply(settings, model)
-    expert = _Expert(instance, quota, share, observe)
-    expert.include(model, "expert", "strong branching, recorded")
-    put_in_charge(model, "expert", "pscost")
-    optimize(model, f"collecting decisions from {path.name}")
-    status = model.getStatus()
-    if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):
-        raise InterruptedSolveError(f"Collecting decisions from {path.name} was interrupted.")
-    return Recording(concatenate(expert.decisions), status, expert.unscored, tuple(expert.nodes))
+    repeated = False
+    while True:
+        model = read_model(path)
+        apply(settings, model)
+        expert = _Expert(instance, quota, share, observe)
+        expert.include(model, "expert", "strong branching, recorded")
+        put_in_charge(model, "expert", "pscost")
+        optimize(model, f"collecting decisions from {path.name}")
+        status, recorded = model.getStatus(), len(expert.decisions)
+        if status in INTERRUPTED and (quota is None or recorded < quota):
+            raise InterruptedSolveError(f"Collecting decisions from {path.name} was interrupted.")
+        if repeated or quota is None or share == 1 or status == "timelimit" or not 0 < recorded < quota:
+            return Recording(concatenate(expert.decisions), status, expert.unscored, tuple(expert.nodes))
+        share, repeated = min(share * quota / recorded, 1.0), True

@@ -68,10 +68,6 @@ def attach(
     ------
     SolverError, RuleError
         If the model has a rule or is being solved, or SCIP refuses the plugin; if the reference cannot be loaded.
-
-    Examples
-    --------
-    >>> stats = attach(pyscipopt.Model(), "pseudocost_product")
     """
     method = load_method(rule)
     check_free(model)

@@ -30,10 +30,7 @@ class Guard(Value):
         0.1, gt=0, le=1, description="Share of the solving time features and rule may take together."
     )
     grace_s: float = Field(
-        0.2,
-        ge=0,
-        le=1e9,
-        description="Seconds they may take in any case, so that short solves are left alone.",
+        0.2, ge=0, le=1e9, description="Seconds they may take in any case, for the sake of short solves."
     )
 
 
@@ -45,9 +42,7 @@ class Budget(Value):
     """
 
     share: float = Field(
-        gt=0,
-        lt=1,
-        description="Share of all LP iterations that strong branching may take; beyond it the rule branches.",
+        gt=0, lt=1, description="Share of LP iterations for strong branching; beyond it the rule branches."
     )
     returns: bool = Field(
         True, description="Whether RPB branches again once its share is back within the budget."

@@ -85,13 +85,7 @@ def put_in_charge(model: Model, *rules: str) -> None:
 
 
 class SolverConfig(Value):
-    """SCIP's settings, given as `default`, `paper`, or the path of a `.set` file, which is read at once.
-
-    Examples
-    --------
-    >>> SolverConfig.model_validate("default")
-    SolverConfig(name='default', gap=0.0, params={})
-    """
+    """SCIP's settings, given as `default`, `paper`, or the path of a `.set` file, which is read at once."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 

@@ -201,12 +201,7 @@ class Series:
         return self._solve_file(path, tell)
 
     def _solve(
-        self,
-        model: pyscipopt.Model,
-        name: str,
-        tell: Note,
-        key: str = "",
-        clock: RootClock | None = None,
+        self, model: pyscipopt.Model, name: str, tell: Note, key: str = "", clock: RootClock | None = None
     ) -> SeriesSolve:
         has_plugins = not key and plugins(model) > plugins(pyscipopt.Model())
         apply(self.settings, model)

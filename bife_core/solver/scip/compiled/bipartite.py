@@ -1,7 +1,6 @@
-"""The node as a bipartite graph: variables and rows of the LP with the features of Gasse et al. (NeurIPS 2019).
+"""The node as a bipartite graph with the features of Gasse et al. (NeurIPS 2019), see `docs/reference/features.md`.
 
-`docs/reference/features.md` defines them. A row has a vertex for each of its sides that is finite, that of the left
-side negated. Edges lie row by row. What divides by a norm divides by 1 where the norm is 0.
+A row has a vertex for each finite side, the left one negated; edges are ordered by row; a norm of 0 counts as 1.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -33,7 +32,7 @@ ALWAYS: Final = 3
 _CONTINUOUS: Final = 3
 _IMPLIED: Final = 2
 _PATIENCE: Final = 5.0
-"""What ages are divided by: this many LPs more than were solved."""
+"""Ages are divided by the number of LPs plus this."""
 
 
 @jit
@@ -68,7 +67,7 @@ def _positive(norm):
 
 @jit
 def _take_rows(scip, state, objective_norm, patience):
-    """Write all vertices of rows and their edges; return how many vertices, or -1 without memory."""
+    """Write all vertices of rows and their edges; return the number of vertices, or -1 without memory."""
     n_lp_rows = state[layout.N_LP_ROWS]
     room = ensure_room(state, layout.ROWS, 2 * n_lp_rows * layout.N_ROW)
     if not (room and ensure_room(state, layout.EDGE_STARTS, 2 * n_lp_rows + 1)):

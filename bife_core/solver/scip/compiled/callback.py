@@ -29,12 +29,12 @@ _BRANCHED: Final = int(SCIP_RESULT.BRANCHED)
 _DIDNOTRUN: Final = int(SCIP_RESULT.DIDNOTRUN)
 _OKAY: Final = 1
 _FIRST_CANDIDATES: Final = 100
-"""Candidates that RPB strong-branches at one node at most, by SCIP's defaults."""
+"""Most candidates that RPB strong-branches at a node, by SCIP's defaults."""
 
 
 @jit
 def best_candidate(scores, finite=False):
-    """Return where the first largest score above -inf is; -1 if there is none or, with `finite`, no score is finite."""
+    """Return the position of the first largest score above -inf; -1 without one or, if `finite`, a finite score."""
     best = -1
     highest = -np.inf
     usable = not finite
@@ -48,7 +48,7 @@ def best_candidate(scores, finite=False):
 
 @jit
 def guard_exceeded(scip, state, share):
-    """Whether a guarded rule has had its share of the solving time, which is 0 where SCIP's clocks are off."""
+    """Whether a guarded rule has used its share of the solving time, which is 0 if SCIP's clocks are off."""
     if state[layout.ON_THE_WALL]:
         elapsed_s = (nanoseconds(WALL_CLOCK, state, layout.SCRATCH) - state[layout.BEGAN_NS]) * 1e-9
     else:
@@ -59,7 +59,7 @@ def guard_exceeded(scip, state, share):
 
 @jit
 def within_budget(scip, state):
-    """Whether RPB is to branch at this node, because strong branching has not used up the budget."""
+    """Whether RPB branches at this node, because strong branching is within the budget."""
     share = float64_at(state.ctypes.data)[layout.BUDGET_SHARE]
     if share <= 0.0 or state[layout.BUDGET_SPENT]:
         return False
@@ -83,7 +83,7 @@ def within_budget(scip, state):
 
 @c_callback(int32(int64, int64, int32, int64))
 def branch_on_lp(scip, branchrule, allow_constraints, result):
-    """Branch on the candidate of the best score (BRANCHEXECLP); where that fails, SCIP's next rule takes over."""
+    """Branch on the candidate of the best score (BRANCHEXECLP), or leave the node to SCIP's next rule."""
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
     int32_at(result)[0] = _DIDNOTRUN
     if within_budget(scip, state):
@@ -126,7 +126,7 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
 
 @c_callback(int32(int64, int64))
 def begin_solve(scip, branchrule):
-    """Forget what belongs to an earlier solve of the same model: SCIP's BRANCHINITSOL."""
+    """Forget an earlier solve of the same model (BRANCHINITSOL)."""
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
     reset(state)
     if api.n_runs(scip) <= 1:  # not after a restart, where the solve goes on

@@ -1,12 +1,10 @@
-"""All features at native speed: one compiled function over SCIP's LP, with no Python in its way.
+"""Compute the features from SCIP's LP in machine code, as `docs/reference/features.md` defines them.
 
-`extract` follows `docs/reference/features.md` value by value. What depends on a row alone is taken once per row and
-call. Sums over a row's entries, and which columns it has, are kept between calls for as long as the row is the same.
-Each group of features is a pass of its own that is skipped when the rule reads none of its members.
+What depends on a row alone is computed once per row and call; sums over a row's entries, and its columns, are cached
+between calls while the row is the same. Each group of features is a pass, skipped if the rule reads none of it.
 
-After an LP, SCIP's structs are cold, and waiting for them costs more than all sums over them. So what is about to be
-read is fetched early. SCIP's functions alone say what a struct holds; the offsets below only say where those functions
-will look, in SCIP 10. Where they are wrong, time is lost and nothing else.
+After an LP, SCIP's structs are not in the processor's cache, and waiting for them takes longer than all sums. They are
+prefetched at the offsets below, which are those of SCIP 10; wrong offsets cost time only.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -47,14 +45,14 @@ _ROW: Final = (0x08, 0x50, 0x80, 0xF8, 0x110)
 """Sides and norm; dual value and activity; the LP of the activity; index and counts; LP position."""
 _ROW_ENTRIES: Final = 0xC0
 _HISTORY: Final = 0x150 // 8
-"""Word of a variable that is the address of its history: pseudocosts first, sums of cutoffs further down."""
+"""Word of a variable with the address of its history: pseudocosts first, sums of cutoffs further down."""
 _HISTORY_LINES: Final = (0, 64)
 _KNOWS_HISTORY: Final = scip_version().startswith("10.")
-"""A word that is read, not just fetched, must be known to lie within the struct."""
+"""That word is read, not just prefetched, so it must lie within the struct."""
 
 _LINE: Final = 64
 _FAR, _MIDDLE, _NEAR, _NEXT = 14, 10, 6, 3
-"""How many candidates ahead each step from a variable to its rows is taken."""
+"""How many candidates ahead each step from a variable to its rows is prefetched."""
 
 
 @jit
@@ -93,7 +91,7 @@ def _fetch_entries(state, record):
 
 @jit
 def _fetch_rows(state, record, mask):
-    """Fetch the rows a variable stood in when it was last looked at, but those this call has taken."""
+    """Prefetch the rows of a variable as they were cached, without those this call has read."""
     places = state[layout.PLACES] + 4 * int64_at(record)[layout.ENTRY_START]
     for k in range(int64_at(record)[layout.ENTRY_COUNT]):
         place = int32_at(places)[k]
@@ -104,7 +102,7 @@ def _fetch_rows(state, record, mask):
 
 @jit
 def _fetch_ahead(state, candidates, c, n, mask):
-    """Fetch what the candidates after the one at `c` need, step by step from a variable to its rows."""
+    """Prefetch for the candidates after the one at `c`, step by step from a variable to its rows."""
     if c + _FAR < n:
         _fetch(int64_at(candidates)[c + _FAR], _VARIABLE)
     if c + _MIDDLE < n:
@@ -144,7 +142,7 @@ def _forget_rows(state):
 
 @jit
 def reset(state):
-    """Forget everything taken from a solve that has ended."""
+    """Forget everything cached from a solve."""
     state[layout.STATIC_TAKEN] = state[layout.OBSERVED] = 0
     _forget_rows(state)
     state[layout.PLACES_USED] = 0
@@ -156,7 +154,7 @@ def reset(state):
 
 @jit
 def _restart_if_new_solve(scip, state):
-    """Forget the columns and rows of an earlier solve or of the run before a restart."""
+    """Forget the columns and rows of an earlier solve or run."""
     run = int64(api.n_runs(scip))
     lps, dead = api.n_lps(scip), state[layout.ARENA_DEAD]
     if run != state[layout.LAST_RUN] or lps < state[layout.LAST_LP]:
@@ -194,7 +192,7 @@ def _take_static(scip, state, col):
 
 @jit
 def _take_all_static(scip, state):
-    """At the first branching of a solve: static features of every integer column of the LP."""
+    """Compute the static features of all integer columns of the LP, at the first branching of a solve."""
     scratch = state.ctypes.data + 8 * layout.SCRATCH
     fill(state, layout.SCRATCH, layout.SCRATCH + 2, 0)
     api.lp_cols(scip, scratch, scratch + 8)
@@ -250,9 +248,9 @@ def _take_all_rows(scip, state, mask, epsilon):
 def extract(scip, state, mask, only_priority):
     """Compute the features of the LP branching candidates into the buffer ``state[MATRIX]``.
 
-    `mask` has the bits of the groups to compute; columns of other groups hold no meaning. With `only_priority` it stops
-    after the candidates of highest branching priority. Returns the number of candidates (`NO_MEMORY` if the system has
-    none left, `NO_LP` if there is no LP solution), and the address of their SCIP_VAR* array.
+    `mask` has the bits of the groups to compute; other columns are undefined. `only_priority` leaves candidates below
+    the highest branching priority out. Returns the number of candidates (`NO_MEMORY` without memory, `NO_LP` without an
+    LP solution) and the address of their SCIP_VAR* array.
     """
     # SCIP complains on standard error when it is asked for candidates without an LP solution.
     status = api.lp_status(scip)

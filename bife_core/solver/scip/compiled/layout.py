@@ -1,7 +1,6 @@
-"""The state compiled code keeps between calls, and how its words and records are laid out.
+"""The layout of the state that compiled code keeps between calls: an array of 64-bit words that Python owns.
 
-The state is one array of 64-bit words that Python owns. The slots from `COL_STATIC` on hold addresses of buffers, each
-followed by the buffer's capacity in items of 8 bytes.
+The slots from `COL_STATIC` on hold addresses of buffers, each followed by its capacity in items of 8 bytes.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ import numpy.typing as npt
 ) = BUFFERS = range(SCRATCH + 7, SCRATCH + 7 + 2 * 29, 2)
 
 NODE: Final = MEMORY + 2
-"""Where the `NODE_WORDS` words begin whose address a scorer of nodes is given; `NodeMethod.address` describes them."""
+"""First of the `NODE_WORDS` words that a scorer of nodes gets, see `NodeMethod`."""
 
 NODE_WORDS: Final = 13
 NODE_DATA: Final = NODE + 11
@@ -111,8 +110,7 @@ KEPT_POINTER, KEPT_INDEX, KEPT_ENTRIES, KEPT_START = range(N_ROW_KEPT)
 SUM_NORM, SUM_POSITIVE, SUM_NEGATIVE, SUM_MAGNITUDE = range(N_ROW_SUMS)
 
 ENTRY_VERSION, ENTRY_COL, ENTRY_START, ENTRY_ROOM, ENTRY_COUNT, ENTRY_VALUE = range(6)
-"""LP's version the entries hold for, column, where they lie, room there, how many; and the coefficient of all of them
-as bits of a double, NaN if they differ."""
+"""LP version, column, start, room and count of the entries; bits of their common coefficient, NaN if they differ."""
 
 ARENA_SLACK: Final = 1 << 20
 """Dead entries the arena may hold before it is swept; a sweep costs one pass over the rows."""
@@ -120,7 +118,7 @@ ARENA_SLACK: Final = 1 << 20
 NO_MEMORY: Final = -1
 NO_LP: Final = -2
 INTERRUPTED: Final = 2
-"""What a scorer returns to leave a branching uncounted, with a solve that ends."""
+"""What a scorer returns if it ends the solve: the branching is not counted."""
 
 
 def new_state() -> npt.NDArray[np.int64]:
@@ -137,7 +135,7 @@ def array_at(address: int, shape: tuple[int, ...], of: type) -> npt.NDArray[Any]
 
 
 def free_state(state: npt.NDArray[np.int64], *kept: object, slots: Iterable[int] = BUFFERS) -> None:
-    """Give back the buffers of a state, of which only the counters may be read from now on; let go of what was kept."""
+    """Free the buffers of a state, whose counters stay readable, and drop references to what was `kept`."""
     free = ctypes.CDLL(None).free
     free.argtypes = [ctypes.c_void_p]
     free.restype = None

@@ -1,8 +1,4 @@
-"""Raw memory for compiled code: pointers, calls through an address, and buffers that grow.
-
-The branching callback runs inside SCIP without Python, so its state is one array of 64-bit words owned by
-Python, whose entries hold counters and the addresses of buffers that the C library's `realloc` grows.
-"""
+"""Raw memory for compiled code: pointers, calls through an address, clocks, and buffers that `realloc` grows."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 from __future__ import annotations
@@ -53,7 +49,7 @@ def call_scorer(typing_context: Any, address: Any, matrix: Any, rows: Any, score
 
 @intrinsic
 def prefetch(typing_context: Any, address: Any) -> Any:
-    """Ask the processor to fetch the cache line at `address`, which need not be valid, for reading soon."""
+    """Prefetch the cache line at `address`, which need not be valid."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer_type = ir.IntType(8).as_pointer()

@@ -1,4 +1,4 @@
-"""What compiled code takes from the table of features: a bit for every group, and where its values are written."""
+"""The groups of features for compiled code: a bit for each, and where its values are written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ACTIVE_DUAL: Final = _bits([rows.DUAL])
 ACTIVE: Final = ACTIVE_UNIT | ACTIVE_ROW_SUM | ACTIVE_CANDIDATE_SUM | ACTIVE_DUAL
 
 SPREAD: Final = 1 << len(GROUPS)
-"""Set if more of a weighting over active rows is read than its sums."""
+"""Set if more than the sums of a weighting over active rows is read."""
 
 STATIC_COLUMNS: Final = tuple(feature.index for feature in FEATURES if feature.static)
 """Columns of the static features, in the order of a column's record."""
@@ -45,7 +45,7 @@ N_STATIC: Final = len(STATIC_COLUMNS)
 
 
 def mask_of(features: frozenset[int] | None) -> int:
-    """Return the bits of what `extract` computes for features, all for None; a `SolverError` says that one is none."""
+    """Return the bits of what `extract` computes for features, all for None; raise `SolverError` for an unknown one."""
     if features is not None and not features <= frozenset(range(BRANCHING.n_features)):
         raise SolverError(
             f"Features were expected to be numbers from 0 to {BRANCHING.n_features - 1} and are {set(features)}."
@@ -55,7 +55,7 @@ def mask_of(features: frozenset[int] | None) -> int:
 
 
 def writer(group: Group) -> Any:
-    """Return ``write(row, values)``: values of a formula go to the candidate, or record of static ones, at `row`."""
+    """Return ``write(row, values)``, which writes a formula's values to a candidate, or a static record, at `row`."""
     members = members_of(group)
     places = [STATIC_COLUMNS.index(feature.index) if feature.static else feature.index for feature in members]
 

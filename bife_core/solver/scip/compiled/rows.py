@@ -1,8 +1,7 @@
-"""Features folded over the rows of a candidate, with what depends on a row alone taken once per call.
+"""Features over the rows of a candidate; what depends on a row alone is computed once per call.
 
-In which rows of the LP a candidate stands, and with which coefficients, is kept for as long as the LP has these rows.
-SCIP keeps it in a column and two arrays of its own, which are cold after an LP. A copy of half the size is not much
-warmer, but there is less of it, and between two branchings of a solve the rows are nearly always the same.
+The rows and coefficients of a candidate are cached while the LP has the same rows, which between two branchings it
+nearly always has: a copy of half the size of SCIP's arrays, which are not in the processor's cache after an LP.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -72,7 +71,7 @@ def _find_room(state, record, n_rows):
 
 @jit
 def entries_of(state, variable, col):
-    """Return the address of the record of a candidate's entries, brought up to date; 0 without memory."""
+    """Return the address of the updated record of a candidate's entries; 0 without memory."""
     index = int64(api.var_probindex(variable))
     if not ensure_room(state, layout.ENTRIES, (index + 1) * layout.N_ENTRIES):
         return int64(0)
@@ -160,7 +159,7 @@ def _keep_row(state, row, kept, sums):
 
 @jit
 def take_row(scip, state, row, position, mask, epsilon):
-    """Bring what the passes read of the LP row at `position` up to date with the present call."""
+    """Update what the passes read of the LP row at `position`."""
     kept = int64_view(state[layout.ROW_KEPT] + 8 * position * layout.N_ROW_KEPT, layout.N_ROW_KEPT)
     sums = float64_view(state[layout.ROW_SUMS] + 8 * position * layout.N_ROW_SUMS, layout.N_ROW_SUMS)
     if mask & needs.KEPT and not _keep_row(state, row, kept, sums):
@@ -200,7 +199,7 @@ def take_row(scip, state, row, position, mask, epsilon):
 
 @inlined
 def _active(positions, magnitudes, n, row_weights, spread):
-    """Return all values of one weighting over `n` active rows, of weight 1 without an address of weights."""
+    """Return all values of one weighting over `n` active rows; weights are 1 without their address."""
     sums = rows.NO_SUMS
     values = rows.NO_VALUES
     for k in range(n):
@@ -216,7 +215,7 @@ def _active(positions, magnitudes, n, row_weights, spread):
 
 @jit
 def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
-    """Write the features of one candidate that are folded over its rows."""
+    """Write the features of a candidate over its rows."""
     address = entries_of(state, variable, col)
     if address == 0:
         return False
