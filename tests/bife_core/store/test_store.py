@@ -20,13 +20,11 @@ from tests.support.databases import new_database
 
 @pytest.fixture
 def where(tmp_path):
-    """Return the place of a store that no other test uses."""
     return new_database(tmp_path)
 
 
 @pytest.fixture
 def store(where):
-    """Return a store of its own."""
     opened = Store(where)
     yield opened
     opened.close()
@@ -57,10 +55,8 @@ def test_events_are_kept_in_order_with_what_json_can_hold(store, where):
     again.open_study("a", "evolution", "entered once")
     again.open_study("b", "collection", "second \0 \udc80")
     rows = [(row.key, row.kind, row.name, row.last, row.last_kind) for row in again.studies()]
-    assert rows == [
-        ("a", "evolution", "a search", 3, "step"),
-        ("b", "collection", "second \ufffd \ufffd", 0, ""),
-    ]
+    second = ("b", "collection", "second \ufffd \ufffd", 0, "")
+    assert rows == [("a", "evolution", "a search", 3, "step"), second]
     assert [row.key for row in again.studies("collection")] == ["b"]
 
 
@@ -194,14 +190,14 @@ def test_who_lost_a_claim_writes_nothing_more_to_its_study(store):
         store.append("a", "step", {})
         with store._database.writing() as connection:  # another machine took it over, and is done
             connection.execute(text("DELETE FROM claims"))
-        for write in (
-            lambda: store.append("a", "step", {}),
-            lambda: store.require_claims("a"),
-            lambda: store.begin_call("a", "k", {}),
-            lambda: store.set_cursor("mlflow", "a", 1),
+        for write, *arguments in (
+            (store.append, "a", "step", {}),
+            (store.require_claims, "a"),
+            (store.begin_call, "a", "k", {}),
+            (store.set_cursor, "mlflow", "a", 1),
         ):
             with pytest.raises(ClaimLostError, match="evolution a is lost"):
-                write()
+                write(*arguments)
         with pytest.raises(ClaimTimeoutError):
             store.claim("evolution a", timeout_s=0).__enter__()
         store.append("b", "step", {})

@@ -191,8 +191,8 @@ def test_a_budget_is_that_of_what_branches():
     assert isinstance(found, Configuration)
     assert found.identity != WITH_RULE.identity
     assert found.branching == with_budget(WITH_RULE.branching, 0.5)
-    assert [one.identity for one in budgeted(WITH_RULE, [0.5])] == [found.identity]
-    assert budgeted(TUNED, [0.5]) == []
+    assert budgeted(WITH_RULE, [0.5, 0.7]) == [found, with_budget(WITH_RULE, 0.7)]
+    assert budgeted(TUNED, [0.5]) == budgeted(load_method("relpscost"), [0.5]) == []
 
 
 def test_a_reader_is_shown_settings_and_the_source_of_what_branches():

@@ -13,9 +13,9 @@ import pytest
 from bife_core.base.errors import RuleError
 from bife_core.export import export_c
 from bife_core.language.components import BRANCHING
-from bife_core.language.rules import REFERENCE_RULES
+from bife_core.language.rules import REFERENCE_RULES, compile_rule
 from bife_core.solver.methods.base import METHODS
-from bife_core.solver.methods.loading import budgeted, load_method, load_rule
+from bife_core.solver.methods.loading import load_method, load_rule
 from bife_core.solver.methods.using import attach, solve
 from tests.support.programs import REPOSITORY
 from tests.support.weighted import KIND, Weighted
@@ -44,7 +44,8 @@ def test_a_file_by_its_path_and_in_the_working_directory(tmp_path, monkeypatch):
         ("missing.py", "There is no file missing.py"),
         ("some/where", "There is no file"),
         (Path("missing"), "There is no file"),
-        (17, "17 is no method"),
+        (17, "17 is no method to branch by"),
+        (compile_rule("import os"), "not os"),
         ("", "There is no rule ''"),
         ("def candidate_variable_score(v):\n    return v[18]\n", "compile it with bife_core.compile_rule"),
         ("a\0b.py", "no file can be called so"),
@@ -100,25 +101,14 @@ def test_a_method_without_source_is_called_what_it_is(load, tmp_path, monkeypatc
         load(str(file))
 
 
-def most_fractional(f):
-    return min(f[24], 1.0 - f[24])
+def test_attach_and_solve_take_what_load_method_takes(knapsacks):
+    def most_fractional(f):
+        return min(f[24], 1.0 - f[24])
 
-
-@pytest.mark.parametrize(
-    "reference",
-    ["paper_ca", load_rule("paper_ca"), load_method("paper_ca"), most_fractional, "pscost", load_method("pscost")],
-    ids=["name", "compiled", "method", "function", "scip", "scip method"],
-)  # fmt: skip
-def test_attach_and_solve_take_what_load_method_takes(reference, knapsacks):
-    method = load_method(reference)
-    assert attach(pyscipopt.Model(), reference).calls == 0
-    assert solve(knapsacks[0].path, reference, node_limit=2).method == method.name
-
-
-def test_what_takes_no_budget_has_no_rules_with_one():
-    names = [method.name for method in budgeted(load_method("general"), (0.5, 0.7))]
-    assert names == ["general,budget=0.5", "general,budget=0.7"]
-    assert budgeted(load_method("relpscost"), (0.5,)) == []
+    rules = ("paper_ca", load_rule("paper_ca"), load_method("paper_ca"), most_fractional)
+    for reference in (*rules, "pscost", load_method("pscost")):
+        assert attach(pyscipopt.Model(), reference).calls == 0
+        assert solve(knapsacks[0].path, reference, node_limit=2).method == load_method(reference).name
 
 
 def test_without_mlflow_the_extra_is_named(monkeypatch):

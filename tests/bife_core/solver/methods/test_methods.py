@@ -1,7 +1,6 @@
 """Methods of every kind: solved with, sent to workers, read from files, distinguished."""
 
 import copy
-import json
 import pickle
 
 import numpy as np
@@ -137,16 +136,12 @@ def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(knapsacks,
 
 
 def test_methods_are_loaded_by_whatever_names_them(tmp_path):
-    weights = tmp_path / "weights.json"
-    weights.write_text(linear().text)
-    assert load_method(str(weights)) == linear()
-    unnamed = json.loads(linear().text)
-    del unnamed["name"]
-    weights.write_text(json.dumps(unnamed))
-    assert load_method(weights) == linear("weights")
-    file = tmp_path / "mine.py"
-    file.write_text(SOURCE)
-    assert load_method(file) == RuleMethod(name="mine", source=SOURCE)
+    texts = {"a.json": linear().text, "b.json": linear().model_dump_json(exclude={"name"}), "c.py": SOURCE}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert load_method(str(tmp_path / "a.json")) == linear()
+    assert load_method(tmp_path / "b.json") == linear("b")
+    assert load_method(tmp_path / "c.py") == RuleMethod(name="c", source=SOURCE)
     assert load_method("pscost") == ScipMethod(name="pscost")
     assert method_of(RuleMethod(name="x", source=SOURCE).text, "x") == RuleMethod(name="x", source=SOURCE)
 

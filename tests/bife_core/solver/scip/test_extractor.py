@@ -86,7 +86,7 @@ def test_features_equal_the_goldens_at_the_first_branchings(family, golden_dir):
 
 def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(knapsacks):
     rng = np.random.default_rng(0)
-    drawn = (rng.choice(BRANCHING.n_features, size, replace=False) for size in (1, 2, 3, 6, 12))
+    drawn = (rng.choice(BRANCHING.n_features, size, replace=False).tolist() for size in (1, 2, 3, 6, 12))
     subsets = [*map(frozenset, drawn), *(frozenset({feature.index}) for feature in FEATURES)]
     everything = frozenset(range(BRANCHING.n_features))
 

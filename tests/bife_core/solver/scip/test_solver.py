@@ -56,24 +56,23 @@ def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file):
 
 
 def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file):
-    asked = SolverConfig(gap=0.005)
-    assert asked.sentence == (
+    solver = SolverConfig(gap=0.005)
+    sentences = (
         "Solves ran under SCIP default settings to a gap of 0.5 %. A solve costs what it took until then."
     )
-    assert (SolverConfig().goal, asked.goal) == ("a proof", "a gap of 0.5 %")
-    assert parameters(SolveSettings(solver=asked))["limits/gap"] == 0.005
+    assert solver.sentence == sentences
+    assert (SolverConfig().goal, solver.goal) == ("a proof", "a gap of 0.5 %")
+    assert parameters(SolveSettings(solver=solver))["limits/gap"] == 0.005
     files = SolverConfig.model_validate(set_file).model_copy(update={"gap": 0.005})
     assert parameters(SolveSettings(solver=files, time_limit_s=3))["limits/gap"] == 0.005
     assert "the settings of ours.set to a gap of 0.5 %: heuristics" in files.sentence
 
 
 def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(knapsacks):
-    proof, enough = (
-        solve(knapsacks[0].path, "most_fractional", solver=SolverConfig(gap=gap)) for gap in (0.0, 0.02)
-    )
-    assert (proof.status, enough.status) == ("optimal", "gaplimit")
-    assert (proof.finished, enough.finished) == (True, True)
-    assert (proof.proven, enough.proven) == (True, False)
+    configs = (SolverConfig(gap=gap) for gap in (0.0, 0.02))
+    proof, enough = (solve(knapsacks[0].path, "most_fractional", solver=config) for config in configs)
+    assert (proof.status, proof.finished, proof.proven) == ("optimal", True, True)
+    assert (enough.status, enough.finished, enough.proven) == ("gaplimit", True, False)
     assert 0 < enough.gap <= 0.02
     assert enough.nodes < proof.nodes
     assert not disagree(enough, proof.model_copy(update={"primal_bound": 0.0}))
