@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,18 +12,24 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import platformdirs
+import pyscipopt
 
-from bife_core.instances.base import Benchmark
-from bife_core.instances.config import FAMILIES
-from bife_core.instances.generated import open_benchmark
-from bife_core.measure.decisions.collecting import collect_decisions
-from bife_core.measure.decisions.recorded import Decisions
-from bife_core.run.config import CollectionConfig, InstancesConfig
-from bife_core.solver.scip.settings import SolverConfig
-from bife_core.workers import WorkerPool
+from bife_core import Decisions, WorkerPool, collect_decisions, open_benchmark
+from bife_core.base.stats import ratio_interval
+from bife_core.extend import (
+    FAMILIES,
+    REFERENCE_RULES,
+    Benchmark,
+    CollectionConfig,
+    InstancesConfig,
+    SolverConfig,
+)
 
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
 """The families every published rule is about."""
+
+PUBLISHED = {rule.benchmark: name for name, rule in REFERENCE_RULES.items() if rule.benchmark}
+"""The published rule of each family that has one."""
 
 GENERAL = "general,budget=0.6,once"
 """The rule that an instance can have without a search, after a budget for RPB."""
@@ -34,7 +41,6 @@ def parser_of(about: str | None) -> argparse.ArgumentParser:
 
 
 def emit(row: Mapping[str, Any]) -> None:
-    """Print one line of the result, a JSON object."""
     print(json.dumps(row), flush=True)
 
 
@@ -74,6 +80,27 @@ def _family(name: str) -> str:
 def instances_of(family: str, options: argparse.Namespace) -> list[Path]:
     """Return the test models of a family, generated on first use."""
     return [instance.path for instance in benchmark_of(family, options).instances("test", options.instances)]
+
+
+def model_of(path: Path, params: Mapping[str, Any] | None = None) -> pyscipopt.Model:
+    """Return the model in a file, which prints nothing, under parameters of SCIP."""
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    model.setParams({"timing/clocktype": 1} | dict(params or {}))  # of the CPU
+    return model
+
+
+def rounded(numbers: Mapping[str, float | None], digits: int = 3) -> dict[str, float | None]:
+    """Return numbers as a line of the result has them, None for what is none."""
+    known = {name: float("nan") if value is None else float(value) for name, value in numbers.items()}
+    return {name: round(value, digits) if math.isfinite(value) else None for name, value in known.items()}
+
+
+def interval_of(logs: Any) -> dict[str, float | None]:
+    """Return ratio and interval from logarithms of ratios."""
+    found = ratio_interval(logs)
+    return rounded({"ratio": found.ratio, "ci_low": found.low, "ci_high": found.high})
 
 
 def benchmark_of(family: str, options: argparse.Namespace) -> Benchmark:

@@ -1,10 +1,9 @@
 """How many written rules the language takes: references, recorded answers of a model, and rules of the offline grammar.
 
-Prints one JSON line. Each group has the number of its rules, how many were compiled, the first reasons of those that
-were not, and a digest of all scores on made-up features: equal digests mean that two versions of BiFE give every rule
-the same scores, bit by bit::
-
     python -m bench.acceptance --offline 2000 --recorded DIR
+
+One JSON line: for each group the rules, how many were compiled, the first reasons of the others, and a digest of all
+scores on made-up features: equal digests mean that two versions of BiFE give every rule the same scores, bit by bit.
 """
 
 from __future__ import annotations
@@ -18,24 +17,30 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import emit, parser_of
-from bife_core.language.components import BRANCHING
-from bife_core.language.rules import REFERENCE_RULES, Rejection, compile_rule
-from bife_core.search import Sample, SampleRequest
+from bife_core import FEATURES, Rejection, compile_rule
+from bife_core.extend import (
+    GENERATORS,
+    REFERENCE_RULES,
+    BaseSearch,
+    GeneratorConfig,
+    PromptContext,
+    Sample,
+    SampleRequest,
+)
 from bife_core.search.generators.account import recorded_calls
-from bife_core.search.generators.base import PromptContext
-from bife_core.search.generators.offline import OfflineGenerator
 from bife_core.search.generators.parsing import parse_answer
-from bife_core.search.generators.prompting import OPERATORS
 
 _SHOWN_REASONS = 5
 _POOL = 8
+N_FEATURES = len(FEATURES)
+OPERATORS = (BaseSearch.founding, *BaseSearch.operators)
 
 
 def features(rows: int = 200) -> npt.NDArray[np.float64]:
     """Return candidates with features far apart, some of them zero, negative, infinite or no number."""
     rng = np.random.default_rng(0)
-    X: npt.NDArray[np.float64] = np.exp(rng.normal(0.0, 3.0, (rows, BRANCHING.n_features))) * rng.choice(
-        [1.0, 1.0, -1.0], (rows, BRANCHING.n_features)
+    X: npt.NDArray[np.float64] = np.exp(rng.normal(0.0, 3.0, (rows, N_FEATURES))) * rng.choice(
+        [1.0, 1.0, -1.0], (rows, N_FEATURES)
     )
     X[rng.random(X.shape) < 0.2] = 0.0
     X[rng.random(X.shape) < 0.01] = np.inf
@@ -53,21 +58,15 @@ def recorded(directory: Path) -> Iterator[str]:
 
 def offline(count: int, seed: int) -> Iterator[str]:
     """Yield rules of all operators, children of children included."""
-    generator = OfflineGenerator()
+    generator = GENERATORS.find("offline")(GeneratorConfig(), None)
 
     def written(operator: str, number: int, parents: tuple[str, ...]) -> str:
-        request = {
-            "id": f"{operator}-{number}",
-            "generation": 1,
-            "operator": operator,
-            "seed": seed + number,
-            "parents": tuple(
-                Sample(id=str(i), generation=0, operator="i1", source=source)
-                for i, source in enumerate(parents)
-            ),
-        }
-        asked = SampleRequest.model_validate(request)
-        source = generator.generate(asked, PromptContext(benchmark="any")).source
+        samples = tuple(
+            Sample(id=str(i), generation=0, operator="i1", source=source) for i, source in enumerate(parents)
+        )
+        about = {"id": f"{operator}-{number}", "generation": 1, "operator": operator, "seed": seed + number}
+        request = SampleRequest.model_validate(about | {"parents": samples})
+        source = generator.generate(request, PromptContext(benchmark="any")).source
         assert source is not None
         return source
 
@@ -80,7 +79,6 @@ def offline(count: int, seed: int) -> Iterator[str]:
 
 
 def acceptance(sources: Iterable[str], X: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """Compile every rule, and score the candidates with those that compile."""
     rules = compiled = 0
     rejected: list[str] = []
     digest = hashlib.sha256()

@@ -15,7 +15,6 @@ _NUMBER: Final = r"(\d\.\d+)"
 
 
 def table() -> dict[str, dict[str, tuple[float, ...]]]:
-    """Return ratio and interval by family and by what was found."""
     rows = dict[str, dict[str, tuple[float, ...]]]()
     ratio = rf"\**{_NUMBER} \({_NUMBER} to {_NUMBER}\)\**"
     row = re.compile(rf"^\| ([^|]+) \| \d+ \| {ratio} \|[^|]*\| {ratio} \|[^|]*\| {ratio} \|", re.MULTILINE)
@@ -33,10 +32,7 @@ def main() -> None:
     for at, (kind, colour) in enumerate(_KINDS.items()):
         places = [len(rows) - 1 - number + 0.25 * (1 - at) for number in range(len(rows))]
         ratio, low, high = zip(*(row[kind] for row in rows.values()), strict=True)
-        errors = [
-            [a - b for a, b in zip(ratio, low, strict=True)],
-            [a - b for a, b in zip(high, ratio, strict=True)],
-        ]
+        errors = [[abs(a - b) for a, b in zip(ratio, end, strict=True)] for end in (low, high)]
         axes.errorbar(ratio, places, xerr=errors, fmt="o", color=colour, capsize=2, label=kind)
     axes.axvline(1.0, color="#444444", linewidth=0.8)
     axes.set_xscale("log")

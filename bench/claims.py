@@ -1,37 +1,32 @@
-"""What is said of rules alone, rerun on fresh instances: those of many searches beside RPB and other methods.
+"""The rules of many searches beside RPB and other methods, on fresh instances.
 
     python -m bench.claims --families FAMILY --solvers default --instances-seed S --store DIR > rows.jsonl
     python -m bench.tables rows.jsonl
 
-Each of `--searches` runs without reference rules, once for each of `--search-seeds` seeds, with the settings of the
-family's preset `quick`, and SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other
-settings, such as `bife,low.tune=0`, in which `{seed}` is its seed, and `screened` is `random` with as much F_LF
-screening as `symbolic` has: each of its rules is the one of highest F_LF of as many formulas drawn as `symbolic` breeds
-for a rule. The first of the searches has the preset's budget of samples. All others, and the tuning of SCIP, are
-stopped at equal cost instead: when their solves, expert samples included, have taken as many CPU seconds as those of
-the first did in the median over its seeds; a generation that is under way is completed. Of the best that a search found
-validation chooses one, as in `bife run`.
+Each of `--searches` runs without reference rules, once for each of `--search-seeds` seeds, with the family's preset
+`quick` under the first of `--solvers`. `NAME,SETTING=VALUE,...` is a search with other settings, such as
+`bife,low.tune=0`, in which `{seed}` is its seed; `screened` is `random` with as much F_LF screening as `symbolic` has.
+The first search has the preset's samples; all others, and the tuning of SCIP, stop at equal cost, the CPU seconds that
+the solves of the first took in the median over its seeds, after the generation under way. Validation chooses one of
+the best that a search found, as in `bife run`.
 
-All final rules are evaluated in one interleaved run with RPB, SCIP tuned without a rule (`tuned_scip`), the family's
-published rule, `--others` (by default pscost and `general` without and with its budget), and `--rules` (names or files,
-`{family}` is the family), on `--instances` held-out instances drawn by `--instances-seed` with each of the SCIP seeds
-`--seeds`, by the preset's limit and metric, at its size or at `--size`, under each of `--solvers`, as ratios to
-`--baseline`. A search that found no rule counts with RPB's costs, ratio 1, and its line says so. With `--oracle` SCIP's
-full strong branching solves too: a method's `share` is the fraction of the gap between RPB and strong branching without
-its own time that it closes, in logarithms, over the solves that strong branching finished.
+One interleaved run then evaluates all final rules, RPB, SCIP tuned without a rule (`tuned_scip`), the family's
+published rule, `--others` and `--rules` (names or files, `{family}` is the family), on `--instances` held-out instances
+drawn by `--instances-seed`, with each SCIP seed of `--seeds`, under each of `--solvers`, as ratios to `--baseline`. A
+search without a rule counts with RPB's costs. With `--oracle` full strong branching solves too: `share` is the fraction
+of the gap between RPB and strong branching with its own time excluded that a method closes, in logarithms.
 
 One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
 instances, proofs, proofs_rpb, share, design}; for each pair of searches {searches, mean_ratios, ranges, counts,
-p_value}, a two-sided permutation test of the difference between their mean log ratios, exact up to 10 seeds each,
-which speaks of other seeds on these instances, and {ratio, ci_low, ci_high, p_rules} of the first one's costs over the
-second's, both geometric means over a search's rules, which speaks of these rules on other instances. `version` is the
-commit, of the store's earlier runs too where it differs. Everything is kept in `--store`, and the same command goes on
-where it was stopped; `--only-search` ends after the searches, so that families can be done in pieces.
+p_value}, a permutation test over their seeds, which speaks of other seeds on these instances, and {ratio, ci_low,
+ci_high, p_rules}, which speaks of these rules on other instances. `version` is the commit, and those of the store's
+earlier runs. The same command goes on where it stopped; `--only-search` ends after the searches.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 import subprocess
@@ -44,40 +39,49 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.stats import permutation_test
 
-from bench import GENERAL, emit, home_of, parse
-from bench.search_cost import beside_rpb, once, row_of, searched, side_by_side
-from bife_core.base.files import write_whole
-from bife_core.base.stats import ratio_interval, signed_rank_test
-from bife_core.instances.generated import open_benchmark
-from bife_core.language.rules import BENCHMARK_RULES
+from bench import GENERAL, PUBLISHED, emit, home_of, interval_of, parse
+from bench.search_cost import beside_rpb, row_of, searched, side_by_side
+from bife_core import (
+    Decisions,
+    Method,
+    PipelineConfig,
+    Store,
+    WorkerPool,
+    load_method,
+    open_benchmark,
+    preset,
+    with_overrides,
+)
+from bife_core.base.stats import signed_rank_test
+from bife_core.extend import (
+    RPB,
+    SEARCHES,
+    Draft,
+    EvaluationSummary,
+    PromptContext,
+    WrittenRequest,
+    by_high_fidelity,
+    method_of,
+    write_whole,
+)
 from bife_core.measure.choices import Yardstick
 from bife_core.measure.context import SolveContext
-from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.evaluation.choice import choose
 from bife_core.measure.evaluation.comparison import branched
 from bife_core.measure.evaluation.metrics import METRICS, method_table
-from bife_core.measure.evaluation.summary import EvaluationSummary
-from bife_core.run.config import PipelineConfig
-from bife_core.run.presets import preset, with_overrides
-from bife_core.search.generators import Draft, PromptContext
-from bife_core.search.generators.offline import OfflineGenerator
 from bife_core.search.generators.offline.expression import Node
 from bife_core.search.generators.offline.operators import sample_rule
 from bife_core.search.generators.offline.source import write
-from bife_core.search.population import by_high_fidelity
 from bife_core.search.symbolic.fitting import Columns
-from bife_core.search.symbolic.search import SymbolicOptions
-from bife_core.search.types import WrittenRequest
-from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.loading import budgeted, load_method, method_of
-from bife_core.store import Store
+from bife_core.solver.methods.loading import budgeted
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
-from bife_core.workers import WorkerPool
 
 OTHERS: Final = ["general", GENERAL, "pscost"]
 ORACLE: Final = "vanillafullstrong"
 SCREENED: Final = "screened"
+CHILDREN: Final = SEARCHES.find("symbolic").Options().children  # type: ignore[attr-defined]
+"""Formulas that `symbolic` breeds for a rule."""
 MOST_SAMPLES: Final = 100_000
 """Of a search that CPU seconds bound."""
 MOST_PERMUTATIONS: Final = 200_000
@@ -93,23 +97,10 @@ class Measured(NamedTuple):
 
 def main() -> None:
     options = parse(
-        __doc__,
-        instances=20,
-        seeds=[0, 1],
-        searches=["symbolic", "bife", "random", SCREENED],
-        search_seeds=10,
-        rules=[],
-        others=OTHERS,
-        baseline=RPB,
-        solvers=["default"],
-        size="",
-        instances_seed=0,
-        time_limit=0.0,
-        only_search=False,
-        oracle=False,
-        store=None,
-        workers=1,
-    )
+        __doc__, instances=20, seeds=[0, 1], searches=["symbolic", "bife", "random", SCREENED],
+        search_seeds=10, rules=[], others=OTHERS, baseline=RPB, solvers=["default"], size="",
+        instances_seed=0, time_limit=0.0, only_search=False, oracle=False, store=None, workers=1,
+    )  # fmt: skip
     with home_of(options.store) as home:
         version = version_of(home)
         rules = {
@@ -123,7 +114,7 @@ def main() -> None:
                 costs = []
                 for seed in range(options.search_seeds):
                     asked = searched_by(search, config, seed, budget_s)
-                    row = once(search, asked, home, found_and_chosen)
+                    row = found_and_chosen(search, asked, home)
                     emit({"family": family, "search": search, "search_seed": seed, "version": version} | row)
                     method = method_of(row["rule"]) if row["rule"] else None
                     found.append(Measured(search, method, seed))
@@ -133,7 +124,7 @@ def main() -> None:
                 continue
             if budget_s:
                 found.append(Measured("tuned_scip", tuned(config, budget_s, home)))
-            published = [name for name in (BENCHMARK_RULES.get(family),) if name]
+            published = [PUBLISHED[family]] if family in PUBLISHED else []
             names = [*published, *options.others, *([ORACLE] if options.oracle else []), RPB]
             others = rules[family] | {name: load_method(name) for name in names}
             found += [Measured(name, method) for name, method in others.items()]
@@ -157,7 +148,6 @@ def version_of(home: Path) -> str:
 
 
 def configured(family: str, options: Any) -> PipelineConfig:
-    """Return the settings of a family's searches and of the comparison."""
     settings: dict[str, object] = {
         "instances.benchmark": family,
         "instances.seed": options.instances_seed,
@@ -174,19 +164,26 @@ def configured(family: str, options: Any) -> PipelineConfig:
 
 def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float | None) -> PipelineConfig:
     """Return the settings of one of `--searches`, bounded by CPU seconds of solves if they are given."""
-    from bife_core.cli.options import assignment
-
     name, *settings = search.replace("{seed}", str(seed)).split(",")
     bound = {"search.samples": MOST_SAMPLES, "budget.solver_s": budget_s} if budget_s else {}
     own = {"search.method": "random" if name == SCREENED else name, "search.seed": seed}
     return with_overrides(config, own | bound | dict(map(assignment, settings)))
 
 
+def assignment(text: str) -> tuple[str, Any]:
+    """Split ``NAME=VALUE``; a value that is no JSON is taken as text."""
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
 def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str, Any]:
     """Run a search and let validation choose; the text of what it chose is the line's `rule`."""
     screened = name.startswith(SCREENED)
     found = searched(config, home, Screened if screened else None)
-    row = row_of(found) | ({"screened": SymbolicOptions().children * found.cost.samples} if screened else {})
+    row = row_of(found) | ({"screened": CHILDREN * found.cost.samples} if screened else {})
     distinct = {sample.sha: sample for sample in reversed(by_high_fidelity(found.samples))}
     best = list(reversed(distinct.values()))[: config.validation.finalists]
     few = [method_of(sample.source or "", sample.id) for sample in best]
@@ -202,11 +199,11 @@ def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str,
     return row
 
 
-class Screened(OfflineGenerator):
+class Screened:
     """The grammar, where every rule is the best by F_LF of as many drawn as `symbolic` breeds for one of its rules."""
 
     def __init__(self, decisions: Decisions) -> None:
-        self.drawn = SymbolicOptions().children
+        self.drawn = CHILDREN
         self.name = f"best of {self.drawn} drawn"
         self._columns = Columns(decisions)
         self._yardstick, self._lock = Yardstick(decisions), Lock()
@@ -216,7 +213,7 @@ class Screened(OfflineGenerator):
         rng = np.random.default_rng(request.seed)
         with self._lock:  # the columns keep values for one thread
             root = max((sample_rule(rng) for _ in range(self.drawn)), key=self._f_lf)
-        return Draft(model=self.model, source=write(root))
+        return Draft(model=self.name, source=write(root))
 
     def _f_lf(self, root: Node) -> float:
         return self._yardstick.of_scores(self._columns.value(root))
@@ -234,7 +231,8 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
 
 def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
     """Yield a line for all that was measured, and one for each pair of searches."""
-    shares = oracle_shares(summary)
+    shares, of_oracle = oracle_shares(summary)
+    yield from of_oracle
     table = method_table(summary.frame, summary.protocol.metric).to_dict("index")
     rows: dict[str, dict[str, Any]] = {
         method.identity: {
@@ -281,9 +279,7 @@ def on_instances(summary: EvaluationSummary, one: list[str], other: list[str]) -
     if costs.empty:  # nobody branches
         return {}
     difference = costs[one].mean(axis="columns") - costs[other].mean(axis="columns")
-    found = ratio_interval(difference)
-    ends = {name: end and round(end, 3) for name, end in (("ci_low", found.low), ("ci_high", found.high))}
-    return {"ratio": round(found.ratio, 3), **ends, "p_rules": round(signed_rank_test(difference), 5)}
+    return interval_of(difference) | {"p_rules": round(signed_rank_test(difference), 5)}
 
 
 def between(one: Sequence[float], other: Sequence[float]) -> dict[str, Any]:
@@ -307,8 +303,8 @@ def between(one: Sequence[float], other: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
-    """Return which part of strong branching's gain without its own time each method wins; nothing where it is not."""
+def oracle_shares(summary: EvaluationSummary) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """Return which part of strong branching's gain without its own time each method wins, and a line on that gain."""
     frame = summary.frame
     of_oracle = frame["method"] == ORACLE
     # What an oracle stopped at a limit would have needed is not known.
@@ -317,13 +313,13 @@ def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
     )
     costs = frame.assign(cost=cost).pivot_table("cost", ["group", "digest", "seed"], "method").dropna()
     if ORACLE not in costs or costs.empty:
-        return {}
+        return {}, []
     logs = costs.map(math.log).groupby("group").mean()
     gains = logs.sub(logs[RPB], axis="index").mean().to_dict()
     limit = gains[ORACLE]
     line = {"method": "free oracle", "ratio": round(math.exp(limit), 3), "solves": len(costs)}
-    emit({"family": summary.setting} | line)
-    return {str(method): round(gain / limit, 2) for method, gain in gains.items()} if limit < 0.0 else {}
+    shares = {str(name): round(gain / limit, 2) for name, gain in gains.items()} if limit < 0.0 else {}
+    return shares, [line]
 
 
 if __name__ == "__main__":

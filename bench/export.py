@@ -1,15 +1,14 @@
 """Whether exported rules branch as the native callback does, and what time they take.
 
-One JSON object a model: {family, model, rule, same, nodes, cpu_s, exported_cpu_s}; `same` says whether nodes, LP
-iterations and bounds are equal. `--models` takes files of yours besides the families; the rule
-`all` reads every feature.
+One JSON object a model: {family, model, rule, same, nodes, cpu_s, exported_cpu_s}; `same`: equal nodes, LP iterations
+and bounds. `--models` are files beside the families; the rule `all` reads every feature.
 
     python -m bench.export --python OTHER --rules paper_ca all --node-limit 20
 
-has them branch in the SCIP of another Python, which needs PySCIPOpt and NumPy alone, beside features and scores that
-are computed there without the C file, and `all` means the 72: {family, model, rule, scip, branchings, other_choices,
-values, values_off, same}. `other_choices` counts branchings on a candidate whose score is not the highest, `values_off`
-values of features that differ, and `same` says whether showing features changed no branching.
+has them branch in the SCIP of another Python (PySCIPOpt and NumPy suffice), beside features and scores computed there
+without the C file: {family, model, rule, scip, branchings, other_choices, values, values_off, same}. `other_choices`
+counts branchings on a candidate of a lower score, `values_off` features that differ, and `same` says whether showing
+features changed no branching.
 """
 
 from __future__ import annotations
@@ -30,14 +29,10 @@ from typing import Any
 
 import pyscipopt
 
-from bench import emit, instances_of, parse
+from bench import emit, instances_of, model_of, parse
+from bife_core import FEATURES, attach, load_rule
 from bife_core.export import INCLUDE_FUNCTION, export_c
-from bife_core.language.components import BRANCHING
-from bife_core.solver.methods.loading import load_rule
-from bife_core.solver.methods.using import attach
-from bife_core.solver.scip.libscip import check, scip_address
-from bife_core.solver.scip.reading import read_model
-from bife_core.solver.scip.solve import SolveSettings, apply
+from bife_core.extend import check, scip_address
 
 
 def rule_of_all(features: int) -> str:
@@ -73,7 +68,6 @@ int show_features(SCIP* scip, double* out)
 
 
 def compiler() -> list[str]:
-    """Return the command of the C compiler, that of the variable ``CC`` or ``cc``; empty without one."""
     command = shlex.split(os.environ.get("CC", "cc"))
     return command if shutil.which(command[0]) else []
 
@@ -100,9 +94,8 @@ def exported(rule: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
     return put_in_charge
 
 
-def solved(path: Path, settings: SolveSettings, put_in_charge: Callable[[pyscipopt.Model], Any]) -> Any:
-    model = read_model(path)
-    apply(settings, model)
+def solved(path: Path, node_limit: int, put_in_charge: Callable[[pyscipopt.Model], Any]) -> Any:
+    model = model_of(path, {"limits/nodes": node_limit})
     put_in_charge(model)
     started = time.process_time()
     model.optimize()
@@ -119,36 +112,34 @@ def elsewhere(python: str, rule: str, models: list[tuple[str, Path]], folder: Pa
     build(source, source.with_suffix(".so"))
     for k, (_, path) in enumerate(models):
         # As SCIP writes it: up to 9.2.1 SCIP refuses free MPS with lines as short as those of some families.
-        read_model(path).writeProblem(str(folder / f"{k}.mps"), verbose=False)
+        model_of(path).writeProblem(str(folder / f"{k}.mps"), verbose=False)
     params = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "limits/nodes": node_limit}
-    asked = {
+    asked: dict[str, Any] = {
         "name": loaded.name,
         "rule": loaded.source,
         "library": str(source.with_suffix(".so")),
-        "include": INCLUDE_FUNCTION,
-        "params": params,
-        "models": [(family, path.name, str(folder / f"{k}.mps")) for k, (family, path) in enumerate(models)],
     }
+    asked |= {"include": INCLUDE_FUNCTION, "params": params}
+    asked["models"] = [(name, path.name, str(folder / f"{k}.mps")) for k, (name, path) in enumerate(models)]
     there = Path(__file__).with_name("other_scip.py")
     subprocess.run([python, "-I", str(there)], input=json.dumps(asked), text=True, check=True)
 
 
 def main() -> None:
     options = parse(__doc__, instances=10, rules=["paper_ca"], models=[], node_limit=100, python="")
-    settings = SolveSettings(node_limit=options.node_limit)
     models = [(family, path) for family in options.families for path in instances_of(family, options)]
     models += [("own", Path(path)) for path in options.models]
     with tempfile.TemporaryDirectory() as folder:
         every = Path(folder) / "all.py"
-        every.write_text(rule_of_all(BRANCHING.n_features), encoding="utf-8")
+        every.write_text(rule_of_all(len(FEATURES)), encoding="utf-8")
         for name in (str(every) if name == "all" else name for name in options.rules):
             if options.python:
                 elsewhere(options.python, name, models, Path(folder), options.node_limit)
                 continue
             rule, put_in_charge = load_rule(name), exported(name, Path(folder))
             for family, path in models:
-                native, cpu_s = solved(path, settings, partial(attach, rule=rule))
-                other, exported_cpu_s = solved(path, settings, put_in_charge)
+                native, cpu_s = solved(path, options.node_limit, partial(attach, rule=rule))
+                other, exported_cpu_s = solved(path, options.node_limit, put_in_charge)
                 line = {"family": family, "model": path.name, "rule": rule.name, "same": native == other}
                 seconds = {"cpu_s": round(cpu_s, 3), "exported_cpu_s": round(exported_cpu_s, 3)}
                 emit(line | {"nodes": native[0]} | seconds)

@@ -1,11 +1,9 @@
-"""Microseconds per feature extraction, in CPU time of the thread, for all features and for those a rule reads.
+"""Microseconds of CPU time per feature extraction, for all features and for those of the family's published rule.
 
-Two protocols, both under paper settings, which the golden models were recorded under. `us_all` and `us_subset` are
-medians over repeated calls at the first branchings of each family's golden model (`tests/data/golden`), where a call
-finds in the caches what the one before it read: the cost of the computation, and what the bars are stated for.
-`us_all_at_nodes` and `us_subset_at_nodes` are medians over one call at every branching of generated instances, solved
-to a node limit under a most-fractional rule, with the caches as the node's LP leaves them: what a solve pays. The
-subset is what the family's published rule reads. One JSON object a line: {family, candidates, us_all, us_subset,
+Under paper settings: `us_all` and `us_subset` are medians over repeated calls at the first branchings of each family's
+golden model (`tests/data/golden`), with warm caches, what the bars are stated for; `us_all_at_nodes` and
+`us_subset_at_nodes` over one call at every branching of generated instances, solved to a node limit under a
+most-fractional rule: what a solve pays. One JSON object a line: {family, candidates, us_all, us_subset,
 candidates_at_nodes, us_all_at_nodes, us_subset_at_nodes}.
 """
 
@@ -17,22 +15,12 @@ from pathlib import Path
 import numpy as np
 import pyscipopt
 
-from bench import emit, instances_of, parse
-from bife_core.solver.methods.loading import load_rule
-from bife_core.solver.scip.compiled import kernel, layout
-from bife_core.solver.scip.compiled.needs import mask_of
-from bife_core.solver.scip.libscip import scip_address
-from bife_core.solver.scip.reading import read_model
-from bife_core.solver.scip.solve import SolveSettings, apply
+from bench import PUBLISHED, emit, instances_of, model_of, parse, rounded
+from bife_core import load_rule
+from bife_core.extend import SolverConfig, scip_address
+from bife_core.solver.scip.compiled import kernel, layout, needs
 
-PUBLISHED = {
-    "combinatorial_auction": "paper_ca",
-    "set_covering": "paper_sc",
-    "independent_set": "paper_mis",
-    "facility_location": "paper_cfl",
-}
-
-
+PAPER = SolverConfig.model_validate("paper").effective
 GOLDEN = {
     "combinatorial_auction": "cauctions_0.mps.gz",
     "set_covering": "setcover_0.mps.gz",
@@ -68,8 +56,11 @@ class _Timed(pyscipopt.Branchrule):  # type: ignore[misc]
 
 
 def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _Timed:
-    model = read_model(path)
-    apply(SolveSettings(node_limit=nodes, seed=seed, solver="paper"), model)
+    seeds = dict.fromkeys(("randomseedshift", "permutationseed", "lpseed"), seed) | {"permutevars": seed > 0}
+    params = (
+        PAPER | {"limits/nodes": nodes} | {f"randomization/{name}": value for name, value in seeds.items()}
+    )
+    model = model_of(path, params)
     rule = _Timed(mask, repeats)
     model.includeBranchrule(rule, "timed", "", 10_000_000, -1, 1.0)
     model.optimize()
@@ -81,10 +72,10 @@ def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _
 
 def main() -> None:
     options = parse(__doc__, instances=3, nodes=60)
-    everything = mask_of(None)
+    everything = needs.mask_of(None)
     measure(_GOLDEN_DIRECTORY / GOLDEN["combinatorial_auction"], everything, 0, 2)  # compiles
     for family in options.families:
-        subset = mask_of(load_rule(PUBLISHED[family]).features)
+        subset = needs.mask_of(load_rule(PUBLISHED[family]).features)
         golden = _GOLDEN_DIRECTORY / GOLDEN[family]
         repeated = {mask: measure(golden, mask, 0, _GOLDEN_NODES, _REPEATS) for mask in (everything, subset)}
         times: dict[int, list[float]] = {mask: [] for mask in repeated}
@@ -95,21 +86,11 @@ def main() -> None:
                     run = measure(path, mask, seed, options.nodes)
                     collected += run.microseconds
                     candidates += run.candidates
-        emit(
-            {
-                "family": family,
-                "candidates": int(np.median(repeated[everything].candidates)),
-                "us_all": _median(repeated[everything].microseconds),
-                "us_subset": _median(repeated[subset].microseconds),
-                "candidates_at_nodes": int(np.median(candidates)),
-                "us_all_at_nodes": _median(times[everything]),
-                "us_subset_at_nodes": _median(times[subset]),
-            }
-        )
-
-
-def _median(microseconds: list[float]) -> float:
-    return round(float(np.median(microseconds)), 1)
+        line = {"family": family, "candidates": int(np.median(repeated[everything].candidates))}
+        masks = {"us_all": everything, "us_subset": subset}
+        line |= rounded({name: np.median(repeated[mask].microseconds) for name, mask in masks.items()}, 1)
+        line |= {"candidates_at_nodes": int(np.median(candidates))}
+        emit(line | rounded({f"{name}_at_nodes": np.median(times[mask]) for name, mask in masks.items()}, 1))
 
 
 if __name__ == "__main__":

@@ -1,22 +1,19 @@
 """How often the champion gate promotes a rule that is no better than RPB, and one that is.
 
-In an experiment the times of a rule and of RPB are drawn for each held-out instance, with a geometric mean of their
-ratios of `--ratio` over all instances there could be: 1 is a null experiment. The logarithms of the ratios are
+An experiment draws the times of a rule and of RPB on held-out instances; `--ratio` is the geometric mean of their
+ratios (1: a null experiment). The logarithms of the ratios are
 
 - normal (standard deviation 0.3), heavy (Student's t of 3 degrees of freedom, scale 0.3);
-- rare: on 10 % of instances the rule takes many times as long as on the others (0.85 and 4.3 at ratio 1); often: the
-  same with 20 % (0.8 and 2.4);
-- beyond: the same with ratios larger than the gate's bound takes into account (0.7, and 25 on 10 %);
-- clustered: four instances a group, which share 60 % of the variance, and come one of each group after the other, as
-  those of a folder do;
-- turns: three instances a group, whose costs change together (0.53, and 4.4 in 30 % of groups, standard deviation 0.2);
+- rare: on 10 % of instances the rule takes many times as long (0.85 and 4.3 at ratio 1); often: on 20 % (0.8 and 2.4);
+- beyond: the same with ratios beyond what the gate's bound takes into account (0.7, and 25 on 10 %);
+- clustered: groups of four that share 60 % of the variance and come one of each after the other, as in a folder;
+- turns: groups of three that change together (0.53, and 4.4 in 30 % of groups, standard deviation 0.2);
 - censored: a fifth of all solves reach the time limit;
 - seeds: two solves an instance, standard deviations 0.25 (instance) and 0.2 (each solve).
 
-Each goes through the comparison of an evaluation and the product's own gate, after all instances, and sequentially,
-that is at each of the evaluation's looks. One JSON object a line: {ratio, kind, instances, experiments, promoted,
-sequentially, mean_instances}, where mean_instances are those that a sequential evaluation solved, without its stop for
-futility.
+The evaluation's comparison and the product's gate judge each after all instances, and sequentially: at each of the
+evaluation's looks. One JSON object a line: {ratio, kind, instances, experiments, promoted, sequentially,
+mean_instances}, the last of a sequential evaluation without its stop for futility.
 """
 
 from __future__ import annotations
@@ -148,17 +145,10 @@ def main() -> None:
                 at_end += instances in sizes
                 sequentially += bool(sizes)
                 solved += min(sizes, default=instances)
-            emit(
-                {
-                    "ratio": options.ratio,
-                    "kind": kind,
-                    "instances": instances,
-                    "experiments": options.experiments,
-                    "promoted": at_end / options.experiments,
-                    "sequentially": sequentially / options.experiments,
-                    "mean_instances": round(solved / options.experiments, 1),
-                }
-            )
+            count = options.experiments
+            line = {"ratio": options.ratio, "kind": kind, "instances": instances, "experiments": count}
+            line |= {"promoted": at_end / count, "sequentially": sequentially / count}
+            emit(line | {"mean_instances": round(solved / count, 1)})
 
 
 if __name__ == "__main__":

@@ -1,14 +1,10 @@
 """One formula for many problems: fitted to decisions of several families at once, and to all but one of them.
 
 Each family gives `--fit` decisions to fit and `--held-out` ones, of other models, to judge by. A formula's *share* on a
-family is its agreement there over that of the formula fitted to the family alone; the one returned has the largest
-least share over the families it is fitted to: it is sought on decisions drawn anew round after round, more of them from
-the families on which the best so far does worst. One JSON object a line: for each family {family, own, own_formula};
-for each family left out {without, formula, source, held_out}, held_out being the share on that family, which the
-formula never saw; then {formula, source, shares} of the one fitted to all.
-
-Decisions are kept in `--store`, and the same command goes on where it was stopped. `--families` names families, which
-are taken at the sizes of `SIZES`, and folders of instances, of which the design instances are taken.
+family is its imitation accuracy there over that of the formula fitted to the family alone; the one sought has the
+largest least share. One JSON object a line: for each family {family, own, own_formula}; for each family left out
+{without, formula, source, held_out}, its share there; then {formula, source, shares} of the one fitted to all.
+`--store` keeps decisions; `--families` names families, at the sizes of `SIZES`, and folders.
 """
 
 from __future__ import annotations
@@ -21,16 +17,13 @@ from typing import Any, Final
 import numpy as np
 
 from bench import benchmark_of, cut, decisions_of, emit, home_of, parse
-from bife_core.language.rules import CompiledRule
-from bife_core.measure.decisions.recorded import Decisions, concatenate
-from bife_core.measure.low import low_fidelity
-from bife_core.run.config import CollectionConfig
+from bife_core import CompiledRule, Decisions, WorkerPool, compile_rule, low_fidelity
+from bife_core.extend import CollectionConfig
+from bife_core.measure.decisions.recorded import concatenate
 from bife_core.search.generators.offline.expression import Node
 from bife_core.search.generators.offline.source import describe, write
 from bife_core.search.symbolic.drafting import fit_rules
 from bife_core.search.symbolic.fitting import Columns, Fitter
-from bife_core.solver.methods.scorer import RuleMethod
-from bife_core.workers import WorkerPool
 
 SIZES: Final = {"transmission_switching": "small", "network_verification": "tiny", "item_placement": "tiny"}
 """Sizes whose full strong branching takes minutes, where that is not the test size."""
@@ -43,15 +36,9 @@ _LEARNING_RATE: Final = 4.0
 
 def main() -> None:
     options = parse(
-        __doc__,
-        solver="default",
-        fit=150,
-        held_out=150,
-        decisions_per_instance=15,
-        time_limit=600.0,
-        store=None,
-        workers=1,
-    )
+        __doc__, solver="default", fit=150, held_out=150, decisions_per_instance=15, time_limit=600.0,
+        store=None, workers=1,
+    )  # fmt: skip
     rng = np.random.Generator(np.random.PCG64(options.seeds[0]))
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         parts = {family: collected(family, options, home, pool) for family in options.families}
@@ -73,7 +60,6 @@ def main() -> None:
 
 
 def best_formula(decisions: Decisions, rng: np.random.Generator) -> Node:
-    """Return the likeliest formula for its size, of those selected and those bred."""
     fitter = Fitter(Columns(decisions))
     made = [*fitter.select(_FIT["terms"]), *fit_rules(fitter, rng, **_FIT)]
     return min(made, key=lambda fitted: fitted.information).root
@@ -91,13 +77,7 @@ def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[
 
 
 def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.random.Generator) -> Node:
-    """Return the formula whose least share over the families is largest.
-
-    Parameters
-    ----------
-    limit : mapping of str to float
-        What counts as a share of 1: agreement of a family's own formula.
-    """
+    """Return the formula whose least share over the families is largest; `limit` is what a share of 1 is."""
     families = list(parts)
     weights = np.full(len(families), 1.0 / len(families))
     pieces = {family: [part[k : k + 1] for k in range(len(part))] for family, part in parts.items()}
@@ -109,13 +89,8 @@ def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.
             for k in rng.integers(len(pieces[family]), size=round(weight * 150 * len(families)))
         ]
         fitter = Fitter(Columns(concatenate(drawn)))
-        for root in {
-            fitted.root
-            for fitted in [
-                *fitter.select(_FIT["terms"]),
-                *fit_rules(fitter, rng, **_FIT)[:6],
-            ]
-        }:
+        made = [*fitter.select(_FIT["terms"]), *fit_rules(fitter, rng, **_FIT)[:6]]
+        for root in {fitted.root for fitted in made}:
             known[root] = min(shares(root, parts, limit).values())
         best = max(known, key=lambda root: known[root])
         found = shares(best, parts, limit)
@@ -131,8 +106,9 @@ def shares(root: Node, parts: Mapping[str, Decisions], limit: Mapping[str, float
 
 
 def as_rule(root: Node) -> CompiledRule:
-    """Return a formula as a rule."""
-    return RuleMethod(name="fitted", source=write(root)).compiled
+    rule = compile_rule(write(root), name="fitted")
+    assert isinstance(rule, CompiledRule), rule.reason
+    return rule
 
 
 if __name__ == "__main__":

@@ -2,37 +2,27 @@
 
     python -m bench.hardness --families network_verification --size test --instances 3 --methods relpscost pscost
 
-Held-out models under SCIP's settings `--solver`, one after the other. One JSON object a line: {instance, rows, columns,
-integers, method, status, cpu_s, nodes, gap, integral, share}, where share is the part of the time spent in branching.
-For a rule also {overhead, us_features, us_rule, candidates}: the part of the time that features, rule and callback
-take, CPU microseconds and candidates of a branching.
+Held-out models under `--solver`. One JSON object a line: {instance, rows, columns, integers, method, status, cpu_s,
+nodes, gap, integral, share}, `share` of the time in branching; for a rule also {overhead, us_features, us_rule,
+candidates}: the share of features, rule and callback, CPU microseconds and candidates of a branching.
 """
 
 from __future__ import annotations
 
-from bench import benchmark_of, emit, parse
-from bife_core.solver.methods.using import solve
-from bife_core.solver.scip.reading import read_model
+from bench import benchmark_of, emit, model_of, parse
+from bife_core import solve
 
 
 def main() -> None:
     options = parse(__doc__, instances=3, methods=["relpscost"], time_limit=60.0, solver="default")
+    settings = {"time_limit_s": options.time_limit, "seed": options.seeds[0], "solver": options.solver}
     for family in options.families:
         for instance in benchmark_of(family, options).instances("test", options.instances):
-            model = read_model(instance.path)
-            counts = {
-                "rows": model.getNConss(),
-                "columns": model.getNVars(),
-                "integers": model.getNBinVars() + model.getNIntVars(),
-            }
+            model = model_of(instance.path)
+            counts = {"rows": model.getNConss(), "columns": model.getNVars()}
+            counts["integers"] = model.getNBinVars() + model.getNIntVars()
             for method in options.methods:
-                result = solve(
-                    instance.path,
-                    method,
-                    time_limit_s=options.time_limit,
-                    seed=options.seeds[0],
-                    solver=options.solver,
-                )
+                result = solve(instance.path, method, **settings)
                 line = {"instance": instance.name} | counts | {"method": method, "status": result.status}
                 line |= {"cpu_s": round(result.cpu_s, 1), "nodes": result.nodes, "gap": round(result.gap, 5)}
                 spent = result.branching_s and round(result.branching_s / result.cpu_s, 2)

@@ -1,11 +1,9 @@
 """How much F_HF of one unchanged rule moves with the load of the machine, by what it is corrected with.
 
-The family's reference rule is measured by turns alone and beside busy loops, each time anew: instance by instance,
-between two runs of a fixed kernel (random reads through 16 MB), and RPB after it. Loops that count leave a solver's
-caches alone; with `--memory-mb 64` each copies that much to and fro, as other solvers do. One JSON object a line:
-{family, rule, loops, memory_mb, round, raw, root, kernel, rpb}: CPU seconds beside the loops over those without, as
-they are, over the time RPB once took at the root, which is what F_HF counts, over the kernel's and over RPB's. A
-configuration has no root in common with RPB, so it has the last two alone.
+The family's reference rule is measured by turns alone and beside busy loops, instance by instance, between two runs of
+a fixed kernel (random reads through 16 MB), and RPB after it. With `--memory-mb 64` each loop copies that much, as
+solvers do. One JSON object a line: {family, rule, loops, memory_mb, round, raw, root, kernel, rpb}: CPU seconds beside
+the loops over those without, as they are, over RPB's time at the root (what F_HF counts), the kernel's and RPB's.
 """
 
 from __future__ import annotations
@@ -24,17 +22,11 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from bench import benchmark_of, emit, parse
-from bife_core.instances.base import Instance
-from bife_core.language.rules import BENCHMARK_RULES
-from bife_core.measure.config import HighFidelityConfig
+from bench import PUBLISHED, benchmark_of, emit, parse, rounded
+from bife_core import Method, PipelineConfig, Store, WorkerPool, load_method
+from bife_core.extend import RPB, Instance, SolverConfig
 from bife_core.measure.context import Reference, SolveContext, measure_reference
 from bife_core.measure.high import HighScore, score_high
-from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.loading import load_method
-from bife_core.solver.scip.settings import SolverConfig
-from bife_core.store import Store
-from bife_core.workers import WorkerPool
 
 COUNTING = "while True: pass"
 MEMORY_LOOP = """
@@ -61,7 +53,6 @@ def busy(loops: int, memory_mb: int) -> Iterator[None]:
 
 
 def kernel_s(order: npt.NDArray[np.int64]) -> float:
-    """Return the CPU seconds of a fixed number of random reads."""
     started = time.process_time()
     place = order
     for _ in range(4):
@@ -88,7 +79,6 @@ def costs(
 
 
 def raw_s(score: HighScore) -> float:
-    """Return the mean CPU seconds of a score, as they are."""
     return math.inf if score.raw_f_hf is None else -score.raw_f_hf
 
 
@@ -96,11 +86,13 @@ def main() -> None:
     options = parse(
         __doc__, instances=8, solver="default", rule=None, loops=4, memory_mb=0, rounds=2, workers=1
     )
-    config = HighFidelityConfig(instances=options.instances, time_limit_s=300.0)
+    config = PipelineConfig.model_validate(
+        {"high": {"instances": options.instances, "time_limit_s": 300.0}}
+    ).high
     with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as kept:
         solving = SolveContext(config, SolverConfig.model_validate(options.solver), pool, Store(Path(kept)))
         for family in options.families:
-            rule = load_method(options.rule or BENCHMARK_RULES[family])
+            rule = load_method(options.rule or PUBLISHED[family])
             instances = list(benchmark_of(family, options).instances("design", options.instances))
             reference = measure_reference(instances, solving)
             costs(rule, instances, solving, reference)  # warms the worker up
@@ -110,7 +102,7 @@ def main() -> None:
                     loaded = costs(rule, instances, solving, reference)
                 line = {"family": family, "rule": rule.name, "loops": options.loops}
                 line |= {"memory_mb": options.memory_mb, "round": number}
-                emit(line | {name: round(loaded[name] / of, 4) for name, of in quiet.items()})
+                emit(line | rounded({name: loaded[name] / of for name, of in quiet.items()}, 4))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 """Time to compile a rule and to score it on recorded decisions.
 
-Decisions are made up to scale: the given number of decisions with the given number of candidates each, features
-drawn at random (the time does not depend on their values). One JSON object a line, one for each measure of F_LF:
-{measure, decisions, candidates, ms, compile_ms, ...}: medians over the reference rules of CPU milliseconds. With
-`--file` it is a file of recorded decisions, and each reference rule has a line {rule, any_best, first_best}: its top-1
-accuracy where every candidate of the best expert score is right, as F_LF has it, and where the first of them alone is.
+One JSON object for each measure of F_LF on random decisions: {measure, decisions, candidates, ms, compile_ms, ...},
+medians over the reference rules. With `--file` on recorded ones, and for each reference rule {rule, any_best,
+first_best}: its top-1 accuracy where every candidate of the best expert score is right, and where the first alone is.
 """
 
 from __future__ import annotations
@@ -14,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import emit, parse
-from bife_core.language.components import BRANCHING
-from bife_core.language.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
-from bife_core.measure.choices import Yardstick, chosen_rows, scores_of
-from bife_core.measure.decisions.recorded import Decisions
-from bife_core.measure.low_measures import MEASURES
+from bench import emit, parse, rounded
+from bife_core import FEATURES, CompiledRule, Decisions, Rejection, compile_rule
+from bife_core.extend import MEASURES, REFERENCE_RULES, chosen_rows
+from bife_core.measure.choices import Yardstick, scores_of
 
 
 def made_up(decisions: int, candidates: int) -> Decisions:
@@ -28,7 +24,7 @@ def made_up(decisions: int, candidates: int) -> Decisions:
     zeros = np.zeros(decisions, dtype=np.int64)
     gains = rng.exponential(size=(2, rows))
     return Decisions(
-        columns=rng.exponential(size=(BRANCHING.n_features, rows)),
+        columns=rng.exponential(size=(len(FEATURES), rows)),
         scores=gains.prod(axis=0),
         gains=gains,
         offsets=np.arange(0, rows + 1, candidates, dtype=np.int64),
@@ -58,8 +54,8 @@ def main() -> None:
         first[chosen_rows(data.scores, data.offsets)] = 1.0
         for rule in rules:
             chosen = chosen_rows(scores_of(rule, data), data.offsets)
-            right = {"any_best": Yardstick(data).f_lf(chosen), "first_best": float(first[chosen].mean())}
-            emit({"rule": rule.name} | {what: round(share, 3) for what, share in right.items()})
+            right = {"any_best": Yardstick(data).f_lf(chosen), "first_best": first[chosen].mean()}
+            emit({"rule": rule.name} | rounded(right))
     for measure in MEASURES:
         yardstick = Yardstick(data, measure)
         score_ms = []
@@ -71,17 +67,9 @@ def main() -> None:
                 yardstick.of_scores(scores)
                 times.append(1e3 * (time.process_time() - started))
             score_ms.append(float(np.median(times[1:])))
-        emit(
-            {
-                "measure": measure,
-                "decisions": len(data),
-                "candidates": data.n_candidates,
-                "ms": round(float(np.median(score_ms)), 2),
-                "ms_worst": round(max(score_ms), 2),
-                "compile_ms": round(float(np.median(compile_ms)), 1),
-                "rules": len(rules),
-            }
-        )
+        line = {"measure": measure, "decisions": len(data), "candidates": data.n_candidates}
+        line |= rounded({"ms": np.median(score_ms), "ms_worst": max(score_ms)}, 2)
+        emit(line | rounded({"compile_ms": np.median(compile_ms)}, 1) | {"rules": len(rules)})
 
 
 if __name__ == "__main__":

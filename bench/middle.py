@@ -1,14 +1,12 @@
 """Which measure of a solve that is cut at a tenth orders configurations as whole solves do (Kendall's tau).
 
-`--candidates` configurations, the starting ones of tuning and random changes of them, or `--rules` (Python files of a
-directory, beside pscost and relpscost under SCIP's other defaults, or `--lean`: beside pscost, without separation and
-heuristics) solve design instances of families whole, for at most twice what the first of them takes (SCIP's default
-settings, or pscost; `--most` seconds), and for a tenth of that: `given` its best solution, `limited` by the objective
-alone, and `cut` without either. Solves are found again in `--solves`, a file for each family and draw. One JSON object
-a line: {family, instance, whole_s, kind, measure, candidates, tau, others}, where `whole_s` is of the first, `tau` is
-with the whole solves of the same instance, and `others` with those of the other instances.
-Measures: the gap between dual bound and best solution known (of a solve that ended, by the time it took), SCIP's
-primal-dual integral, the time to the end by SCIP's tree-size estimation; of `whole` solves their time.
+`--candidates` configurations (the starts of tuning and random changes of them), or `--rules` (a directory of Python
+files, beside pscost and RPB; `--lean`: without separation and heuristics), solve design instances whole, for at most
+twice what the first of them takes (`--most` seconds), and for a tenth of that: `given` its best solution, `limited` by
+the objective, and `cut` without either. One JSON object a line: {family, instance, whole_s, kind, measure, candidates,
+tau, others}: `tau` is with the whole solves of the same instance, `others` with those of the others. Measures: the gap
+to the best solution known (of a solve that ended, its time), the primal-dual integral, and the time to the end by
+SCIP's tree-size estimation. Solves are kept in `--solves`.
 """
 
 from __future__ import annotations
@@ -24,15 +22,13 @@ from typing import Any, Final, TypeAlias
 
 from scipy.stats import kendalltau
 
-from bench import benchmark_of, emit, parse
-from bife_core.instances.base import Instance
-from bife_core.solver.methods.loading import load_method
+from bench import benchmark_of, emit, model_of, parse
+from bife_core import SolveSettings, load_method
+from bife_core.extend import Instance, library, scip_address
 from bife_core.solver.methods.using import solve_model
 from bife_core.solver.scip.cost import relative_gap
-from bife_core.solver.scip.libscip import library, scip_address
-from bife_core.solver.scip.reading import read_model
 from bife_core.solver.scip.solutions import solution_of
-from bife_core.solver.scip.solve import RootClock, SolveSettings, apply
+from bife_core.solver.scip.solve import RootClock, apply
 from bife_core.tuning.space import BRANCHING, Choices, Space, said
 from bife_core.tuning.tuner import STARTS
 
@@ -76,34 +72,28 @@ class Solver:
         self.estimate.restype, self.estimate.argtypes = ctypes.c_double, [ctypes.c_void_p]
 
     def solve(
-        self,
-        instance: Instance,
-        choices: Choices,
-        kind: str,
-        limit_s: float,
-        start: Mapping[str, float] | None = None,
-        objective_limit: float | None = None,
+        self, instance: Instance, choices: Choices, kind: str, limit_s: float, whole: Solve | None = None
     ) -> Solve:
-        """Return a solve, within CPU seconds, from a start and for solutions better than a limit."""
+        """Return a solve within CPU seconds, `given` or `limited` by what a whole solve found."""
         key = (instance.name, said(choices), kind)
         if key in self.known:
             return self.known[key]
-        model, settings = read_model(instance.path), SolveSettings(time_limit_s=limit_s, guard=True)
+        model = model_of(instance.path)
+        better_than = whole["primal_bound"] if whole and kind == "limited" else None
+        settings = SolveSettings(time_limit_s=limit_s, guard=True, objective_limit=better_than)
         with RootClock.over(model) as clock:
             apply(settings, model)
-            if start is not None:
-                variables, given = {one.name: one for one in model.getVars()}, model.createOrigSol()
-                for name, value in start.items():
-                    model.setSolVal(given, variables[name], value)
-                model.addSol(given)
-            if objective_limit is not None:
-                model.setObjlimit(objective_limit)
+            if whole and kind == "given":
+                solution = model.createOrigSol()
+                for variable in model.getVars():
+                    model.setSolVal(solution, variable, whole["solution"][variable.name])
+                model.addSol(solution)
             result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
             estimate = self.estimate(scip_address(model))
-            solution = solution_of(model) if kind == "whole" else None
+            best = solution_of(model) if kind == "whole" else None
         asked = {"instance": instance.name, "configuration": said(choices), "kind": kind, "limit_s": limit_s}
         facts = {fact: getattr(result, fact) for fact in FACTS}
-        row = self.known[key] = {**asked, **facts, "estimate": estimate, "solution": solution}
+        row = self.known[key] = {**asked, **facts, "estimate": estimate, "solution": best}
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         return row
@@ -133,7 +123,6 @@ MEASURES: Final[Mapping[str, Callable[[Solve, float], float]]] = {
 
 
 def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a line for each instance, kind and measure."""
     whole = {one: [known[one, name, "whole"]["cpu_s"] for name in names] for one in instances}
     for one in instances:
         first = known[one, names[0], "whole"]
@@ -145,29 +134,17 @@ def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Ite
                 rows = [known[one, name, kind] for name in names]
                 judged[kind, measure] = [of(row, first["primal_bound"]) for row in rows]
         for (kind, measure), values in judged.items():
-            yield {
-                "instance": one,
-                "whole_s": first["cpu_s"],
-                "kind": kind,
-                "measure": measure,
-                "candidates": len(names),
-                "tau": kendalltau(values, whole[one])[0] if kind != "whole" else None,
-                "others": kendalltau(values, others)[0] if others else None,
-            }
+            line = {"instance": one, "whole_s": first["cpu_s"], "kind": kind, "measure": measure}
+            line |= {"candidates": len(names)}
+            line |= {"tau": kendalltau(values, whole[one])[0] if kind != "whole" else None}
+            yield line | {"others": kendalltau(values, others)[0] if others else None}
 
 
 def main() -> None:
-    """Solve, and print how well each measure orders."""
     options = parse(
-        __doc__,
-        instances=2,
-        size="transfer",
-        candidates=30,
-        rules="",
-        lean=False,
-        most=300.0,
+        __doc__, instances=2, size="transfer", candidates=30, rules="", lean=False, most=300.0,
         solves="bench-middle",
-    )
+    )  # fmt: skip
     files = sorted(Path(options.rules).glob("*.py")) if options.rules else []
     rules = {f"{file.stem} {(rule := load_method(file)).identity[:8]}": rule for file in files}
     space = Space({name: load_method(name) for name in ("general", "pscost")} | rules)
@@ -183,9 +160,8 @@ def main() -> None:
             for one, first in zip(instances, whole, strict=True):
                 tenth_s = first["cpu_s"] / 10.0
                 solver.solve(one, choices, "whole", min(2.0 * first["cpu_s"], options.most))
-                solver.solve(one, choices, "given", tenth_s, first["solution"])
-                solver.solve(one, choices, "limited", tenth_s, objective_limit=first["primal_bound"])
-                solver.solve(one, choices, "cut", tenth_s)
+                for kind in ("given", "limited", "cut"):
+                    solver.solve(one, choices, kind, tenth_s, first)
         for row in orders(solver.known, [one.name for one in instances], list(map(said, candidates))):
             emit({"family": family} | row)
 

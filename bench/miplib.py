@@ -2,17 +2,14 @@
 
     python -m bench.miplib DIR --seeds 0 1 --store STORE > rows.jsonl && python -m bench.tables rows.jsonl
 
-The conventions are those of the reports on SCIP's releases: shifted geometric means of CPU time (shift 1 s) and nodes
-(shift 100) over all instances and several seeds, by which SCIP permutes an instance. A solve without a proof counts
-with the time limit; nodes are compared on instances that every method solved. Instances that no method branches on are
-counted apart. All methods of an instance and seed are solved with one after the other on one core; with `--store` the
-same command goes on where it was stopped.
+As in the reports on SCIP's releases: shifted geometric means of CPU time (shift 1 s) and nodes (shift 100) over
+instances and seeds, by which SCIP permutes an instance. A solve without a proof counts with the time limit; nodes are
+compared on instances that every method solved; instances that no method branches on are counted apart.
 
 One JSON object a line: for each instance {instance, cpu_s, nodes, not_proven} by method, geometric means over seeds;
 {instances, not_branched, failures, mismatches}; for each method {method, solves, solved, not_proven, sgm_cpu_s,
-sgm_cpu_s_ratio, sgm_nodes, sgm_nodes_ratio, node_instances, ratio, ci_low, ci_high, worst, worst_instance}. `solved`
-counts instances proven under every seed, ratios are to RPB's, `ratio` is the geometric mean over instances, and `worst`
-the largest of an instance on which either of the two takes more than 1 s.
+sgm_cpu_s_ratio, sgm_nodes, sgm_nodes_ratio, node_instances, ratio, ci_low, ci_high, worst, worst_instance}, ratios to
+RPB's; `solved` counts instances proven under every seed, `worst` is of instances that take one of the two over 1 s.
 """
 
 from __future__ import annotations
@@ -24,18 +21,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from bench import GENERAL, emit, home_of, parser_of
-from bife_core.base.stats import geometric_mean, ratio_interval
-from bife_core.instances.folder import open_folder
+from bench import GENERAL, emit, home_of, interval_of, parser_of
+from bife_core import compare
+from bife_core.base.stats import geometric_mean
+from bife_core.extend import RPB, EvaluationSummary
 from bife_core.measure.evaluation.comparison import branched
-from bife_core.measure.evaluation.config import EvaluationConfig
 from bife_core.measure.evaluation.metrics import METRICS
-from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.solver.methods.base import RPB
-from bife_core.solver.methods.loading import load_method
-from bife_core.solver.scip.settings import SolverConfig
-from bife_core.store import Store
-from bife_core.workers import WorkerPool
 
 SHIFTS: Final = {"cpu_s": 1.0, "nodes": 100.0}
 LONG_S: Final = 1.0
@@ -55,12 +46,16 @@ def main() -> None:
     parser.add_argument("--store", help="directory that keeps all solves")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    config = EvaluationConfig(seeds=tuple(options.seeds), time_limit_s=options.time_limit)
-    solver = SolverConfig.model_validate(options.solver)
-    with home_of(options.store) as home, WorkerPool(options.workers) as pool:
-        instances = open_folder(options.folder, home).usable
-        measured = list(map(load_method, options.methods))
-        summary = evaluate(measured, instances, config, pool, Store(home), solver=solver)
+    with home_of(options.store) as home:
+        summary = compare(
+            options.methods,
+            options.folder,
+            seeds=options.seeds,
+            settings=options.solver,
+            time_limit_s=options.time_limit,
+            workers=options.workers,
+            store=home,
+        )
     for row in rows(summary):
         emit(row if "instance" in row else {"folder": options.folder.name} | row)
 
@@ -106,10 +101,7 @@ def shifted(frame: pd.DataFrame, method: str, baseline: str, what: str) -> dict[
 
 
 def beside(own: pd.Series[float], other: pd.Series[float]) -> dict[str, Any]:
-    """Return the ratio of CPU times by instance with its interval, and the worst instance."""
-    found = ratio_interval(np.log(own / other))
-    known = {"ratio": found.ratio, "ci_low": found.low, "ci_high": found.high}
-    line: dict[str, Any] = {name: value and round(value, 3) for name, value in known.items()}
+    line: dict[str, Any] = interval_of(np.log(own / other))
     ratios = (own / other)[(own > LONG_S) | (other > LONG_S)]
     if len(ratios):
         line |= {"worst": round(float(ratios.max()), 3), "worst_instance": ratios.idxmax()}

@@ -1,14 +1,11 @@
-"""What orchestration costs: CPU seconds of flows, tasks and tracking beside those of the work itself, and what flows.
+"""What orchestration costs: CPU seconds of flows, tasks and tracking beside those of the work itself.
 
-Runs the pipeline of a preset once in a home of its own and counts CPU time, which a busy machine does not stretch
-as it does wall time. `work` is the CPU time of the processes that collect, score and solve, `flow` that of the
-process that holds the flow with its tasks and MLflow, `figures` and `models` what that process spends on work
-itself: drawing what a reader gets, and instances of its own for an evaluation; `server` that of Prefect's embedded
-API. What flow and server cost before the first flow begins, imports and new databases, is given apart as `start`.
+Runs the pipeline of a preset once in a home of its own. `work` is the CPU time of the processes that collect, score
+and solve, `flow` that of the process with the flow, its tasks and MLflow, of which `figures` and `models` are work
+(reports, instances), `server` that of Prefect's embedded API, and `start` what both cost before the first flow.
 
 One JSON object: {preset, samples, solves, work_s, models_s, figures_s, flow_s, server_s, start_s, share, ms_a_sample,
-ms_a_solve, flow_s_by_stage}. `share` is flow_s and server_s together over the work; `ms_a_sample` is the flow's CPU
-time in the evolution over its samples, figures included.
+ms_a_solve, flow_s_by_stage}; `share` is of flow_s and server_s over the work.
 """
 
 from __future__ import annotations
@@ -23,8 +20,9 @@ from typing import Any
 
 import psutil
 
-from bench import emit, parser_of
-from bife_core.run.config import PipelineConfig
+from bench import emit, parser_of, rounded
+from bife_core import PipelineConfig, open_benchmark, preset
+from bife_core.extend import Benchmark, home
 
 
 def main() -> None:
@@ -37,10 +35,7 @@ def main() -> None:
 
 
 def pipeline_cost(preset_name: str) -> None:
-    """Print what a run costs beside its work, and what it leaves."""
-    from bife_core.instances.generated import GeneratedBenchmark
     from bife_core.run.observer import Observer
-    from bife_core.run.presets import preset
     from bife_core.run.stages import evaluation_files
     from bife_core.run.study import files as evolution_files
     from bife_core.workers.cluster import close_workers
@@ -63,9 +58,9 @@ def pipeline_cost(preset_name: str) -> None:
     config = preset(preset_name)  # type: ignore[arg-type]
     client()
     start_embedded_api()
-    draw_models(config)
     drawing, modelling = Meter(), Meter()
-    GeneratedBenchmark.instances = modelling.timed(GeneratedBenchmark.instances)  # type: ignore[method-assign]
+    generated = draw_models(config)
+    generated.instances = modelling.timed(generated.instances)  # type: ignore[method-assign]
     evolution_files.write_outcome = drawing.timed(evolution_files.write_outcome)
     evaluation_files.write_report = drawing.timed(evaluation_files.write_report)
     watched, stages = Children(), Stages()
@@ -80,37 +75,29 @@ def pipeline_cost(preset_name: str) -> None:
     assert decisions is not None
     solves = result.evolution.cost.solved * config.high.instances + len(evaluated.summary.rows)
     samples = len(result.evolution.samples)
-    measured = {
-        "preset": preset_name,
-        "samples": samples,
-        "solves": solves,
-        "work_s": round(work_s, 2),
-        "models_s": round(modelling.spent_s, 2),
-        "figures_s": round(drawing.spent_s, 2),
-        "flow_s": round(flow_s, 2),
-        "server_s": round(server_s, 2),
-        "start_s": round(import_s + watched.before_s, 2),
-        "wall_s": round(wall_s, 1),
-        "share": round((flow_s + server_s) / (work_s + drawing.spent_s + modelling.spent_s), 4),
-        "ms_a_sample": round(1e3 * by_stage["evolution"] / samples, 1),
-        "ms_a_solve": round(1e3 * flow_s / solves, 1),
-        "flow_s_by_stage": {name: round(spent, 2) for name, spent in by_stage.items()},
+    seconds = {
+        "work_s": work_s,
+        "models_s": modelling.spent_s,
+        "figures_s": drawing.spent_s,
+        "flow_s": flow_s,
     }
-    emit(measured)
+    seconds |= {"server_s": server_s, "start_s": import_s + watched.before_s, "wall_s": wall_s}
+    share = (flow_s + server_s) / (work_s + drawing.spent_s + modelling.spent_s)
+    each = {"ms_a_sample": 1e3 * by_stage["evolution"] / samples, "ms_a_solve": 1e3 * flow_s / solves}
+    counts = {"preset": preset_name, "samples": samples, "solves": solves}
+    measured = counts | rounded(seconds, 2) | rounded({"share": share}, 4) | rounded(each, 1)
+    emit(measured | {"flow_s_by_stage": rounded(by_stage, 2)})
 
 
-def draw_models(config: PipelineConfig) -> None:
-    """Draw the models of the run, which is work that the flow's process does before it hands out any."""
-    from bife_core.run.stages.runtime import Runtime
-
-    wanted = {
-        "collection": min(config.collection.max_instances, config.collection.decisions),
-        "design": config.high.instances,
-        "validation": config.validation.instances,
-        "test": config.evaluation.instances,
-    }
+def draw_models(config: PipelineConfig) -> type[Benchmark]:
+    """Draw the run's instances, which its process would do before it hands out any; return the benchmark's class."""
+    benchmark = open_benchmark(config.instances, home() / "instances")
+    collected = min(config.collection.max_instances, config.collection.decisions)
+    wanted = {"collection": collected, "design": config.high.instances}
+    wanted |= {"validation": config.validation.instances, "test": config.evaluation.instances}
     for split, count in wanted.items():
-        Runtime().benchmark(config.instances).instances(split, min(count, 30))  # type: ignore[arg-type]
+        benchmark.instances(split, min(count, 30))  # type: ignore[arg-type]
+    return type(benchmark)
 
 
 class Meter:

@@ -30,7 +30,6 @@ VERSION = ".".join(str(getattr(LIBRARY, f"SCIP{part}Version")()) for part in ("m
 
 
 def pointer(model: Any) -> ctypes.c_void_p:
-    """Return the ``SCIP*`` behind a model."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return ctypes.c_void_p(get(model.to_ptr(False), b"scip"))
@@ -249,17 +248,10 @@ def main() -> None:
     for family, name, path in asked["models"]:
         watching, choices, _ = solved(path, asked, plugin, compare=True)
         _, undisturbed, _ = solved(path, asked, plugin, compare=False)
-        line = {
-            "family": family,
-            "model": name,
-            "rule": asked["name"],
-            "scip": VERSION,
-            "branchings": watching.branchings,
-            "other_choices": choices.others + undisturbed.others,
-            "values": watching.values,
-            "values_off": watching.off,
-            "same": choices.seen == undisturbed.seen and len(choices.seen) == watching.branchings,
-        }
+        same = choices.seen == undisturbed.seen and len(choices.seen) == watching.branchings
+        line = {"family": family, "model": name, "rule": asked["name"], "scip": VERSION}
+        line |= {"branchings": watching.branchings, "other_choices": choices.others + undisturbed.others}
+        line |= {"values": watching.values, "values_off": watching.off, "same": same}
         print(json.dumps(line), flush=True)
 
 

@@ -1,13 +1,9 @@
 """Both servers on PostgreSQL, with several evolutions at a time: all is recorded, nothing fails.
 
-Starts a cluster of Debian's PostgreSQL of its own in a temporary directory and, by the very commands of
-docs/how-to/offline-and-clusters.md, MLflow's server and Prefect's on it. Then `bife run --preset smoke` runs in
-several processes at the same time, each with a home of its own, as on a machine of its own: they share no lock. What
-they left on disk is compared with what both servers hold. One JSON object: {postgresql, evolutions, wall_s, mlflow,
-prefect, missing, complaints}. `missing` says in sentences what is not recorded as it should be, `complaints` are the
-lines of the three logs that report an error; with either the exit code is 1.
-
-PostgreSQL refuses to run as root: as root its programs run as the user `postgres`, which Debian's package makes.
+Starts a PostgreSQL of its own and on it, by the commands of docs/how-to/offline-and-clusters.md, MLflow's server and
+Prefect's. `bife run --preset smoke` then runs in several processes, each with a home of its own, and what they left on
+disk is compared with what both servers hold. One JSON object: {postgresql, evolutions, wall_s, mlflow, prefect,
+missing, complaints}; with `missing` sentences or `complaints` (errors in the logs) the exit code is 1.
 """
 
 from __future__ import annotations
@@ -55,7 +51,6 @@ def main() -> None:
 
 
 def all_recorded(place: Path, count: int) -> dict[str, Any]:
-    """Run the evolutions with both servers on PostgreSQL, and return what became of them."""
     with ExitStack() as running:
         database = running.enter_context(Cluster.running(place, place / "logs" / "postgresql.log"))
         for name in ("mlflow", "prefect"):
@@ -144,7 +139,7 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
     """Compare MLflow's runs, points and rules with the files of each home, and return their numbers."""
     from mlflow import MlflowClient
 
-    from bife_core.store import Store
+    from bife_core import Store
 
     client = MlflowClient()
     ids = {experiment.name: experiment.experiment_id for experiment in client.search_experiments()}
@@ -172,7 +167,6 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
 
 
 def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int], list[str]]:
-    """Compare an evolution in MLflow with its table of samples on disk."""
     key, rows = file.parent.name, json.loads(file.read_text(encoding="utf-8"))
     parents = client.search_runs([experiment], f"tags.`bife.key` = '{key}'")
     if [run.info.status for run in parents] != ["FINISHED"]:
@@ -220,7 +214,6 @@ def in_prefect(count: int) -> tuple[dict[str, int], list[str]]:
 
 
 def _pages(client: Any, what: str) -> Iterator[str]:
-    """Yield the type of state of every run of a kind."""
     offset = 0
     while page := client.request("POST", f"/{what}/filter", json={"offset": offset, "limit": 200}).json():
         yield from (run["state_type"] for run in page)
@@ -228,7 +221,6 @@ def _pages(client: Any, what: str) -> Iterator[str]:
 
 
 def complaints(log: Path) -> Iterator[str]:
-    """Yield the lines of a server's log that report an error."""
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         if _COMPLAINT.search(line) and not _EXPECTED.search(line):
             yield f"{log.stem}: {line}"

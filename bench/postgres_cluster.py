@@ -26,15 +26,7 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 
 class Cluster:
-    """PostgreSQL in a directory of its own; its administrator comes in through a socket in there, others by password.
-
-    Parameters
-    ----------
-    programs : Path
-        Where `initdb` and its like are.
-    data : Path
-        Directory of the cluster; made.
-    """
+    """PostgreSQL in a directory of its own: its administrator by a socket in there, others by password."""
 
     def __init__(self, programs: Path, data: Path) -> None:
         self._programs = programs

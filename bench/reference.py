@@ -35,12 +35,10 @@ _OPTIONS: Final[ConfigDict] = {
 
 
 def page() -> str:
-    """Return the page."""
     package = griffe.load("bife_core", docstring_parser="numpy", resolve_aliases=True)
     entries = [render_object_docs(package[name].final_target, _OPTIONS) for name in dir(bife_core)]
-    text = re.sub(
-        r"\[([^\]]+)\]\(#[^)]+\)", r"\1", "\n\n".join(entries)
-    )  # links to what the page does not have
+    # Links to what the page does not have.
+    text = re.sub(r"\[([^\]]+)\]\(#[^)]+\)", r"\1", "\n\n".join(entries))
     text = re.sub(r"\*\*(\*+\w+)\*\*", r"`\1`", text)
     return _HEAD + re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 

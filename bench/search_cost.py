@@ -1,44 +1,26 @@
 """What BiFE and its rivals cost on the same instances, and how good the rules are that they find.
 
-Every search runs with the offline generator, the same budget of samples and the same instances; their rules are then
-compared with RPB side by side on held-out instances. The first of `--seeds` is the seed of the searches; SCIP solves
-held-out instances with all of them. One JSON object a line, printed as soon as it is known: the cost of each search by
-part with its best F_LF and F_HF; rule-design time, and CPU seconds in the solver alone, of the others over BiFE's as
-published (the paper's two ratios are among them) and over BiFE's as it is by default; then the time ratio of each rule
-to RPB. Times are seconds of work (docs/explanation/searches.md). How far a search is goes to the standard error.
+Every search has the offline generator, the same budget of samples and the same instances; one evaluation compares their
+rules with RPB. The first of `--seeds` seeds the searches, all of them SCIP's solves of held-out instances. One JSON
+object a line: the cost of each search by part with its best F_LF and F_HF; rule-design time and CPU seconds in the
+solver over those of BiFE as published and of BiFE by default; the time ratio of each rule to RPB. Times are seconds of
+work (docs/explanation/searches.md).
 
-Everything is kept in a directory that is removed at the end, or in that of `--home`: then the same command goes on
-where it was stopped. The defaults are the paper's scale, which takes days on one core; `--instances` and
-`--tuning-calls` scale what one rule costs BiFE and LLM4Branch, so reduce both alike to keep the ratio;
-`--searches "bife_default bife_unraced"` runs some alone: BiFE with the product's defaults, and the same without races,
-caps and controlled seconds.
+With `--home` the same command goes on where it stopped. The defaults are the paper's scale, days on one core:
+`--instances` and `--tuning-calls` scale what a rule costs BiFE and LLM4Branch, so reduce both alike.
+`--searches "bife_default bife_unraced"`: BiFE by default, and the same without races and load correction.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import emit, home_of, parse
-from bife_core.base.files import write_whole
-from bife_core.instances.generated import open_benchmark
-from bife_core.measure.decisions.collecting import collect_decisions
-from bife_core.measure.decisions.recorded import Decisions
-from bife_core.measure.evaluation.comparison import Comparison
-from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.run.config import PipelineConfig
-from bife_core.run.presets import preset, with_overrides
-from bife_core.run.study import Evolution, create_study
-from bife_core.run.study.identity import VERSION
-from bife_core.search import SEARCHES, open_search
-from bife_core.search.generators import Generator
-from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import method_of
-from bife_core.store import Store
-from bife_core.workers import WorkerPool
+import bife_core
+from bench import emit, home_of, parse, rounded
+from bife_core.extend import SEARCHES, EvaluationSummary, Generator, method_of
 
 TUNER, PAPER = "llm4branch", "bife"
 DEFAULT, UNRACED = "bife_default", "bife_unraced"
@@ -47,28 +29,20 @@ DEFAULT, UNRACED = "bife_default", "bife_unraced"
 
 def main() -> None:
     options = parse(
-        __doc__,
-        instances=20,
-        samples=100,
-        decisions=1000,
-        held_out=20,
-        time_limit=60.0,
-        tuning_calls=100,
-        workers=1,
-        home=None,
-        searches=" ".join([DEFAULT, UNRACED, *SEARCHES]),
-    )
+        __doc__, instances=20, samples=100, decisions=1000, held_out=20, time_limit=60.0, tuning_calls=100,
+        workers=1, home=None, searches=" ".join([DEFAULT, UNRACED, *SEARCHES]),
+    )  # fmt: skip
     wanted = options.searches.split()
     with home_of(options.home) as home:
         for family in options.families:
             configs = {method: configured(family, method, options) for method in SEARCHES}
-            configs[DEFAULT] = with_overrides(configs[PAPER], defaults())
-            configs[UNRACED] = with_overrides(
+            configs[DEFAULT] = bife_core.with_overrides(configs[PAPER], defaults())
+            configs[UNRACED] = bife_core.with_overrides(
                 configs[DEFAULT], {"high.race": False, "high.load_correction": False}
             )
             spent: dict[str, dict[str, Any]] = {}
             for method in wanted:
-                spent[method] = once(method, configs[method], home, cost_of)
+                spent[method] = row_of(searched(configs[method], home))
                 emit({"family": family, "search": method} | spent[method])
                 for base in (PAPER, DEFAULT):
                     if base in spent and method != base:
@@ -76,13 +50,12 @@ def main() -> None:
             rules = [method_of(row["rule"], name) for name, row in spent.items() if row["rule"]]
             if rules:
                 summary = side_by_side(rules, configured(family, PAPER, options), home)
-                found = {summary.methods[one.method].identity: one for one in summary.comparisons}
+                compared = {summary.methods[row.method].identity: row for row in summary.comparisons}
                 for rule in rules:
-                    emit({"family": family, "search": rule.name} | beside_rpb(found[rule.identity]))
+                    emit({"family": family, "search": rule.name} | beside_rpb(compared[rule.identity]))
 
 
-def configured(family: str, method: str, options: Any) -> PipelineConfig:
-    """Return the settings of one search; those of the paper but for what the options scale."""
+def configured(family: str, method: str, options: Any) -> bife_core.PipelineConfig:
     scale = {
         "instances.benchmark": family,
         "instances.size": options.size,
@@ -101,12 +74,12 @@ def configured(family: str, method: str, options: Any) -> PipelineConfig:
         initial = max(1, min(10, options.tuning_calls // 4))
         own = {"screening_limit_s": options.time_limit, "tuning_calls": options.tuning_calls}
         scale["search.options"] = own | {"tuning_initial": initial}
-    return with_overrides(preset("paper"), scale)
+    return bife_core.with_overrides(bife_core.preset("paper"), scale)
 
 
 def defaults() -> dict[str, Any]:
     """Return how the product's settings of the search and of F_HF differ from the published ones."""
-    own, published = PipelineConfig(), preset("paper")
+    own, published = bife_core.PipelineConfig(), bife_core.preset("paper")
     return {
         f"{section}.{name}": value
         for section in ("search", "high")
@@ -115,42 +88,27 @@ def defaults() -> dict[str, Any]:
     }
 
 
-Search = Callable[[str, PipelineConfig, Path], dict[str, Any]]
-
-
-def once(name: str, config: PipelineConfig, home: Path, search: Search) -> dict[str, Any]:
-    """Return what an earlier run wrote down of a search, or run it and write that down."""
-    identity = f"{VERSION}{SEARCHES.revision(config.search.method)}"
-    known = home / "searches" / f"{name.partition(',')[0]}-{config.fingerprint()}-{identity}.json"
-    if not known.exists():
-        write_whole(known, json.dumps(search(name, config, home)))
-    row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
-    return row
-
-
-def cost_of(name: str, config: PipelineConfig, home: Path) -> dict[str, Any]:
-    """Run a search and return what it cost and found."""
-    return row_of(searched(config, home))
-
-
 def searched(
-    config: PipelineConfig, home: Path, generator: Callable[[Decisions], Generator] | None = None
-) -> Evolution:
+    config: bife_core.PipelineConfig,
+    home: Path,
+    generator: Callable[[bife_core.Decisions], Generator] | None = None,
+) -> bife_core.Evolution:
     """Run a search, by a generator made from its decisions if one is given; one that was stopped goes on."""
-    benchmark, search = open_benchmark(config.instances, home / "instances"), open_search(config.search)
+    benchmark = bife_core.open_benchmark(config.instances, home / "instances")
+    search = SEARCHES.find(config.search.method)(config.search)
     count = config.high.instances
     design = benchmark.instances("design", count + search.training_instances)
-    with WorkerPool(config.runner.workers) as pool:
+    with bife_core.WorkerPool(config.runner.workers) as pool:
         decisions, folder, writing = None, home / "decisions" / benchmark.name, None
         if search.low_fidelity:
             asked = config.collection.model_copy(update={"nodes": search.sees_nodes})
-            decisions = collect_decisions(benchmark, asked, folder, pool, solver=config.solver)
-            writing = generator and generator(Decisions.load(decisions.path))
-        study = create_study(
+            decisions = bife_core.collect_decisions(benchmark, asked, folder, pool, solver=config.solver)
+            writing = generator and generator(bife_core.Decisions.load(decisions.path))
+        study = bife_core.create_study(
             config,
             design[:count],
             decisions,
-            store=Store(home),
+            store=bife_core.Store(home),
             benchmark=config.instances.label,
             training=(*design[count:], *design),
             generator=writing,
@@ -159,38 +117,49 @@ def searched(
         return study.run(callbacks=[lambda study, _: print(benchmark.name, study, file=sys.stderr)])
 
 
-def row_of(found: Evolution) -> dict[str, Any]:
-    """Return what a search cost and found."""
-    cost, best = found.cost, found.best
-    counts = {"samples": cost.samples, "calls": cost.calls, "solved": cost.solved, "failures": found.failures}
-    seconds = {name: round(spent, 1) for name, spent in cost.metrics().items()}
-    known = {name: best and getattr(best, name) for name in ("id", "f_lf", "f_hf", "source")}
-    return counts | seconds | {"best": known.pop("id"), "rule": known.pop("source"), **known}
+def row_of(result: bife_core.Evolution) -> dict[str, Any]:
+    cost, best = result.cost, result.best
+    counts = {
+        "samples": cost.samples,
+        "calls": cost.calls,
+        "solved": cost.solved,
+        "failures": result.failures,
+    }
+    names = {"best": "id", "rule": "source", "f_lf": "f_lf", "f_hf": "f_hf"}
+    return (
+        counts | rounded(cost.metrics(), 1) | {key: best and getattr(best, of) for key, of in names.items()}
+    )
 
 
 def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
-    """Return how many times the cost of one search is that of another."""
     return {name: round(one[name] / other[name], 2) for name in ("design_s", "solver_s")}
 
 
-def side_by_side(methods: Sequence[Method], config: PipelineConfig, home: Path) -> EvaluationSummary:
-    """Compare methods with RPB in one evaluation, all interleaved."""
+def side_by_side(
+    methods: Sequence[bife_core.Method], config: bife_core.PipelineConfig, home: Path
+) -> EvaluationSummary:
     protocol = config.evaluation
-    about: dict[str, Any] = {"setting": config.instances.benchmark, "solver": config.solver}
-    instances = open_benchmark(config.instances, home / "instances").instances("test", protocol.instances)
-    with WorkerPool(config.runner.workers) as pool:
-        return evaluate(methods, instances, protocol, pool, Store(home), **about)
+    return bife_core.compare(
+        methods,
+        bife_core.open_benchmark(config.instances, home / "instances").instances("test", protocol.instances),
+        settings=config.solver,
+        **protocol.model_dump(include={"baseline", "seeds", "metric", "time_limit_s"}),
+        workers=config.runner.workers,
+        store=home,
+    )
 
 
-def beside_rpb(one: Comparison) -> dict[str, Any]:
-    """Return how a method compares with RPB."""
-    rounded = {"ratio": one.ratio, "ci_low": one.ci_low, "ci_high": one.ci_high, "p_adjusted": one.p_adjusted}
+def beside_rpb(comparison: Any) -> dict[str, Any]:
+    """Return how a method compares with RPB, from one of the `comparisons` of an evaluation."""
+    row = rounded({name: getattr(comparison, name) for name in ("ratio", "ci_low", "ci_high")})
     as_it_is = ("metric", "finding", "wins", "instances", "groups", "proofs")
-    return {
-        **{name: value and round(value, 4 if name == "p_adjusted" else 3) for name, value in rounded.items()},
-        **{name: getattr(one, name) for name in as_it_is},
-        "proofs_rpb": one.baseline_proofs,
-    }
+    facts = {name: getattr(comparison, name) for name in as_it_is}
+    return (
+        row
+        | rounded({"p_adjusted": comparison.p_adjusted}, 4)
+        | facts
+        | {"proofs_rpb": comparison.baseline_proofs}
+    )
 
 
 if __name__ == "__main__":

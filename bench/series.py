@@ -2,11 +2,10 @@
 
     python -m bench.series --families DIR --instances 50 --time-limit 120
 
-The instances of a folder in the order of their names, each solved once by `bife_core.Series` and once by SCIP's default
-settings. One JSON object a line: {series, position, instance, arm, starts, score, default, integral, default_integral},
-where a score is the share of the limit that a solve took, all if it did not end, plus its gap, plus 1 without a
-solution; and at the end {series, solves, ratio, from_fifth, from_tenth}: mean score over that of the default settings.
-Solves are found again in `--home`. `--chart FILE` draws the scores by position, as means over five positions.
+The instances of a folder, by name, each solved once by `bife_core.Series` and once under SCIP's default settings. One
+JSON object a line: {series, position, instance, arm, starts, score, default, integral, default_integral}, where a score
+is the share of the limit that a solve took, plus its gap, plus 1 without a solution; at the end {series, solves, ratio,
+from_fifth, from_tenth}: mean score over the default's. `--chart FILE` draws means over five positions.
 """
 
 from __future__ import annotations
@@ -20,14 +19,11 @@ from typing import Final
 from matplotlib.figure import Figure
 
 from bench import emit, parse
-from bife_core.instances.base import Instance, digest_of_file
+from bife_core import Series, SolveResult, SolveSettings, Store, WorkerPool, load_method
+from bife_core.extend import RPB, Instance, SolveJob, run_solves
+from bife_core.instances.base import digest_of_file
 from bife_core.instances.folder import instance_files
-from bife_core.measure.solves import SolveJob, run_solves
-from bife_core.solver.methods.base import RPB, ScipMethod
-from bife_core.solver.scip.solve import SolveResult, SolveSettings
-from bife_core.store import Store
-from bife_core.tuning.series.series import Series, gap_of
-from bife_core.workers import WorkerPool
+from bife_core.tuning.series.series import gap_of
 
 _AROUND: Final = 2
 """Positions on each side of one over which the chart shows means."""
@@ -39,7 +35,6 @@ def score(result: SolveResult, limit_s: float) -> float:
 
 
 def draw(series: Mapping[str, Sequence[tuple[float, float]]], file: Path) -> None:
-    """Draw own and default scores by position, a panel for each series."""
     figure = Figure(figsize=(8, 2.4 * ((len(series) + 1) // 2)), layout="constrained")
     panels = figure.subplots((len(series) + 1) // 2, 2, squeeze=False).flat
     for (name, scores), axes in zip(series.items(), panels, strict=False):
@@ -61,7 +56,6 @@ def draw(series: Mapping[str, Sequence[tuple[float, float]]], file: Path) -> Non
 
 
 def main() -> None:
-    """Solve series and print scores."""
     options = parse(__doc__, instances=50, time_limit=120.0, home="bench-series", chart="")
     drawn = dict[str, Sequence[tuple[float, float]]]()
     limit_s, store = options.time_limit, Store(options.home)
@@ -72,25 +66,16 @@ def main() -> None:
             scores: list[tuple[float, float]] = []
             for position, file in enumerate(islice(instance_files(folder), options.instances), start=1):
                 instance = Instance(name=file.name, path=file, digest=digest_of_file(file))
-                job = SolveJob(instance=instance, method=ScipMethod(name=RPB), settings=settings)
+                job = SolveJob(instance=instance, method=load_method(RPB), settings=settings)
                 (usual,) = run_solves([[job]], store, pool)
                 if usual.result is None:
                     raise SystemExit(f"SCIP's default settings fail on {file.name}: {usual.failure}")
                 own = series.solve(file)
                 scores.append((score(own.result, limit_s), score(usual.result, limit_s)))
-                emit(
-                    {
-                        "series": folder.name,
-                        "position": position,
-                        "instance": file.name,
-                        "arm": own.arm,
-                        "starts": own.starts,
-                        "score": scores[-1][0],
-                        "default": scores[-1][1],
-                        "integral": own.result.primal_dual_integral,
-                        "default_integral": usual.result.primal_dual_integral,
-                    }
-                )
+                line = {"series": folder.name, "position": position, "instance": file.name, "arm": own.arm}
+                line |= {"starts": own.starts, "score": scores[-1][0], "default": scores[-1][1]}
+                integrals = (own.result.primal_dual_integral, usual.result.primal_dual_integral)
+                emit(line | dict(zip(("integral", "default_integral"), integrals, strict=True)))
             parts = {"ratio": scores, "from_fifth": scores[4:], "from_tenth": scores[9:]}
             ratios = {
                 name: fmean(own for own, _ in part) / fmean(other for _, other in part) if part else None

@@ -13,9 +13,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from bench import parser_of
-from bife_core.language.rules import BENCHMARK_RULES
-from bife_core.solver.methods.base import RPB
+from bench import PUBLISHED, parser_of
+from bife_core.extend import RPB
 
 _BESIDE: Final = "ratio ci_low ci_high p_adjusted wins groups instances share note"
 _COMPARED: Final = f"method search_seed cpu_s nodes branching solved {_BESIDE}"
@@ -56,7 +55,6 @@ def main() -> None:
 
 
 def head(rows: Sequence[Row]) -> Row:
-    """Return the row of a comparison in the table of all."""
     by_method: dict[str, list[Row]] = {}
     for row in rows:
         by_method.setdefault(row["method"], []).append(row)
@@ -64,7 +62,7 @@ def head(rows: Sequence[Row]) -> Row:
     searches = {name: own for name, own in by_method.items() if "search_seed" in own[0]}
     found = next(iter(searches), "")
     best = middle(by_method[found]) if found else {}
-    published = BENCHMARK_RULES.get(first["family"])
+    published = PUBLISHED.get(first["family"])
     columns = {"pscost": "pscost", "tuned_scip": "tuned SCIP", published: "published"}
     others = {title: over_seeds(by_method[name]) for name, title in columns.items() if name in by_method}
     others |= {name: over_seeds(own) for name, own in searches.items() if name != found}

@@ -1,14 +1,12 @@
 """Ways of tuning at equal CPU seconds, and what they find on instances that no trial used.
 
-Each of `--tuners` tunes the settings of SCIP and one of `--methods` for `--seconds` CPU seconds of solves on `--design`
-instances of a family. What it found is compared with SCIP's default settings, and with the rules under them if
-`--alone`, on `--test` others, all methods of an instance interleaved. After ``tpe/without`` no rule but SCIP's may
-branch; ``tpe/model`` first tries what a language model proposed: `--answers` is the file of its answer, with
-`{family}`. One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led, notes}, where `design` is
-the ratio on the design instances and `led` trials that became the best, and then of every method {family, seed, method,
-ratio, ci_low, ci_high, worst, missing, wrong}; ratios are of CPU time over that of SCIP's default settings, and in the
-last lines of the first tuner over another (`over`). `--test-size transfer` judges on larger instances, which
-`--test-limit` seconds limit.
+Each of `--tuners` tunes SCIP's settings and one of `--methods` for `--seconds` CPU seconds of solves on `--design`
+instances. `--test` other instances compare what it found, and with `--alone` the rules, with SCIP's default settings.
+After ``tpe/without`` only SCIP's own rules branch; ``tpe/model`` first tries what a language model proposed in the file
+`--answers` (`{family}` is the family). One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led,
+notes}, where `led` are trials that became the best; for every method {family, seed, method, ratio, ci_low, ci_high,
+worst, missing, wrong}; and ratios of the first tuner to another (`over`). `--test-size` and `--test-limit` are those of
+the comparison.
 """
 
 from __future__ import annotations
@@ -20,19 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from bench import benchmark_of, emit, parse
-from bife_core.measure.config import HighFidelityConfig
+from bife_core import Method, PipelineConfig, Store, WorkerPool, compare, load_method
+from bife_core.extend import RPB, SolverConfig
 from bife_core.measure.context import SolveContext
-from bife_core.measure.evaluation.config import EvaluationConfig
-from bife_core.measure.evaluation.summary import evaluate
-from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.loading import load_method
-from bife_core.solver.scip.settings import SolverConfig
-from bife_core.store import Store
 from bife_core.tuning.configurator import read_configurations
 from bife_core.tuning.proposer import Proposer, Tpe
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
-from bife_core.workers import WorkerPool
 
 
 class RandomChanges:
@@ -138,25 +130,22 @@ TUNERS: dict[str, Callable[[Space, int], Proposer]] = {
 
 
 def main() -> None:
-    """Run the tuners and print what they found."""
     options = parse(
         __doc__, tuners=["tpe"], methods=["pscost", "general"], seconds=300.0, design=6, test=12, draw=20261201,
         home="bench-tuning", workers=1,
         answers="", alone=False, cost="time", time_limit=120.0, test_size="", test_limit=0.0,
     )  # fmt: skip
-    with WorkerPool(options.workers) as pool:
-        for family in options.families:
-            for seed in options.seeds:
-                tuned_and_judged(family, seed, options, pool)
+    for family in options.families:
+        for seed in options.seeds:
+            tuned_and_judged(family, seed, options)
 
 
-def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPool) -> None:
+def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
     """Tune on a family's design instances with each tuner, and print how what it found does on others."""
     benchmark, store = benchmark_of(family, options), Store(options.home)
     design = benchmark.instances("design", options.design)
-    solving = SolveContext(
-        HighFidelityConfig(cost=options.cost, time_limit_s=options.time_limit), SolverConfig(), pool, store
-    )
+    limits = {"cost": options.cost, "time_limit_s": options.time_limit}
+    high = PipelineConfig.model_validate({"high": limits}).high
     methods = {name: load_method(name) for name in options.methods}
     found: list[Method] = []
     for name in options.tuners:
@@ -165,22 +154,15 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
         answer = Path(options.answers.replace("{family}", family)).read_text() if how == "model" else ""
         proposals = read_configurations(answer, space)
         proposer: Proposer = TUNERS[tuner](space, seed)
-        tuned = tune(design, solving, space, options.seconds, proposals=proposals, proposer=proposer)
+        with WorkerPool(options.workers) as pool:
+            solving = SolveContext(high, SolverConfig(), pool, store)
+            tuned = tune(design, solving, space, options.seconds, proposals=proposals, proposer=proposer)
         found.append(tuned.configuration.model_copy(update={"name": name}))
         led = [(at, trial.raced.ratio) for at, trial in enumerate(tuned.trials) if trial.raced.won]
-        emit(
-            {"family": family, "seed": seed, "tuner": name, "trials": len(tuned.trials), "cpu_s": tuned.cpu_s}
-            | {
-                "design": tuned.best.raced.ratio,
-                "found": tuned.best.choices,
-                "led": led,
-                "notes": tuned.notes,
-            }
-        )
+        about = {"family": family, "seed": seed, "tuner": name, "trials": len(tuned.trials)}
+        result = {"design": tuned.best.raced.ratio, "found": tuned.best.choices, "led": led}
+        emit(about | {"cpu_s": tuned.cpu_s} | result | {"notes": tuned.notes})
     rules = [one for one in methods.values() if options.alone and not one.by_scip]
-    judged = EvaluationConfig(
-        seeds=(0,), metric=options.cost, time_limit_s=options.test_limit or options.time_limit
-    )
     if options.test_size:
         benchmark = benchmark_of(family, Namespace(**vars(options) | {"size": options.test_size}))
     better = [method for method in [*found, *rules] if method.identity != RPB]
@@ -189,7 +171,14 @@ def tuned_and_judged(family: str, seed: int, options: Namespace, pool: WorkerPoo
             emit({"family": family, "seed": seed, "method": method.name, "ratio": 1.0})
     if not better:
         return
-    summary = evaluate(better, benchmark.instances("test", options.test), judged, pool, store)
+    summary = compare(
+        better,
+        benchmark.instances("test", options.test),
+        metric=options.cost,
+        time_limit_s=options.test_limit or options.time_limit,
+        workers=options.workers,
+        store=store,
+    )
     fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
     for one in summary.comparisons:
         emit({"family": family, "seed": seed, **one.model_dump(include=fields), "wrong": summary.mismatches})

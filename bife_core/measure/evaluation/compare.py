@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError, InstanceError
@@ -37,7 +37,7 @@ def compare(
     *,
     baseline: AnyReference = "relpscost",
     seeds: Sequence[int] = (0,),
-    settings: Literal["default", "paper"] = "default",
+    settings: str | Path | SolverConfig = "default",
     metric: Cost = "time",
     time_limit_s: float = 1000.0,
     workers: int | None = None,
@@ -58,8 +58,8 @@ def compare(
         Method the others are compared with; relpscost is SCIP's default (RPB).
     seeds : sequence of int
         SCIP seeds; each instance is solved once with each.
-    settings : {"default", "paper"}
-        SCIP default settings, or the paper's: cuts at the root only, no restarts.
+    settings : str, Path or SolverConfig
+        ``"default"``, ``"paper"`` (cuts at the root only, no restarts), or a settings file of SCIP (.set).
     metric : str
         What is compared, such as ``"time"`` or ``"nodes"``.
     time_limit_s : float
@@ -87,7 +87,7 @@ def compare(
     """
     if isinstance(methods, str | Method) or not isinstance(methods, Iterable):
         methods = [methods]
-    methods, solver = list(methods), SolverConfig(name=settings)
+    methods, solver = list(methods), SolverConfig.model_validate(settings)
     if not methods:
         raise ConfigError("At least one method was expected, and none was given.")
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
