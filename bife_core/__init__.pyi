@@ -12,7 +12,12 @@ from .measure.evaluation.compare import compare as compare
 from .measure.low import low_fidelity as low_fidelity
 from .run.config import PipelineConfig as PipelineConfig
 from .run.presets import preset as preset, with_overrides as with_overrides
-from .run.study import Evolution as Evolution, Study as Study, create_study as create_study
+from .run.study import (
+    Evolution as Evolution,
+    Study as Study,
+    archived as archived,
+    create_study as create_study,
+)
 from .show.plots import plot as plot
 from .solver.methods.base import Method as Method
 from .solver.methods.loading import load_method as load_method, load_rule as load_rule

@@ -43,8 +43,6 @@ from bife_core.workers import WorkerFailure as WorkerFailure, Workers as Workers
 # Searches.
 from bife_core.search import (
     SEARCHES as SEARCHES,
-    Answer as Answer,
-    Answered as Answered,
     BaseSearch as BaseSearch,
     ReflectionRequest as ReflectionRequest,
     Request as Request,
@@ -55,8 +53,8 @@ from bife_core.search import (
     WrittenRequest as WrittenRequest,
     sample_id as sample_id,
     sample_seed as sample_seed,
-    solved_sample as solved_sample,
 )
+from bife_core.search.answers import Answered as Answered
 from bife_core.search.bife import HighOnlySearch as HighOnlySearch
 from bife_core.search.config import SearchConfig as SearchConfig
 from bife_core.search.population import (

@@ -5,6 +5,7 @@ A check raises `AssertionError` with a sentence where the contract of `docs/deve
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 from collections.abc import Callable, Mapping
@@ -21,8 +22,9 @@ from bife_core.instances.config import InstancesConfig
 from bife_core.instances.generated import open_benchmark
 from bife_core.language.components import BRANCHING, COMPONENTS, component_of
 from bife_core.language.rules import Rejection, compile_rule
+from bife_core.measure.high import HighScore
+from bife_core.measure.low import LowScore
 from bife_core.search import (
-    Answer,
     BaseSearch,
     ReflectionRequest,
     Request,
@@ -33,6 +35,7 @@ from bife_core.search import (
     open_search,
     sample_seed,
 )
+from bife_core.search.answers import Answered
 from bife_core.search.config import SearchConfig
 from bife_core.search.generators import Draft, Generator, PromptContext
 from bife_core.search.generators.prompting import OPERATORS
@@ -54,38 +57,40 @@ class World:
     repeating: float = 0.0
     distinct: int = 6  # fidelities
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: Request) -> Answered:
         """Answer one request."""
         rng = np.random.default_rng([self.seed, sample_seed(0, request.id), request.kind == "solve"])
         fails, repeats, kind = rng.random(3)
         value = float(rng.integers(self.distinct)) / self.distinct
         failed = bool(fails < self.failing)
-        known: dict[str, Any] = {}
         if isinstance(request, ReflectionRequest):
-            failure, answer = "no answer", {"text": f"Favour slack, says {request.id}."}
-        elif isinstance(request, TrialRequest):
-            if failed and kind < 0.5:
-                return Answer(id=request.id, costs=(math.nan,))
-            failure, answer = "killed", {"costs": rng.uniform(1.0, 4.0, len(request.instances)).tolist()}
-        elif isinstance(request, SolveRequest):
+            text = f"Favour slack, says {request.id}."
+            return Answered(request=request, draft=Draft(failure="no answer") if failed else Draft(text=text))
+        if isinstance(request, TrialRequest):
+            costs = (math.nan,) if failed else tuple(rng.uniform(1.0, 4.0, len(request.instances)).tolist())
+            killed = failed and kind >= 0.5
+            return Answered(
+                request=request, high=HighScore(failure="killed") if killed else HighScore(costs=costs)
+            )
+        if isinstance(request, SolveRequest):
             lost = math.nan if kind < 0.5 else None
-            return Answer(id=request.id, f_hf=lost if failed else -10 * value)
-        elif failed and kind < 1 / 3:
-            return Answer(id=request.id, failure="no code")
-        else:
-            known["sha"] = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
-            if request.scored:
-                known["f_lf"] = math.nan if failed and kind < 2 / 3 else value
-            source = _SOURCE.format(number=sample_seed(0, request.id) % 1000)
-            failure, answer = "too slow", {"source": source}
-        return Answer(id=request.id, **known, **({"failure": failure} if failed else answer))
+            return Answered(request=request, high=HighScore(f_hf=lost if failed else -10 * value))
+        if failed and kind < 1 / 3:
+            return Answered(request=request, low=LowScore(failure="no code"))
+        low = LowScore(
+            sha=f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}",
+            f_lf=None if not request.scored else math.nan if failed and kind < 2 / 3 else value,
+            failure="too slow" if failed else None,
+        )
+        source = None if failed else _SOURCE.format(number=sample_seed(0, request.id) % 1000)
+        return Answered(request=request, draft=Draft(source=source), low=low)
 
 
 WORLDS: Final = (World(1), World(2, failing=0.3, repeating=0.3), World(3, failing=0.8), World(4, failing=1.0))
 """Worlds that `check_search` runs a search in: none, some, most and all of the answers fail."""
 
 
-def drive(search: BaseSearch, answer: Callable[[Request], Answer]) -> tuple[tuple[Request, ...], ...]:
+def drive(search: BaseSearch, answer: Callable[[Request], Answered]) -> tuple[tuple[Request, ...], ...]:
     """Run a search to its end, and return what it asked."""
     asked: list[tuple[Request, ...]] = []
     while requests := search.ask():
@@ -103,14 +108,15 @@ def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> No
     for world in WORLDS:
         _check_requests(config, world)
         search = open_search(config)
-        history: list[tuple[Answer, ...]] = []
+        history: list[tuple[Answered, ...]] = []
         while len(history) < 6 and (requests := search.ask()):
             history.append(tuple(map(world, requests)))
             search.tell(history[-1])
         copy = open_search(config)
         for answers in history:  # by way of JSON, as in a resumed study
             copy.ask()
-            copy.tell(tuple(Answer.model_validate_json(answer.model_dump_json()) for answer in answers))
+            stored = (json.dumps(answer.model_dump(mode="json")) for answer in answers)
+            copy.tell(tuple(Answered.model_validate(json.loads(text)) for text in stored))
         assert (copy.samples, copy.summaries) == (search.samples, search.summaries), "not rebuilt by answers"
         assert drive(copy, world) == drive(search, world), "a rebuilt search goes on otherwise"
     other = config.model_copy(update={"seed": 1})

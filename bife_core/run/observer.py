@@ -17,11 +17,11 @@ LOG: Final = logging.getLogger("bife")
 
 
 class EvolutionState(GenerationSummary):
-    """Where an evolution stood when a generation ended, in an earlier run if it is `replayed`.
+    """Where a search stood when a generation ended, in an earlier run if it is `replayed`.
 
     Of `budget` rules to be sampled some were `eliminated` by racing; `remaining_s` is a guess. `references` are the
-    F_HF of what rules are to beat, `curve` is the best F_HF against what had been spent, and `budget_used` the share of
-    each limit of the budget.
+    F_HF of what rules are to beat, `curve` is the best F_HF against what had been spent, `budget_used` the share of
+    each limit.
     """
 
     budget: int

@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,40 +23,38 @@ from bife_core.search.population import (
     sample_seed,
 )
 from bife_core.search.types import (
-    Answer,
     GenerationSummary,
     Operator,
     Request,
     Sample,
     SampleRequest,
-    SolveRequest,
-    TrialRequest,
 )
+
+if TYPE_CHECKING:
+    from bife_core.search.answers import Answered
 
 OPERATORS: Final[tuple[Operator, ...]] = ("e1", "e2", "m1", "m2")
 """Operators of a generation, in order (paper, section 4.3)."""
 
 CROSSOVER_PARENTS: Final = 2
 
-Answered = Sequence[tuple[Request, Answer]]
-
 
 class BaseSearch(ABC):
     """Base class of searches: a subclass writes `propose` (what to ask) and `learn` (what the answers change).
 
-    A `generation`, 0 being the initial one, begins with `begin_generation` and ends with `end_generation`.
-    `sample_request` and `sample_requests` make requests for rules, `admit` enters the answers and charges the budget,
-    `update` replaces a sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else.
-    A rule whose hash was seen before becomes a failure, `duplicate of <first id>`. `population` are the rules alive
-    after the last completed generation, which subclasses replace, and `summaries` has one value for each.
+    `begin_generation` and `end_generation` enclose a generation, 0 being the initial one. `sample_request` and
+    `sample_requests` make requests for rules, `admit` enters the answers and charges the budget, `update` replaces a
+    sample, `choose_parents` draws by rank from `parent_pool`, `rng` draws everything else. A rule whose hash was seen
+    before becomes a failure, `duplicate of <first id>`. Subclasses replace `population`, the rules alive after the last
+    completed generation; `summaries` has one value for each.
 
-    What a subclass may set: `Options` is the model of `config.options`, kept as `options`; `operators` are those of a
-    generation, in order, and `founding` makes the initial rules. `low_fidelity` says whether samples are scored with
-    F_LF, on recorded decisions, `high_fidelity` whether they are solved with, so that the best is that of highest F_HF.
-    `origin` says in a word, such as "fitted", where rules come from if no generator is asked. With `sees_nodes` the
-    nodes of decisions are recorded too. `training_instances` are those that trials speak of. A crossover may read the
-    same rule twice with `draws_with_replacement`, and with `crosses_niches` it reads rules that choose differently, see
-    `SearchConfig.unlike_share`.
+    A subclass may set `Options`, the model of `config.options`, kept as `options`; `operators`, those of a generation,
+    in order; and `founding`, which makes the initial rules. `low_fidelity` says whether samples are scored with F_LF,
+    `high_fidelity` whether they are solved with, so that the best is that of highest F_HF. `origin` says in a word,
+    such as "fitted", where rules come from if no generator is asked. With `sees_nodes` the nodes of decisions are
+    recorded too. Trials speak of so many `training_instances`. A crossover may read a rule twice with
+    `draws_with_replacement`, and with `crosses_niches` it reads rules that choose differently
+    (`SearchConfig.unlike_share`).
     """
 
     Options: ClassVar[type[Value]] = Value
@@ -99,7 +97,7 @@ class BaseSearch(ABC):
 
     @property
     def best(self) -> Sample | None:
-        """The rule the search would return now, answers of the generation under way included."""
+        """The rule the search would return now, samples of the generation under way included."""
         ranked = by_high_fidelity if self.high_fidelity else by_low_fidelity
         return next(iter(ranked(self.samples)), None)
 
@@ -109,25 +107,24 @@ class BaseSearch(ABC):
             self._pending = self.propose()
         return self._pending
 
-    def tell(self, answers: tuple[Answer, ...]) -> None:
+    def tell(self, answers: Sequence[Answered]) -> None:
         """Take the answers to the last `ask`, in order; others raise `ValueError`, and nothing changes."""
-        requests = self._pending
-        asked, answered = (", ".join(one.id for one in several) for several in (requests, answers))
-        if not requests or asked != answered:
+        asked, answered = self._pending, tuple(answer.request for answer in answers)
+        if not asked or asked != answered:
+            expected, found = (", ".join(request.id for request in some) for some in (asked, answered))
             raise ValueError(
-                f"Expected answers to the last ask(), in order: {asked}; found answers to {answered or 'nothing'}."
+                f"Expected answers to the last ask(), in order: {expected}; found answers to {found or 'nothing'}."
             )
         self._pending = ()
-        pairs = zip(requests, answers, strict=True)
-        self.learn(tuple((request, _complete(request, answer)) for request, answer in pairs))
+        self.learn(answers)
 
     @abstractmethod
     def propose(self) -> tuple[Request, ...]:
         """Return what to ask next, all independent of one another; empty ends the search."""
 
     @abstractmethod
-    def learn(self, answered: Answered) -> None:
-        """Take the answers to what `propose` returned; each has what was asked for, or a failure."""
+    def learn(self, answers: Sequence[Answered]) -> None:
+        """Take the answers to what `propose` returned; each has what was asked for, or a `failure`."""
 
     def update(self, sample: Sample) -> None:
         """Replace the sample of that id."""
@@ -148,14 +145,14 @@ class BaseSearch(ABC):
     def summary(self) -> GenerationSummary:
         """Return the summary of the generation that ends."""
         samples = self.samples
-        own = [sample for sample in samples if sample.generation == self.generation]
+        members = [sample for sample in samples if sample.generation == self.generation]
         best_low, best_high = by_low_fidelity(samples)[:1], by_high_fidelity(samples)[:1]
         f_lf = [sample.f_lf for sample in self.population if sample.f_lf is not None]
         return GenerationSummary(
             generation=self.generation,
-            samples=len(own),
-            failures=sum(not sample.valid for sample in own),
-            solved=sum(sample.f_hf is not None for sample in own),
+            samples=len(members),
+            failures=sum(not sample.valid for sample in members),
+            solved=sum(sample.f_hf is not None for sample in members),
             samples_total=len(samples),
             failures_total=sum(not sample.valid for sample in samples),
             best_f_lf=best_low[0].f_lf if best_low else None,
@@ -170,21 +167,21 @@ class BaseSearch(ABC):
         if remaining <= 0:
             return ()
         self.begin_generation()
-        asked = [
+        requests = [
             self.sample_request(position, operator, self.choose_parents(operator))
             for position, operator in enumerate(
                 (operators or (self.founding,) * self.config.initial)[:remaining]
             )
         ]
-        return (*asked, *self.first_rules(len(asked), "i1"))
+        return (*requests, *self.first_rules(len(requests), "i1"))
 
     def first_rules(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
-        """Return the rules the search is to begin with, as samples of its first generation after `position` others."""
-        own = (self.component.baseline,) if self.component != BRANCHING and self.component.baseline else ()
-        rules = (*own, *self.config.first_rules) if self.generation == 0 else ()
+        """Return the rules the search begins with, as samples of generation 0 after `position` others."""
+        baseline = self.component.baseline if self.component != BRANCHING else ""
+        rules = (baseline, *self.config.first_rules) if self.generation == 0 else ()
         return tuple(
             self.sample_request(number, operator, source=source)
-            for number, source in enumerate(rules, position)
+            for number, source in enumerate(filter(None, rules), position)
         )
 
     def sample_request(
@@ -208,9 +205,9 @@ class BaseSearch(ABC):
     def train(decisions: Path | None, folder: Path, training: dict[str, Any]) -> dict[str, Any]:
         """Find a rule, in a worker process; a search whose requests have `training` defines it.
 
-        It may keep checkpoints in `folder`, the study's own. Beside what the request holds `training` has its `seed`,
-        and the sources of its `parents` and of all `known` samples. It returns `source`, the text of a rule or of
-        another method, and a `thought`, or else `failure`; also `seconds`, if it took more CPU time than this call.
+        It may keep checkpoints in `folder`. Beside what the request holds `training` has its `seed`, and the sources of
+        its `parents` and of all `known` samples. It returns `source`, the text of a rule or of another method, and a
+        `thought`, or else `failure`; also `seconds`, if it took more CPU time than this call.
         """
         raise NotImplementedError
 
@@ -232,53 +229,22 @@ class BaseSearch(ABC):
             unlike=self.config.unlike_share if self.crosses_niches else 1.0,
         )
 
-    def admit(self, answered: Answered) -> list[Sample]:
+    def admit(self, answers: Sequence[Answered]) -> list[Sample]:
         """Enter the samples among the answers, charge the budget, and return them in order."""
         entered = []
-        for request, answer in answered:
+        for answer in answers:
+            request = answer.request
             if not isinstance(request, SampleRequest):
                 continue
-            first = self._first_with_sha.setdefault(answer.sha, request.id) if answer.sha else request.id
-            failure = answer.failure or (f"duplicate of {first}" if first != request.id else None)
-            known = answer.model_dump(include={"id", "sha", "source", "thought", "behaviour", "f_lf"})
-            sample = Sample(
-                **known,
-                generation=request.generation,
-                operator=request.operator,
-                parents=tuple(parent.id for parent in request.parents),
-                niche=(request.training or {}).get("niche"),
-                failure=failure,
-            )
-            self._samples[sample.id] = sample
+            sample = answer.sample
+            first = self._first_with_sha.setdefault(sample.sha, sample.id) if sample.sha else sample.id
+            if sample.valid and first != sample.id:
+                sample = sample.model_copy(update={"failure": f"duplicate of {first}"})
+            self.update(sample)
             # A rule that the search itself gave was not asked of the generator.
-            if request.source is None:
-                self._used += 1
+            self._used += request.source is None
             entered.append(sample)
         return entered
-
-
-def _complete(request: Request, answer: Answer) -> Answer:
-    """Return the answer, as a failure if it lacks what was asked for."""
-    if answer.failure is not None or answer.eliminated is not None:
-        return answer
-    failure = None
-    match request:
-        case SampleRequest(scored=True) if answer.f_lf is None:
-            failure = "no F_LF was reported"
-        case SolveRequest() if answer.f_hf is None:
-            failure = "no F_HF was reported"
-        case TrialRequest(instances=instances):
-            costs = [cost for cost in answer.costs if cost is not None]
-            if len(costs) != len(instances):
-                failure = f"{len(costs)} costs were reported for {len(instances)} instances"
-    return answer.model_copy(update={"failure": failure})
-
-
-def solved_sample(sample: Sample, answer: Answer) -> Sample:
-    """Return the sample with its F_HF, or with the reason why its solves gave none."""
-    f_hf = answer.f_hf if answer.failure is None and answer.eliminated is None else None
-    eliminated = answer.eliminated if answer.failure is None else None
-    return sample.model_copy(update={"f_hf": f_hf, "eliminated": eliminated, "failure": answer.failure})
 
 
 def train_rule(search: str, decisions: str | None, folder: str, training: dict[str, Any]) -> dict[str, Any]:

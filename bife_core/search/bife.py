@@ -1,21 +1,17 @@
 """BiFE's bi-fidelity evolution (paper, Algorithm 1) behind `ask` and `tell`.
 
-What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not speak of is decided here:
-
-- A generation without any elite to draw parents from is another initialisation: `initial` samples of operator
-  i1. So no failure ends the search early, and the budget is used up whatever happens.
-- If the solves of all rules chosen to found the elite set fail, the next ceil(alpha N) by F_LF are tried,
-  until one succeeds or none is left.
-- A rule that chose in all recorded decisions like one that was solved with (a behavioural duplicate) keeps its F_LF,
-  inherits no F_HF and is not evaluated in the solver.
+What Algorithm 1 leaves open is a field of `SearchConfig`; what it does not speak of is decided here. A generation
+without an elite to draw parents from is another initialisation, so that no failure ends the search early. If all
+solves of founders fail, the next ceil(alpha N) by F_LF are tried, until one succeeds or none is left. A behavioural
+duplicate of a rule that was solved with keeps its F_LF and is not solved with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from bife_core.search.base import OPERATORS, Answered, BaseSearch, solved_sample
+from bife_core.search.base import OPERATORS, BaseSearch
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import (
     by_high_fidelity,
@@ -26,6 +22,9 @@ from bife_core.search.population import (
     threshold,
 )
 from bife_core.search.types import GenerationSummary, Operator, Request, Sample, SampleRequest, SolveRequest
+
+if TYPE_CHECKING:
+    from bife_core.search.answers import Answered
 
 GIVEN: Final = "given"
 """Name of `GivenSearch`, and of the generator that passes on what somebody wrote."""
@@ -40,14 +39,15 @@ class BifeSearch(BaseSearch):
 
     Examples
     --------
-    >>> from bife_core.search import Answer
+    >>> from bife_core.search.answers import Answered, HighScore, LowScore
     >>> search = BifeSearch(SearchConfig(samples=2, initial=2, population=1))
-    >>> [request.id for request in search.ask()]
-    ['g00-c00', 'g00-c01']
-    >>> search.tell((Answer(id="g00-c00", f_lf=0.4), Answer(id="g00-c01", f_lf=0.6)))
-    >>> [(request.kind, request.id) for request in search.ask()]
-    [('solve', 'g00-c01')]
-    >>> search.tell((Answer(id="g00-c01", f_hf=-1.5),))
+    >>> first, second = search.ask()
+    >>> low, high = (Answered(request=r, low=LowScore(f_lf=f)) for r, f in ((first, 0.4), (second, 0.6)))
+    >>> search.tell((low, high))
+    >>> [solve] = search.ask()
+    >>> solve.subject
+    'solve g00-c01'
+    >>> search.tell([Answered(request=solve, high=HighScore(f_hf=-1.5))])
     >>> search.ask(), search.best.id, search.tau
     ((), 'g00-c01', 0.6)
     """
@@ -78,17 +78,16 @@ class BifeSearch(BaseSearch):
             return tuple(self._solve_request(sample) for sample in self._to_solve)
         return self.sample_requests(self.operators if self.parent_pool else ())
 
-    def learn(self, answered: Answered) -> None:
+    def learn(self, answers: Sequence[Answered]) -> None:
         """Take the answers to what `propose` returned."""
         if self._to_solve:
-            pairs = zip(self._to_solve, answered, strict=True)
-            solved = [solved_sample(rule, answer) for rule, (_, answer) in pairs]
-            self._costs.update({answer.id: answer.costs for _, answer in answered})
+            solved = [answer.sample for answer in answers]
+            self._costs |= {answer.request.id: answer.high.costs if answer.high else () for answer in answers}
             for sample in solved:
                 self.update(sample)
             self._to_solve = () if self.parent_pool or by_high_fidelity(solved) else self._call_founders()
         else:
-            newcomers = self.admit(answered)
+            newcomers = self.admit(answers)
             self._newcomers = tuple(sample.id for sample in newcomers)
             self._to_solve = self._earns_solves(newcomers)
         if not self._to_solve:
@@ -117,7 +116,7 @@ class BifeSearch(BaseSearch):
         return reaches(rule, self.tau)
 
     def _without_duplicates(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
-        """Return the rules that choose otherwise than those solved with and those before them; mark the others."""
+        """Return the rules that choose like none solved with and none before them; mark the others."""
         first = {sample.behaviour: sample.id for sample in self.samples if sample.id in self._costs}
         kept = []
         for rule in rules:

@@ -19,10 +19,10 @@ from bife_core.search.types import Sample
 
 def _by(fidelity: str, samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the valid samples that have a fidelity, highest first; the one sampled earlier wins a tie."""
-    known = [rule for rule in samples if rule.valid and getattr(rule, fidelity) is not None]
+    measured = [rule for rule in samples if rule.valid and getattr(rule, fidelity) is not None]
     # Length before text, so that c100 comes after c99.
     return tuple(
-        sorted(known, key=lambda rule: (-getattr(rule, fidelity), rule.generation, len(rule.id), rule.id))
+        sorted(measured, key=lambda rule: (-getattr(rule, fidelity), rule.generation, len(rule.id), rule.id))
     )
 
 
@@ -40,16 +40,16 @@ def ranked(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return the first rule of each niche, then the second of each, and so on; no niche is one too."""
+    """Return the first rule of each niche, then the second of each, and so on; None is a niche too."""
     had: defaultdict[int | None, Iterator[int]] = defaultdict(count)
     return tuple(sorted(ranked, key=lambda rule: next(had[rule.niche])))
 
 
-def likeness(one: Sample, other: Sample) -> float | None:
+def likeness(rule: Sample, other: Sample) -> float | None:
     """Return the share of recorded decisions in which two rules choose the same candidate; None where it is unknown."""
-    if not one.behaviour or not other.behaviour:
+    if not rule.behaviour or not other.behaviour:
         return None
-    return math.fsum(map(eq, one.behaviour, other.behaviour)) / len(one.behaviour)
+    return math.fsum(map(eq, rule.behaviour, other.behaviour)) / len(rule.behaviour)
 
 
 def founders(config: SearchConfig) -> int:
@@ -67,8 +67,8 @@ def threshold(
 ) -> float | None:
     """Return tau, the F_LF that earns solves, from the elites, best F_HF first; None while there is none.
 
-    The paper's tau can only rise where all elites are kept, so that one rule that imitates well and solves badly can
-    end all admission; `threshold_share` of the valid samples, or of so many as `of` says, prevents it.
+    The paper's tau only rises where all elites are kept, so that one rule that imitates well and solves badly could end
+    all admission; `threshold_share` of the valid samples, or of so many as `of` says, prevents it.
     """
     of_elites = [elite.f_lf for elite in elites if elite.f_lf is not None]
     if not of_elites:
@@ -129,8 +129,8 @@ def draw_parents(
 ) -> tuple[Sample, ...]:
     """Draw `count` parents by rank, best first, with one uniform number each.
 
-    Without replacement all are drawn once before any is drawn again. After the first they are drawn from a share of the
-    rules, `unlike`: those that choose least like it. `population` is N of `selection_probabilities`.
+    Without replacement all are drawn once before any is drawn again. After the first they are drawn from the share
+    `unlike` of the rules that choose least like it. `population` is N of `selection_probabilities`.
     """
     weights = selection_probabilities(len(ranked), population)
     left = weights.copy()

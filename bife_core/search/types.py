@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bife_core.base.values import Value
 from bife_core.language.components import BRANCHING
@@ -20,10 +19,9 @@ class Sample(Value):
     """One sampled rule and all that is known of it; what is not known is None.
 
     `id` is generation and position, such as ``g03-c05``. `sha` is a hash of the rule's normalised syntax tree, and
-    `behaviour` has a letter for each recorded decision, for the candidate it chose. Of the fidelities `f_lf` and `f_hf`
-    higher is better. `niche` is that of a fitted rule. Of a valid rule without F_HF, `duplicate_of` is the id of an
-    earlier one that chooses alike, and `eliminated` why it was given up in its race, as half a sentence. `failure` is
-    why the sample is out, as one sentence.
+    `behaviour` has a letter for each recorded decision, for the candidate it chose. Of `f_lf` and `f_hf` higher is
+    better. `niche` is that of a fitted rule. A valid rule without F_HF may be the `duplicate_of` an earlier one that
+    chooses alike, or `eliminated` in its race (half a sentence). `failure` is the sentence why the sample is out.
     """
 
     id: str
@@ -43,7 +41,7 @@ class Sample(Value):
 
     @property
     def valid(self) -> bool:
-        """Whether nothing is known against the rule: it passed all that was asked of it so far."""
+        """Whether nothing is known against the rule."""
         return self.failure is None
 
     @property
@@ -53,15 +51,25 @@ class Sample(Value):
         return f"{self.id} by {self.operator}{origin}"
 
 
-class _Written(Value):
+class _Asked(Value):
+    """What every request has: an id that no other of its kind has."""
+
+    kind: str
+    id: str
+
+    @property
+    def subject(self) -> str:
+        """Kind and id, such as ``solve g03-c05``; no other request has both."""
+        return f"{self.kind} {self.id}"
+
+
+class _Written(_Asked):
     """What requests for a rule and for a reflection share; `hints` are texts for the generator, such as reflections.
 
-    `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-    ``$count`` (of parents) are filled in. `component` is what a rule is written for, see
-    `bife_core.language.components`.
+    `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own, with ``$parents``, ``$hints``
+    and ``$count`` (of parents) to fill in. `component` is what a rule is written for (`bife_core.language.components`).
     """
 
-    id: str
     generation: int
     operator: Operator
     parents: tuple[Sample, ...] = ()
@@ -74,9 +82,8 @@ class _Written(Value):
 class SampleRequest(_Written):
     """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
-    With `source` the rule, or the text of another method, is given and no generator is asked. With `training` the
-    search's own function `train` finds the rule, given that; a ``niche`` in it is that of the sample. `number` counts
-    the rules that were asked for before it.
+    With `source` the rule, or the text of another method, is there already. With `training` the search's own function
+    `train` finds the rule; a ``niche`` in it is that of the sample. `number` counts the rules asked for before it.
     """
 
     kind: Literal["sample"] = "sample"
@@ -95,15 +102,14 @@ class ReflectionRequest(_Written):
 WrittenRequest = SampleRequest | ReflectionRequest
 
 
-class TrialRequest(Value):
-    """Solve training instances, given by their positions, with a rule, or with RPB: feedback that is no F_HF.
+class TrialRequest(_Asked):
+    """Solve training instances, by their positions, with a rule, or with RPB: feedback that is no F_HF.
 
-    `sample` and `source` are None for RPB. `parameters` are what the numbers that the search tunes are set to in
-    `source`, for the record; `cost` is what a solve costs, None being what F_HF is measured in.
+    `sample` and `source` are None for RPB. `parameters` are what the search set its numbers in `source` to, for the
+    record; `cost` is what a solve costs, None being what F_HF is measured in.
     """
 
     kind: Literal["trial"] = "trial"
-    id: str
     sample: str | None = None
     source: str | None = None
     parameters: dict[str, float] = Field(default_factory=dict)
@@ -112,7 +118,7 @@ class TrialRequest(Value):
     cost: Cost | None = None
 
 
-class SolveRequest(Value):
+class SolveRequest(_Asked):
     """Score the rule of `sample` with F_HF.
 
     `to_beat` and `best` are the costs by design instance of the worst rule that the search would keep, and of its best;
@@ -120,7 +126,6 @@ class SolveRequest(Value):
     """
 
     kind: Literal["solve"] = "solve"
-    id: str
     sample: Sample
     to_beat: tuple[float | None, ...] = ()
     best: tuple[float | None, ...] = ()
@@ -129,45 +134,51 @@ class SolveRequest(Value):
 Request = WrittenRequest | TrialRequest | SolveRequest
 
 
-class Answer(Value):
-    """What became of a request: what it asked for, or in `failure` the sentence why that is not there.
+class Draft(Value):
+    """What a generator gave: a rule's `source` with its `thought`, a reflection's `text`, or the `failure`.
 
-    A sample has fields of `Sample`, a reflection its `text`. A solve has `f_hf`, or in `eliminated` why the rule was
-    given up, and the `costs` of the design instances in order, None where there is none; a trial has `costs`. A number
-    that is not finite is a failure, so that an answer survives JSON.
+    `fit` is whether numbers in the source may be fitted on F_LF. The study fills in the `generator`; `model` is the
+    language model, if any. `seconds` are wall seconds of writing, CPU seconds of a fit. `unanswered` is "refused" when
+    the service did not accept the request, "outage" when it gave no answer: the failure is then the service's.
     """
 
-    id: str
-    sha: str | None = None
-    source: str | None = None
+    generator: str = ""
+    model: str = ""
     thought: str | None = None
-    behaviour: str | None = None
-    f_lf: float | None = None
+    source: str | None = None
+    fit: bool = True
     text: str | None = None
-    f_hf: float | None = None
-    eliminated: str | None = None
-    costs: tuple[float | None, ...] = ()
     failure: str | None = None
+    seconds: float = 0.0
+    unanswered: Literal["outage", "refused"] | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _is_finite(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        for name, label in (("f_lf", "F_LF"), ("f_hf", "F_HF"), ("costs", "A cost")):
-            value = fields.get(name)
-            values = value if isinstance(value, list | tuple) else (value,)
-            wrong = [each for each in values if isinstance(each, float) and not math.isfinite(each)]
-            if wrong:
-                reason = fields.get("failure") or f"{label} is {wrong[0]}, not a finite number"
-                fields = {key: field for key, field in fields.items() if key != name} | {"failure": reason}
-        return fields
+
+class Entry(Value):
+    """An event of a study: when it was stored, and for how many wall seconds the search had run over all starts."""
+
+    kind: ClassVar[str]
+    """What events of the class are called in the store, such as "answered"."""
+
+    at_unix_s: float = 0.0
+    elapsed_s: float = 0.0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the events after their class."""
+        super().__init_subclass__(**options)
+        cls.kind = cls.__name__.lower()
+
+    @property
+    def subject(self) -> str:
+        """What the event is about; empty if it is about the search as a whole."""
+        return ""
 
 
 class GenerationSummary(Value):
     """The state of a search after a generation, 0 being the initial population.
 
     `samples`, `failures` and `solved` are of this generation, those with ``_total`` of all so far; `best_f_lf` and
-    `best_f_hf` are of all valid rules so far, `mean_f_lf` of those alive; `n_alive` and `n_elites` are sizes; `tau` is
-    the F_LF that the next samples must reach to earn solves, None without elites.
+    `best_f_hf` are of all valid rules so far, `mean_f_lf` of those alive. `tau` is the F_LF that the next samples must
+    reach to earn solves, None without elites.
     """
 
     generation: int
@@ -202,9 +213,8 @@ class CostPoint(Value):
 class SearchCost(Value):
     """What finding a rule cost; a search that never solves with a rule has no curve.
 
-    All times are seconds of work, added up as if done one after the other: they neither depend on the number of workers
-    nor on whether a run was interrupted. Work that was found done, such as decisions recorded for an earlier search or
-    a solve in the store, counts with what it took then.
+    Times are seconds of work, added up as if done one after the other, whatever the number of workers and whether a run
+    was interrupted. Work that was found done, such as a solve in the store, counts with what it took then.
     """
 
     search: str = Field(description="Registered name of the search.")
@@ -256,7 +266,7 @@ class SearchCost(Value):
         }
 
     def plus(self, part: str, seconds: float, counted: str = "") -> SearchCost:
-        """Return the cost with more seconds in one of `PARTS`, and one more of what is `counted`, such as "samples"."""
+        """Return the cost with more seconds in one of `PARTS`, and one more of what is `counted`."""
         name = f"{part}_s"
         changed: dict[str, float] = {name: getattr(self, name) + seconds}
         if counted:
@@ -264,10 +274,10 @@ class SearchCost(Value):
         return self.model_copy(update=changed)
 
     def solved_with(self, sample: str, seconds: float, f_hf: float | None) -> SearchCost:
-        """Return the cost with the CPU seconds of a rule's solves, and with a point if it is better than all before."""
+        """Return the cost with the CPU seconds of a rule's solves, and a point if it is the best so far."""
         cost = self.plus("f_hf", seconds, "" if f_hf is None else "solved")
         if f_hf is None or (self.curve and f_hf <= self.curve[-1].f_hf):
             return cost
-        known = {name: getattr(cost, name) for name in ("solver_s", "design_s", "samples", "calls")}
-        point = CostPoint(**known, f_hf=f_hf, sample=sample)
+        totals = {name: getattr(cost, name) for name in ("solver_s", "design_s", "samples", "calls")}
+        point = CostPoint(**totals, f_hf=f_hf, sample=sample)
         return cost.model_copy(update={"curve": (*cost.curve, point)})

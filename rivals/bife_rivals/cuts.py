@@ -5,6 +5,7 @@ No recorded decision says what a cut is worth: rules are bred by F_HF alone, beg
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
@@ -124,9 +125,9 @@ class CutSearch(HighOnlySearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config.model_copy(update={"component": CUTS.name}))
 
-    def admit(self, answered: Answered) -> list[Sample]:
+    def admit(self, answers: Sequence[Answered]) -> list[Sample]:
         """Enter the samples, each with what branches beside it."""
-        return [self._beside(sample) for sample in super().admit(answered)]
+        return [self._beside(sample) for sample in super().admit(answers)]
 
     def _beside(self, sample: Sample) -> Sample:
         if (

@@ -10,6 +10,7 @@ operator i1, then generations of N samples for which the other operators take tu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from bife_core.extend import Answered, BaseSearch, Request, Sample, by_low_fidelity
@@ -39,9 +40,9 @@ class EohSearch(BaseSearch):
         self._turn += len(requests)
         return requests
 
-    def learn(self, answered: Answered) -> None:
+    def learn(self, answers: Sequence[Answered]) -> None:
         """Take the answers to what `propose` returned."""
-        newcomers = self.admit(answered)
+        newcomers = self.admit(answers)
         distinct: dict[float, Sample] = {}
         for sample in by_low_fidelity((*self.population, *newcomers)):
             assert sample.f_lf is not None

@@ -14,12 +14,12 @@ design instances. Only programs with an F_HF live on an island. What differs fro
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from bife_core.extend import (
     REFERENCE_RULES,
-    Answer,
     Answered,
     BaseSearch,
     ConfigError,
@@ -31,7 +31,6 @@ from bife_core.extend import (
     Value,
     rule_sha,
     sample_seed,
-    solved_sample,
 )
 from bife_rivals import prompt
 from bife_rivals.constants import Tuner, parameters, with_values
@@ -123,21 +122,19 @@ class Llm4BranchSearch(BaseSearch):
             cost=self.options.screening_cost,
         )
 
-    def learn(self, answered: Answered) -> None:
+    def learn(self, answers: Sequence[Answered]) -> None:
         """Take the answers to what `propose` returned."""
         if self._programs:
-            moved = zip(self._programs, answered, strict=True)
-            self._programs = [
-                program for program, (request, answer) in moved if self._goes_on(program, request, answer)
-            ]
+            moved = zip(self._programs, answers, strict=True)
+            self._programs = [program for program, answer in moved if self._goes_on(program, answer)]
         else:
-            for request, answer in answered:
-                if isinstance(request, TrialRequest):
+            for answer in answers:
+                if isinstance(answer.request, TrialRequest):
                     self._baseline = _costs(answer)
             everywhere = self.generation == 0
             self._programs = [
                 self._enter(sample, None if everywhere else island)
-                for island, sample in enumerate(self.admit(answered))
+                for island, sample in enumerate(self.admit(answers))
                 if sample.valid
             ]
         if not self._programs:
@@ -155,10 +152,10 @@ class Llm4BranchSearch(BaseSearch):
         )
         return _Program(sample, island, tuner)
 
-    def _goes_on(self, program: _Program, request: Request, answer: Answer) -> bool:
+    def _goes_on(self, program: _Program, answer: Answered) -> bool:
         """Take the answer to a program's stage, and return whether another stage follows."""
-        if isinstance(request, SolveRequest):
-            self._store(program, solved_sample(program.sample, answer))
+        if isinstance(answer.request, SolveRequest):
+            self._store(program, answer.sample)
             if program.sample.f_hf is not None:
                 if program.island is None:
                     self.islands.settle(program.sample)
@@ -197,6 +194,8 @@ class Llm4BranchSearch(BaseSearch):
         self.update(sample)
 
 
-def _costs(answer: Answer) -> tuple[float, ...] | None:
+def _costs(answer: Answered) -> tuple[float, ...] | None:
     """Return what the solves of a trial cost, or None if it failed."""
-    return None if answer.failure is not None else tuple(cost for cost in answer.costs if cost is not None)
+    if answer.high is None or answer.failure is not None:
+        return None
+    return tuple(cost for cost in answer.high.costs if cost is not None)

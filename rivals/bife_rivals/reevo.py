@@ -11,6 +11,7 @@ it was.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field
@@ -156,14 +157,19 @@ class ReevoSearch(BaseSearch):
     def _mutants(self) -> int:
         return math.floor(round(self.options.mutation_rate * self.config.population, 9))
 
-    def learn(self, answered: Answered) -> None:
+    def learn(self, answers: Sequence[Answered]) -> None:
         """Take the answers to what `propose` returned."""
-        texts = tuple(answer.text for request, answer in answered if isinstance(request, ReflectionRequest))
+        texts = tuple(
+            answer.draft.text if answer.draft else None
+            for answer in answers
+            if isinstance(answer.request, ReflectionRequest)
+        )
         self._reflections += len(texts)
-        newcomers = tuple(self.admit(answered))
+        newcomers = tuple(self.admit(answers))
         match self._step:
             case "initialise":
-                brought = {r.id for r, _ in answered if isinstance(r, SampleRequest) and r.source is not None}
+                requests = (answer.request for answer in answers)
+                brought = {r.id for r in requests if isinstance(r, SampleRequest) and r.source is not None}
                 self._end_generation(tuple(rule for rule in newcomers if rule.id not in brought))
             case "compare":
                 self._hints, self._step = texts, "cross"

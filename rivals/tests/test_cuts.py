@@ -13,7 +13,7 @@ from bife_core import open_benchmark, solve
 from bife_core.extend.testing import World, check_component, check_method, drive
 from bife_core.language.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.run.config import InstancesConfig, SearchConfig
-from bife_core.search import Answer, SampleRequest, open_search
+from bife_core.search import Draft, SampleRequest, open_search
 from bife_core.search.generators import PromptContext
 from bife_core.search.generators.offline import OfflineGenerator
 from bife_core.search.generators.parsing import parse_answer
@@ -24,8 +24,11 @@ from bife_core.solver.methods.scorer import ComponentRule, RuleMethod
 from bife_core.solver.scip.reading import read_model
 from bife_rivals import cut_selector
 from bife_rivals.cuts import CUTS
+from tests.support.searching import reply
 
 RULE = RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source)
+
+BASELINE = {"draft": Draft(source=CUTS.baseline)}
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +162,9 @@ def test_every_rule_is_evaluated_and_carries_the_branching():
 
     def answer(request):
         if not isinstance(request, SampleRequest) or request.source is not None:
-            return World(seed=1, distinct=100)(request).model_copy(update={"source": CUTS.baseline})
+            return World(seed=1, distinct=100)(request).model_copy(update=BASELINE)
         draft = written.generate(request, PromptContext(benchmark="set_covering"))
-        return Answer(id=request.id, sha=request.id, source=draft.source, thought=draft.thought)
+        return reply(request, sha=request.id, source=draft.source, thought=draft.thought)
 
     asked = drive(search, answer)
     assert [(some[0].kind, len(some)) for some in asked[:2]] == [("sample", 5), ("solve", 5)]
@@ -188,8 +191,8 @@ def test_a_model_is_asked_for_cut_rules():
     parsed = parse_answer(text.replace("{}", "cut[0] * cut[2]"), component=CUTS)
     assert (parsed.thought, parsed.failure) == ("A thought", None)
     assert "`cut_score`" in str(parse_answer("def score(cut): return 1.0", component=CUTS).failure)
-    search.tell([World(seed=1)(one).model_copy(update={"source": CUTS.baseline}) for one in asked])
-    search.tell([Answer(id=request.id, f_hf=-1.0) for request in search.ask()])
+    search.tell([World(seed=1)(one).model_copy(update=BASELINE) for one in asked])
+    search.tell([reply(request, f_hf=-1.0) for request in search.ask()])
     assert [request.operator for request in search.ask()] == ["e1", "e2"]
     for request in search.ask():
         assert "def cut_score(cut):\n    return cut[0]" in prompt(request)

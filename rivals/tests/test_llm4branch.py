@@ -5,11 +5,11 @@ import numpy as np
 from bife_core.extend.testing import drive
 from bife_core.language.components import BRANCHING
 from bife_core.run.config import SearchConfig
-from bife_core.search import Answer, Sample, open_search
+from bife_core.search import Sample, open_search
 from bife_rivals.constants import Tuner, parameters, with_values
 from bife_rivals.grid import cell_of, features_of
 from bife_rivals.islands import Islands, Llm4BranchOptions
-from tests.support.searching import ids
+from tests.support.searching import ids, reply
 
 PROGRAM = """
 def candidate_variable_score(variable_features):
@@ -33,18 +33,18 @@ def begun():
     assert (baseline.kind, baseline.source) == ("trial", None)
     assert (baseline.instances, baseline.cost) == ((0, 1), "time")
     assert (start.kind, start.operator, start.scored) == ("sample", "skeleton", False)
-    search.tell((Answer(id="rpb", costs=(2.0, 4.0)), Answer(id=start.id, sha="start", source=start.source)))
+    search.tell([reply(baseline, costs=(2.0, 4.0)), reply(start, sha="start", source=start.source)])
     (screening,) = search.ask()
-    search.tell((Answer(id=screening.id, costs=(9.0, 9.0)),))
+    search.tell([reply(screening, costs=(9.0, 9.0))])
     (solve,) = search.ask()
     assert solve.kind == "solve", "the start program is neither screened out nor tuned"
-    search.tell((Answer(id=solve.id, f_hf=-8.0),))
+    search.tell([reply(solve, f_hf=-8.0)])
     return search
 
 
 def programs(requests):
     return tuple(
-        Answer(id=request.id, sha=f"sha-{request.id}", source=PROGRAM.format(weight=0.5 + number))
+        reply(request, sha=f"sha-{request.id}", source=PROGRAM.format(weight=0.5 + number))
         for number, request in enumerate(requests)
     )
 
@@ -59,7 +59,7 @@ def test_a_program_goes_through_screening_tuning_and_validation():
     assert [request.id for request in screening] == ["g01-c00.screening", "g01-c01.screening"]
     assert {request.time_limit_s for request in screening} == {60.0}
     # RPB took 2 and 4 seconds: the first is at least half as fast on both, the second is not on one.
-    search.tell((Answer(id=screening[0].id, costs=(4.0, 1.0)), Answer(id=screening[1].id, costs=(1.0, 8.1))))
+    search.tell([reply(screening[0], costs=(4.0, 1.0)), reply(screening[1], costs=(1.0, 8.1))])
 
     tried = []
     for number, cost in enumerate((5.0, 3.0, 4.0, 6.0)):
@@ -67,12 +67,12 @@ def test_a_program_goes_through_screening_tuning_and_validation():
         assert (trial.id, trial.instances, trial.time_limit_s) == (f"g01-c00.t00{number}", (0,), 3.0)
         assert trial.source == PROGRAM.format(weight=trial.parameters["c0"])
         tried.append(trial.parameters)
-        search.tell((Answer(id=trial.id, costs=(cost,)),))
+        search.tell([reply(trial, costs=(cost,))])
     assert tried[0] == {"c0": 0.5}, "what was written is tried first"
 
     (solve,) = search.ask()
     assert solve.sample.source == PROGRAM.format(weight=tried[1]["c0"]), "3.0 was the least cost"
-    search.tell((Answer(id=solve.id, f_hf=-1.0),))
+    search.tell([reply(solve, f_hf=-1.0)])
     assert search.best.id == "g01-c00"
     why = "screened out: 0.49 times as fast as RPB on training instance 2, 0.5 needed"
     assert search.samples[2].failure == why
@@ -82,7 +82,7 @@ def test_a_program_goes_through_screening_tuning_and_validation():
 def test_a_program_that_cannot_be_screened_is_out_with_the_reason():
     search = begun()
     search.tell(programs(search.ask()))
-    search.tell(tuple(Answer(id=request.id, failure="killed") for request in search.ask()))
+    search.tell([reply(request, failure="killed") for request in search.ask()])
     assert [sample.failure for sample in search.samples[1:]] == ["killed", "killed"]
     assert search.ask()[0].kind == "sample"
 
@@ -91,11 +91,11 @@ def test_without_rpbs_times_nothing_is_screened_out():
     def answer(request):
         if request.kind == "trial":
             failure = "died" if request.id == "rpb" else None
-            return Answer(id=request.id, failure=failure, costs=(50.0,) * len(request.instances))
+            return reply(request, failure=failure, costs=(50.0,) * len(request.instances))
         if request.kind == "sample":
             source = request.source or PROGRAM.format(weight=0.5)
-            return Answer(id=request.id, sha=request.id, source=source)
-        return Answer(id=request.id, f_hf=-1.0)
+            return reply(request, sha=request.id, source=source)
+        return reply(request, f_hf=-1.0)
 
     search = search_with()
     drive(search, answer)

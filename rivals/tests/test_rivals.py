@@ -12,8 +12,8 @@ from bife_core.measure.config import LowFidelityConfig
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.low import score_low
 from bife_core.run.config import PipelineConfig, SearchConfig
-from bife_core.search import Answer, ReflectionRequest, SampleRequest, open_search
-from tests.support.searching import ids
+from bife_core.search import ReflectionRequest, SampleRequest, open_search
+from tests.support.searching import ids, reply
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 
@@ -22,8 +22,8 @@ def config(method, **fields):
     return SearchConfig(method=method, **({"samples": 12, "initial": 4, "population": 4} | fields))
 
 
-def scored(name, f_lf):
-    return Answer(id=name, sha=name, f_lf=f_lf)
+def scored(requests, values):
+    return [reply(r, sha=r.id, f_lf=value) for r, value in zip(requests, values, strict=True)]
 
 
 def operators(requests):
@@ -51,11 +51,9 @@ def test_eoh_lets_its_operators_take_turns_and_never_solves():
 
 def test_eoh_keeps_the_best_rules_of_different_f_lf():
     search = open_search(config("eoh", samples=8))
-    search.ask()
-    search.tell(tuple(scored(f"g00-c0{k}", value) for k, value in enumerate((0.5, 0.7, 0.5, 0.6))))
+    search.tell(scored(search.ask(), (0.5, 0.7, 0.5, 0.6)))
     assert ids(search.population) == ["g00-c01", "g00-c03", "g00-c00"]
-    search.ask()
-    search.tell(tuple(scored(f"g01-c0{k}", value) for k, value in enumerate((0.7, 0.1, 0.9, 0.800001))))
+    search.tell(scored(search.ask(), (0.7, 0.1, 0.9, 0.800001)))
     assert ids(search.population) == ["g01-c02", "g01-c03", "g00-c01", "g00-c03"]
     assert search.best.id == "g01-c02"
 
@@ -67,7 +65,7 @@ def reevo(low=(0.3, 0.1, 0.2, 0.4, 0.5), **fields):
     assert operators(first) == ["improve_seed"] * 5
     assert [request.source is None for request in first] == [False, True, True, True, True]
     assert [ids(request.parents) for request in first] == [[]] + [["g00-c00"]] * 4
-    search.tell(tuple(scored(request.id, value) for request, value in zip(first, low, strict=True)))
+    search.tell(scored(first, low))
     return search
 
 
@@ -86,30 +84,30 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order():
         worse, better = request.parents
         assert worse.f_lf < better.f_lf
     hints = [f"hint {number}" for number in range(4)]
-    search.tell(tuple(Answer(id=r.id, text=h) for r, h in zip(compared, hints, strict=True)))
+    search.tell([reply(r, text=hint) for r, hint in zip(compared, hints, strict=True)])
 
     crossed = search.ask()
     assert operators(crossed) == ["reflective_crossover"] * 4
     assert [request.hints for request in crossed] == [(hint,) for hint in hints]
     assert [request.parents for request in crossed] == [request.parents for request in compared]
-    search.tell(tuple(scored(r.id, v) for r, v in zip(crossed, (0.6, 0.1, 0.2, 0.3), strict=True)))
+    search.tell(scored(crossed, (0.6, 0.1, 0.2, 0.3)))
 
     (lesson,) = search.ask()
     assert (lesson.operator, lesson.hints, lesson.parents) == ("long_term_reflection", tuple(hints), ())
-    search.tell((Answer(id=lesson.id, text="lesson one"),))
+    search.tell([reply(lesson, text="lesson one")])
 
     mutants = search.ask()
     assert operators(mutants) == ["elitist_mutation"] * 2
     assert all(ids(request.parents) == ["g01-c00"] for request in mutants), "the best rule so far"
     assert all(request.hints == ("lesson one",) for request in mutants)
-    search.tell(tuple(scored(r.id, v) for r, v in zip(mutants, (0.55, 0.05), strict=True)))
+    search.tell(scored(mutants, (0.55, 0.05)))
     assert ids(search.population) == ["g01-c00", "g01-c04", "g01-c03", "g01-c02", "g01-c01", "g01-c05"]
     assert search.config.samples - search.remaining() == 4 + 6
 
     again = search.ask()
-    search.tell(tuple(Answer(id=request.id, text="new") for request in again))
+    search.tell([reply(request, text="new") for request in again])
     crossed = search.ask()
-    search.tell(tuple(scored(request.id, 0.01) for request in crossed))
+    search.tell(scored(crossed, [0.01] * len(crossed)))
     (lesson,) = search.ask()
     assert lesson.hints == ("lesson one", "new", "new", "new", "new")
 
@@ -117,10 +115,10 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order():
 def test_a_failed_reflection_leaves_its_crossover_without_a_hint():
     search = reevo(samples=40)
     compared = search.ask()
-    search.tell(tuple(Answer(id=request.id, failure="no answer") for request in compared))
+    search.tell([reply(request, failure="no answer") for request in compared])
     crossed = search.ask()
     assert [request.hints for request in crossed] == [()] * 4
-    search.tell(tuple(scored(request.id, 0.2) for request in crossed))
+    search.tell(scored(crossed, [0.2] * len(crossed)))
     assert operators(search.ask()) == ["elitist_mutation"] * 2, "without hints there is no lesson to draw"
 
 
@@ -132,7 +130,7 @@ def test_reevo_without_mutation_has_no_lessons_and_rules_alike_are_followed_by_m
     expected = {"improve_seed", "short_term_reflection", "reflective_crossover"}
     assert asked_by(search, World(seed=3, distinct=100)) == expected
     alike = open_search(config("reevo", samples=12))
-    assert asked_by(alike, lambda request: scored(request.id, 0.5)) == {"improve_seed"}
+    assert asked_by(alike, lambda request: scored([request], [0.5])[0]) == {"improve_seed"}
 
 
 SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tuning_instances": 1, "islands": 3}

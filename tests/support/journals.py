@@ -8,15 +8,20 @@ from bife_core.measure.low import LowScore
 from bife_core.run.study import files as reports
 from bife_core.run.study.journal import (
     Completed,
-    Drafted,
     Ended,
     Finalised,
-    HighScored,
     Journal,
     Opened,
-    Scored,
 )
-from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
+from bife_core.search import (
+    GenerationSummary,
+    ReflectionRequest,
+    Sample,
+    SampleRequest,
+    SearchCost,
+    SolveRequest,
+)
+from bife_core.search.answers import Answered
 from bife_core.search.generators import Account, Draft, Message
 from bife_core.search.generators.account import Call
 
@@ -70,11 +75,18 @@ def add_draft(journal, name="g01-c00", *, attempts=(), source=SOURCE, f_lf=None,
     """Write down what became of a sample up to its settling."""
     request = SampleRequest(id=name, generation=int(name[1:3]), operator="m1", seed=1)
     add_calls(journal, name, attempts)
-    journal.add(Drafted(request=request, draft=draft(name, source=source)))
+    answer = journal.add(Answered(request=request, draft=draft(name, source=source)))
     if source is not None:
-        journal.add(Scored(id=name, score=LowScore(f_lf=f_lf, sha="abc", seconds=0.5)))
+        low = LowScore(f_lf=f_lf, sha="abc", seconds=0.5)
+        journal.add(answer.model_copy(update={"low": low}))
     if f_hf is not None:
-        journal.add(HighScored(id=name, score=HighScore(f_hf=f_hf, cpu_s=3.0)))
+        add_solves(journal, name, HighScore(f_hf=f_hf, cpu_s=3.0))
+
+
+def add_solves(journal, name, score):
+    """Write down the solves with a rule."""
+    solve = SolveRequest(id=name, sample=Sample(id=name, generation=int(name[1:3]), operator="m1"))
+    return journal.add(Answered(request=solve, high=score))
 
 
 def settled(name="g01-c00", *, source=SOURCE, attempts=(), **known):
@@ -93,7 +105,7 @@ def add_sample(journal, name="g01-c00", **known):
 def add_reflection(journal, name="g01-r00", text="Depth matters."):
     request = ReflectionRequest(id=name, generation=int(name[1:3]), operator="short_term_reflection", seed=1)
     add_calls(journal, name, [attempt(answer=text, prompt_tokens=3)], request.operator)
-    journal.add(Drafted(request=request, draft=draft(name, source=None, text=text)))
+    journal.add(Answered(request=request, draft=draft(name, source=None, text=text)))
 
 
 def add_generation(journal, step, samples=None, best=-2.0, **known):

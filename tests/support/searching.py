@@ -1,22 +1,35 @@
 """Answers to searches in tests, by hand and from tables."""
 
-from bife_core.search import Answer, SampleRequest, SolveRequest
+from bife_core.measure.high import HighScore
+from bife_core.measure.low import LowScore
+from bife_core.search import Draft, SampleRequest, SolveRequest
+from bife_core.search.answers import Answered
+
+
+def reply(request, **fields):
+    """Answer a request by fields of a draft, of a score on decisions, or of solves."""
+    if request.kind == "reflection":
+        return Answered(request=request, draft=Draft(**fields))
+    if request.kind in ("solve", "trial"):
+        return Answered(request=request, high=HighScore(**fields))
+    written = {name: fields.pop(name) for name in ("source", "thought") if name in fields}
+    return Answered(request=request, draft=Draft(**written), low=LowScore(**fields))
 
 
 def answered(search, *answers):
-    """Have a search ask, and tell it these answers."""
-    search.ask()
-    search.tell(answers)
+    """Have a search ask, and tell it answers, which are ids with fields."""
+    requests = {request.id: request for request in search.ask()}
+    search.tell([reply(requests[name], **fields) for name, fields in answers])
 
 
 def sample(name, f_lf=None, **fields):
     """Answer a request for a rule."""
-    return Answer(id=name, f_lf=f_lf, **fields)
+    return name, {"f_lf": f_lf, **fields}
 
 
 def solve(name, f_hf=None, **fields):
     """Answer a request to solve."""
-    return Answer(id=name, f_hf=f_hf, **fields)
+    return name, {"f_hf": f_hf, **fields}
 
 
 def table(f_lf, f_hf=None):
@@ -26,9 +39,9 @@ def table(f_lf, f_hf=None):
         assert isinstance(request, SampleRequest | SolveRequest)
         if isinstance(request, SampleRequest):
             score = f_lf.get(request.id)
-            return Answer(id=request.id, f_lf=score, failure=None if score is not None else "no code")
+            return reply(request, f_lf=score, failure=None if score is not None else "no code")
         cost = (f_hf or {}).get(request.id)
-        return Answer(id=request.id, f_hf=cost, failure=None if cost is not None else "solver died")
+        return reply(request, f_hf=cost, failure=None if cost is not None else "solver died")
 
     return answer
 
@@ -41,7 +54,11 @@ def ids(samples):
 def wishes(search):
     """Return kind, id, operator and parents of what is asked next."""
     asked = []
-    for one in search.ask():
-        how = (one.operator, tuple(ids(one.parents))) if isinstance(one, SampleRequest) else ("", ())
-        asked.append((one.kind, one.id, *how))
+    for request in search.ask():
+        how = (
+            (request.operator, tuple(ids(request.parents)))
+            if isinstance(request, SampleRequest)
+            else ("", ())
+        )
+        asked.append((request.kind, request.id, *how))
     return asked

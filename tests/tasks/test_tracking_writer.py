@@ -15,8 +15,9 @@ from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
 from bife_core.run.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
 from bife_core.run.study import files as reports
-from bife_core.run.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
+from bife_core.run.study.journal import Finalised, Referred, Stopped
 from bife_core.search import Sample, SampleRequest
+from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account
 from bife_core.search.generators.prompting import prompt_version
 from bife_tasks.stores import home_store, subscriber
@@ -149,8 +150,9 @@ def test_a_sample_becomes_a_child_run_with_everything_known(ended):
 
 def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal, folder):
     request = SampleRequest(id="g01-c00", generation=1, operator="m1", seed=1)
-    drafted = journal.add(Drafted(request=request, draft=journals.draft("g01-c00", seconds=2.5)))
-    scored = journal.add(Scored(id="g01-c00", score=LowScore(f_lf=0.5, sha="abc", seconds=0.5)))
+    drafted = journal.add(Answered(request=request, draft=journals.draft("g01-c00", seconds=2.5)))
+    low = LowScore(f_lf=0.5, sha="abc", seconds=0.5)
+    scored = journal.add(drafted.model_copy(update={"low": low}))
     time.sleep(0.05)
     journal.add(Finalised(sample=journals.settled(f_lf=0.5)))
     info = children(synced(folder))["g01-c00"].info
@@ -282,7 +284,7 @@ def solve(instance, status="optimal", **known):
 def test_the_design_solves_of_rpb_and_of_each_rule_are_a_table_at_the_end(journal, folder):
     journal.add(Referred(reference=Reference(results=(solve("a", cpu_s=2.0, root_s=0.5), None))))
     score = HighScore(f_hf=-3.0, costs=(3.0, None), results=(solve("a", "timelimit", cpu_s=6.0),))
-    journal.add(HighScored(id="g01-c00", score=score))
+    journals.add_solves(journal, "g01-c00", score)
     add_end(journal)
     rows = table(synced(folder), "design_solves.json")
     known = rows[["rule", "instance", "cost", "cpu_s", "capped", "status"]].astype(object)

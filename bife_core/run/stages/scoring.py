@@ -24,7 +24,7 @@ from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.searching import opened
 from bife_core.run.study import Study
 from bife_core.run.study.files import keep_rule
-from bife_core.run.study.journal import Drafted, Finalised, HighScored, Referred, Scored
+from bife_core.run.study.journal import Finalised, Referred
 from bife_core.run.study.prompt_context import ContextBuilder, Past, execution
 from bife_core.search.bife import GIVEN
 from bife_core.search.generators import Draft, PromptContext
@@ -129,7 +129,9 @@ def score(
         with study.claim():
             journal = study.journal
             drafted = {
-                (entry.draft.source, entry.draft.fit): entry.request.id for entry in journal.of(Drafted)
+                (answer.draft.source, answer.draft.fit): sample
+                for sample, answer in journal.answers("sample").items()
+                if answer.draft is not None
             }
             sample_id = drafted.get((text, fit))
             again = sample_id is not None and journal.find(Finalised, sample_id) is not None
@@ -138,7 +140,7 @@ def score(
                 found = study.run(samples=1)
                 if given.drafts:
                     raise GeneratorError(f"{name} was not scored. {found.ended_by}")
-                sample_id = journal.of(Drafted)[-1].request.id
+                *_, sample_id = journal.answers("sample")
             elif not again:
                 # A process ended on the way: what the rule lacks is solved now.
                 study.config = with_overrides(study.config, {"search.samples": len(drafted)})
@@ -176,7 +178,8 @@ def _context(study: Study) -> ContextBuilder:
 def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool) -> RuleScore:
     journal = study.journal
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
-    solved = {entry.id: entry.score for entry in journal.of(HighScored) if entry.id in samples}
+    solves = journal.answers("solve").items()
+    solved = {name: answer.high for name, answer in solves if name in samples and answer.high is not None}
     known, own, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
     ranked = by_high_fidelity(samples.values())
     best = next(iter(ranked), None)
@@ -216,20 +219,22 @@ def _known(study: Study, sample: Sample) -> dict[str, Any]:
         kept = by_high_fidelity(samples[: samples.index(sample)])[: study.config.search.elite_cap]
         known["eliminated"] = lost_to(sample.eliminated, kept)
     known["duplicate_of"] = next((_called(one) for one in samples if one.id == sample.duplicate_of), None)
-    if scored := journal.find(Scored, sample.id):
-        known |= {"regret": scored.score.regret, "fitted": scored.score.source is not None}
+    answer, solves = journal.answers("sample").get(sample.id), journal.answers("solve")
+    if answer is not None and answer.low is not None:
+        known |= {"regret": answer.low.regret, "fitted": answer.low.source is not None}
     if sample.valid and sample.source is not None:
         known["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
-    solved, referred = journal.find(HighScored, sample.id), journal.find(Referred)
-    cpu_s = [study.collection_s, *(entry.score.cpu_s for entry in journal.of(HighScored))]
+    solved = {name: solve.high for name, solve in solves.items() if solve.high is not None}
+    score, referred = solved.get(sample.id), journal.find(Referred)
+    cpu_s = [study.collection_s, *(high.cpu_s for high in solved.values())]
     cpu_s += [] if referred is None else [referred.reference.cpu_s]
     known |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
-    if solved is not None and referred is not None:
+    if score is not None and referred is not None:
         rpb = [None if one is None else cost_of(one, config) for one in referred.reference.results]
-        if logs := _log_ratios(study.instances, solved.score.costs, rpb):
+        if logs := _log_ratios(study.instances, score.costs, rpb):
             ratio = ratio_interval(logs)
             known |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
-        known["f_hf"] = _f_hf(solved.score, referred.reference)
+        known["f_hf"] = _f_hf(score, referred.reference)
     return known
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from bife_core.base.values import as_params
 from bife_core.instances.base import Instance
 from bife_core.measure.decisions.collecting import CollectionSummary
 from bife_core.run.config import PipelineConfig
@@ -16,8 +15,9 @@ from bife_core.run.stages.resolving import resolved
 from bife_core.run.stages.results import EvolutionResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
 from bife_core.run.study import EvolutionState, Journal, Study, create_study
-from bife_core.run.study.journal import Completed, Drafted, HighScored, Scored, Tried
+from bife_core.run.study.journal import Completed
 from bife_core.search import open_search
+from bife_core.search.answers import Answered
 from bife_core.search.generators import Account, Generator, open_generator
 
 EVOLUTION_ENDED: Final = "bife.evolution.ended"
@@ -86,17 +86,14 @@ def opened(
         config,
         design.instances,
         decisions,
-        store=runtime.store,
-        benchmark=config.instances.kind,
+        store=runtime.home,
+        benchmark=config.instances,
         training=training,
         generator=generator,
         workers=runtime.workers(config.runner),
         observer=runtime.observer,
-        runs=runtime.home.runs,
-        label=config.instances.label,
-        params=as_params({"instances": config.instances.model_dump(mode="json")}),
-        provenance=runtime.provenance(),
     )
+    study.journal.provenance = runtime.provenance()
     return study, decisions, (*design.notes, *notes)
 
 
@@ -142,7 +139,7 @@ def _run(
 
 
 def _findings(journal: Journal) -> int:
-    return sum(len(journal.of(kind)) for kind in (Drafted, Scored, Tried, HighScored))
+    return len(journal.of(Answered))
 
 
 def _training(

@@ -4,45 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from multiprocessing.pool import AsyncResult, ThreadPool
 from threading import Lock
-from typing import Any, Final, cast
+from typing import Final
 
 from bife_core.measure.context import Reference, measure_reference
-from bife_core.measure.high import HighScore
+from bife_core.measure.high import HighScore, score_high
+from bife_core.measure.low import LowScore
 from bife_core.measure.solves import OutOfTimeError
 from bife_core.run.study.evaluator import Evaluator
-from bife_core.run.study.journal import (
-    Drafted,
-    EntryType,
-    HighScored,
-    Journal,
-    JournalError,
-    Referred,
-    Scored,
-    Tried,
-)
+from bife_core.run.study.journal import EntryType, Journal, Referred
 from bife_core.run.study.prompt_context import Past
 from bife_core.search import (
-    Answer,
     BaseSearch,
+    Draft,
     ReflectionRequest,
     Request,
     SampleRequest,
     SearchCost,
     SolveRequest,
     TrialRequest,
-    WrittenRequest,
 )
+from bife_core.search.answers import Answered
 from bife_core.search.generators import (
     BudgetReachedError,
-    Draft,
     DraftingStoppedError,
     NoDraftError,
     Spending,
 )
 from bife_core.search.generators.account import out_of_time, reached
+from bife_core.solver.methods.loading import method_of
 
 SILENT_REQUESTS: Final = 4
 """Requests in a row that a model API leaves unanswered before a search that was answered earlier stops."""
@@ -65,24 +56,26 @@ class Answering:
 
     def answers(
         self, requests: Sequence[Request], threads: ThreadPool, progress: Callable[[int, int], object]
-    ) -> tuple[Answer, ...]:
+    ) -> tuple[Answered, ...]:
         """Return the answers in order, or raise `GeneratorError` if a person must change something first."""
-        answered = self.evaluator.account.answered
+        journal, answered = self._journal, self.evaluator.account.answered
+        referred, summaries = journal.find(Referred), self._search.summaries
+        samples, solves = journal.answers("sample"), journal.answers("solve")
         self._past = Past(
             samples=self._search.samples,
-            scores={entry.id: entry.score for entry in self._journal.of(Scored)},
-            reference=found.reference if (found := self._journal.find(Referred)) else None,
-            solved={entry.id: entry.score for entry in self._journal.of(HighScored)},
-            tau=self._search.summaries[-1].tau if self._search.summaries else None,
+            scores={name: answer.low for name, answer in samples.items() if answer.low},
+            reference=referred.reference if referred else None,
+            solved={name: answer.high for name, answer in solves.items() if answer.high},
+            tau=summaries[-1].tau if summaries else None,
         )
-        solves = [one.id for one in requests if isinstance(one, SolveRequest)]
-        if not all(self._journal.find(HighScored, name) for name in solves):
+        if any(isinstance(request, SolveRequest) and not journal.answer(request) for request in requests):
             with suppress(OutOfTimeError):  # which the threads find too, and end the search by
                 self._reference()  # now, so that a failure is not met once by each thread
         pending = [
-            threads.apply_async(self._outcome, [one]) if self._may_be_asked(one) else None for one in requests
+            threads.apply_async(self._outcome, [request]) if self._may_be_asked(request) else None
+            for request in requests
         ]
-        results: list[Answer | NoDraftError] = []
+        results: list[Answered | NoDraftError] = []
         for request, future in zip(requests, pending, strict=True):
             results.append(self._result(request, future))
             progress(len(results), len(requests))
@@ -93,7 +86,7 @@ class Answering:
         if stop is not None:
             raise stop
         return tuple(
-            result if isinstance(result, Answer) else self._given_up(request, result)
+            result if isinstance(result, Answered) else self._given_up(request, result)
             for request, result in zip(requests, results, strict=True)
         )
 
@@ -106,7 +99,7 @@ class Answering:
         """Whether no limit of the budget keeps a request from being answered, as one is that was answered before."""
         sampled = isinstance(request, SampleRequest) and request.source is None
         self._asked += sampled
-        if not (sampled or isinstance(request, ReflectionRequest)) or self._journal.find(Drafted, request.id):
+        if not (sampled or isinstance(request, ReflectionRequest)) or self._journal.answer(request):
             return True
         if sampled and self.limit is not None and self._asked > self.limit:
             why = f"The run was asked for no more than {self.limit:,} samples in all."
@@ -116,8 +109,8 @@ class Answering:
         return self.ended_by is None
 
     def _result(
-        self, request: Request, future: AsyncResult[Answer | BaseException] | None
-    ) -> Answer | NoDraftError:
+        self, request: Request, future: AsyncResult[Answered | BaseException] | None
+    ) -> Answered | NoDraftError:
         """Wait for an answer and count what it cost; return why a draft has none now."""
         if future is None:
             return self._not_written(request)
@@ -126,87 +119,62 @@ class Answering:
                 raise answer
         except OutOfTimeError:
             self.ended_by = self.ended_by or out_of_time(self.evaluator.account.budget)
-            return Answer(id=request.id, failure=self.ended_by)
+            return Answered(request=request, high=HighScore(failure=self.ended_by))
         except NoDraftError as error:
             if isinstance(error, BudgetReachedError):
                 self.ended_by = self.ended_by or str(error)
                 return self._not_written(request)
             return error
-        self._count(request)
+        self._count(answer)
         return answer
 
-    def _not_written(self, request: Request) -> Answer:
+    def _not_written(self, request: Request) -> Answered:
         self.unwritten.add(request.id)
-        return Answer(id=request.id, failure=f"Not written: {self.ended_by}")
+        return Answered(request=request, draft=Draft(failure=f"Not written: {self.ended_by}"))
 
-    def _given_up(self, request: Request, error: NoDraftError) -> Answer:
+    def _given_up(self, request: Request, error: NoDraftError) -> Answered:
         """Go on without what a model API did not write, now and whenever the search is taken up again."""
         if self.ended_by is not None or error.draft is None:
             return self._not_written(request)
-        self._journal.add(Drafted(request=cast(WrittenRequest, request), draft=error.draft))
+        self._journal.add(Answered(request=request, draft=error.draft))
         answer = self._answer(request)
-        self._count(request)
+        self._count(answer)
         return answer
 
-    def _outcome(self, request: Request) -> Answer | BaseException:
+    def _outcome(self, request: Request) -> Answered | BaseException:
         """Return the answer, or what to raise where it is waited for: a thread of a pool passes exits on to nobody."""
         try:
             return self._answer(request)
         except BaseException as error:  # noqa: BLE001
             return error
 
-    def _answer(self, request: Request) -> Answer:
-        evaluator, name = self.evaluator, request.id
+    def _answer(self, request: Request) -> Answered:
+        """Return what is stored of a request, once what it lacks is worked out and stored."""
+        evaluator, answer = self.evaluator, self._journal.answer(request)
         match request:
-            case ReflectionRequest():
-                draft = self._draft(request)
-                return Answer(id=name, text=draft.text, failure=draft.failure)
-            case SampleRequest():
-                draft = self._draft(request)
-                scored = self._once(Scored, name, lambda: evaluator.score(request, draft), id=name)
-                known = scored.score.model_dump(include={"sha", "behaviour", "f_lf", "failure"})
-                return Answer(
-                    id=name, source=scored.score.source or draft.source, thought=draft.thought, **known
-                )
             case TrialRequest():
-                tried = self._once(Tried, name, lambda: evaluator.try_out(request), request=request)
-                return Answer(id=name, costs=tried.score.costs, failure=tried.score.failure)
+                return answer or self._add(Answered(request=request, high=evaluator.try_out(request)))
             case SolveRequest():
-                measure = partial(evaluator.solve, request)
-                solved = self._once(HighScored, name, lambda: measure(self._reference()), id=name)
-                known = solved.score.model_dump(include={"f_hf", "eliminated", "failure", "costs"})
-                return Answer(id=name, **known)
-
-    def _draft(self, request: WrittenRequest) -> Draft:
-        """Return what was written for a request, or have it written."""
-        entry, score = self._journal.find(Drafted, request.id), None
-        if entry is None:
-            draft, score = self.evaluator.write(request, self._past)
-            entry = self._add(Drafted(request=request, draft=draft))
-        elif entry.request != request:
-            raise JournalError(
-                f"The journal in {self._journal.folder} has an answer to another request {request.id} than this search "
-                "makes: it was written by another version of BiFE. Move the folder away to have the search made anew."
-            )
-        if score is not None:
-            self._once(Scored, request.id, lambda: score, id=request.id)
-        return entry.draft
+                if answer is None:
+                    rule = method_of(request.sample.source or "", request.id)
+                    race = {"to_beat": request.to_beat, "best": request.best, "reference": self._reference()}
+                    high = score_high(rule, evaluator.design, evaluator.solving, **race)
+                    answer = self._add(Answered(request=request, high=high))
+                return answer
+        answer = answer or self._add(evaluator.write(request, self._past))
+        if isinstance(request, SampleRequest) and answer.low is None:
+            low = evaluator.score(request, answer.draft or Draft())
+            answer = self._add(answer.model_copy(update={"low": low}))
+        return answer
 
     def _reference(self) -> Reference:
         """Return RPB's solves of the design instances, made before the first rule is evaluated in the solver."""
         with self._lock:
-            found = self._journal.find(Referred)
-            if found is None:
+            referred = self._journal.find(Referred)
+            if referred is None:
                 measured = measure_reference(self.evaluator.design, self.evaluator.solving)
-                found = self._add(Referred(reference=measured))
-            return found.reference
-
-    def _once(
-        self, kind: type[EntryType], subject: str, measure: Callable[[], object], **about: Any
-    ) -> EntryType:
-        """Return the stored event of a kind on a subject, or measure its score and store it."""
-        found = self._journal.find(kind, subject)
-        return found or self._add(kind.model_validate({"score": measure(), **about}))
+                referred = self._add(Referred(reference=measured))
+            return referred.reference
 
     def _add(self, entry: EntryType) -> EntryType:
         """Store an event, unless the run was stopped meanwhile: another one may be under way."""
@@ -232,21 +200,22 @@ class Answering:
             f"The model API answered none of the last {self._silence} requests. {errors[0]} Run again to go on."
         )
 
-    def _count(self, request: Request) -> None:
+    def _count(self, answer: Answered) -> None:
         """Add what an answer cost, whenever that was."""
-        cost, name, stored = self.cost, request.id, self._journal.stored
+        cost, request = self.cost, answer.request
+        draft, low, high = answer.draft or Draft(), answer.low or LowScore(), answer.high or HighScore()
         match request:
             case ReflectionRequest():
-                cost = cost.plus("generation", stored(Drafted, name).draft.seconds, "reflections")
+                cost = cost.plus("generation", draft.seconds, "reflections")
             case SampleRequest():
                 if request.source is None:
-                    cost = cost.plus("generation", stored(Drafted, name).draft.seconds, "samples")
-                cost = cost.plus("f_lf", stored(Scored, name).score.seconds)
+                    cost = cost.plus("generation", draft.seconds, "samples")
+                cost = cost.plus("f_lf", low.seconds)
             case TrialRequest():
-                cost = cost.plus("tuning", stored(Tried, name).score.cpu_s, "trials")
+                cost = cost.plus("tuning", high.cpu_s, "trials")
             case SolveRequest():
                 if not self.solves:
-                    cost = cost.plus("f_hf", stored(Referred).reference.cpu_s)
-                score = self.solves[name] = stored(HighScored, name).score
-                cost = cost.solved_with(name, score.cpu_s, score.f_hf)
+                    cost = cost.plus("f_hf", self._journal.stored(Referred).reference.cpu_s)
+                self.solves[request.id] = high
+                cost = cost.solved_with(request.id, high.cpu_s, high.f_hf)
         self.cost = cost

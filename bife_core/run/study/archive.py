@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
+
+from bife_core.base.arguments import checked
 from bife_core.language.components import BRANCHING, component_of
+from bife_core.run.study.journal import Ended
 from bife_core.search import Sample
 from bife_core.solver.methods.loading import is_json
 from bife_core.store import Store
@@ -13,24 +19,25 @@ from bife_core.store import Store
 _MARK: Final = "# From the archive: "
 
 
-def archived(store: Store, most: int, component: str = BRANCHING.name) -> tuple[str, ...]:
+@checked
+def archived(store: Store | Path | str, most: int = 16, component: str = BRANCHING.name) -> tuple[str, ...]:
     """Return a component's best rules of searches that ended, `most` at most, the latest first, each with its origin.
 
-    It has the key of the search alone: models are sent these texts, and a name tells what a folder is called.
-
-    F_LF shows which of them are of use on other instances, and one that chooses like another is not evaluated in the
-    solver. So neither the family nor the number of runs that found a rule decides.
+    They are for `search.first_rules`. An origin is the key of the search alone, since models are sent these texts and a
+    folder's name tells something. Neither the family nor the number of runs that found a rule decides: F_LF shows which
+    are of use on other instances, and one that chooses like another is not evaluated in the solver.
     """
-    rules: dict[str, str] = {}
-    for row in reversed(store.studies("evolution")):
-        best = next(
-            (event.body["best"] for event in reversed([*store.events(row.key, kinds=("ended",))])), None
-        )
-        if best is None or not best["source"] or is_json(best["source"]):  # another method is no rule
+    opened, rules = store if isinstance(store, Store) else Store(store), dict[str, str]()
+    for row in reversed(opened.studies("evolution")):
+        best = None
+        for event in opened.events(row.key, kinds=(Ended.kind,)):
+            with suppress(ValidationError):  # of another version
+                best = Ended.model_validate(event.body).best
+        if best is None or not best.source or is_json(best.source):  # another method is no rule
             continue
-        if len(rules) < most and component_of(best["source"]).name == component:
-            written = "".join(line for line in best["source"].splitlines(True) if not line.startswith(_MARK))
-            rules.setdefault(best["sha"], f"{_MARK}{best['id']} of the search {row.key}\n{written}")
+        if len(rules) < most and component_of(best.source).name == component:
+            written = "".join(line for line in best.source.splitlines(True) if not line.startswith(_MARK))
+            rules.setdefault(best.sha or "", f"{_MARK}{best.id} of the search {row.key}\n{written}")
     return tuple(rules.values())
 
 
@@ -42,8 +49,8 @@ def origin(source: str) -> str:
 
 def descent(rule: Sample, samples: Iterable[Sample]) -> str:
     """Return how a rule was made, and from which rules of the archive it descends."""
-    known, line = {sample.id: sample for sample in samples}, [rule]
+    by_id, line = {sample.id: sample for sample in samples}, [rule]
     for sample in line:
-        line += [known[name] for name in sample.parents if name in known and known[name] not in line]
+        line += [by_id[name] for name in sample.parents if name in by_id and by_id[name] not in line]
     marked = (sample.thought for sample in line if f"# {sample.thought}".startswith(_MARK))
     return ". ".join((rule.lineage, *filter(None, marked)))

@@ -1,4 +1,4 @@
-"""The engine of a study: it asks the search, has the answers found or computed, and stores what comes of them."""
+"""The engine of a study: it asks the search, has the answers worked out, and stores what comes of them."""
 
 from __future__ import annotations
 
@@ -188,12 +188,12 @@ class Engine:
         new = 0
         for summary in self._search.summaries[self._reported :]:
             self._reported += 1
-            known = stored.get(summary.generation)
-            if known is None:
+            completed = stored.get(summary.generation)
+            if completed is None:
                 files.write_samples(self._journal.folder, self._search.samples)
                 new += 1
-            entry = known or self._journal.add(self._completion(summary))
-            self._on_generation(self._state(entry, replayed=known is not None))
+            entry = completed or self._journal.add(self._completion(summary))
+            self._on_generation(self._state(entry, replayed=completed is not None))
         return new
 
     def _finalise(self, samples: Iterable[Sample]) -> None:
@@ -233,7 +233,7 @@ class Engine:
 
     def _references(self) -> dict[str, float]:
         entry = self._journal.find(Referred)
-        results = [] if entry is None else [one for one in entry.reference.results if one is not None]
+        results = [] if entry is None else [result for result in entry.reference.results if result]
         rpb = {"RPB": high_fidelity(results, self._evaluator.config.high)} if results else {}
         return rpb | dict(self._evaluator.beside)
 
@@ -247,9 +247,9 @@ class Engine:
         former, notes = self._journal.find(Ended), [note for score in scores for note in score.notes]
         wall_s, spending = self._journal.elapsed_s - self._before_s, self._evaluator.account.spending()
         # The cost on record is that of the run which ended the search, not of one that only found it ended.
-        whole: dict[str, Any] = {"wall_s": wall_s, "other_s": wall_s - self._busy_s}
-        whole |= {"tokens": spending.tokens, "usd": spending.cost_usd}
-        cost = ended.cost if ended is not None else answering.cost.model_copy(update=whole)
+        totals: dict[str, Any] = {"wall_s": wall_s, "other_s": wall_s - self._busy_s}
+        totals |= {"tokens": spending.tokens, "usd": spending.cost_usd}
+        cost = ended.cost if ended is not None else answering.cost.model_copy(update=totals)
         if not self.paused and (ended is None or not (folder / files.COST).is_file()):
             self._journal.store.require_claims(self._journal.key)
             files.write_outcome(folder, best, samples, summaries, cost)

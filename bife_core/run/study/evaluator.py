@@ -12,7 +12,7 @@ from typing import Final
 
 from bife_core.base.errors import ConfigError, GeneratorError, SolverError
 from bife_core.instances.base import Instance
-from bife_core.measure.context import Reference, SolveContext
+from bife_core.measure.context import SolveContext
 from bife_core.measure.decisions.nodes import has_nodes
 from bife_core.measure.decisions.recorded import numbers_in
 from bife_core.measure.high import HighScore, score_high
@@ -20,7 +20,8 @@ from bife_core.measure.low import LowScore, score_low
 from bife_core.run.config import PipelineConfig
 from bife_core.run.study.archive import origin
 from bife_core.run.study.prompt_context import ContextBuilder, Past
-from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.search import SampleRequest, TrialRequest, WrittenRequest
+from bife_core.search.answers import Answered
 from bife_core.search.bife import GIVEN
 from bife_core.search.generators import (
     Account,
@@ -56,13 +57,14 @@ class Evaluator:
     beside: Mapping[str, float] = field(default_factory=dict)  # F_HF shown beside that of rules, by name
     stopped: Event = field(default_factory=Event)  # once it is set, no further piece is begun
 
-    def write(self, request: WrittenRequest, past: Past) -> tuple[Draft, LowScore | None]:
+    def write(self, request: WrittenRequest, past: Past) -> Answered:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
         if isinstance(request, SampleRequest) and request.source is not None:
-            return Draft(generator="search", source=request.source, thought=origin(request.source)), None
+            draft = Draft(generator="search", source=request.source, thought=origin(request.source))
+            return Answered(request=request, draft=draft)
         if isinstance(request, SampleRequest) and request.training is not None:
             self.account.check_time()
-            return self._trained(request, past), None
+            return Answered(request=request, draft=self._trained(request, past))
         context = PromptContext(benchmark=self.context.benchmark)
         if getattr(self.generator, "needs_context", False):
             context = self.context.build(request, past, self.solving.pool)
@@ -92,11 +94,11 @@ class Evaluator:
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
         low = self.config.low if draft.fit else self.config.low.model_copy(update={"tune": 0})
-        given = self.generator.name == GIVEN
-        decisions = self.decisions if request.scored or given else None
+        by_person = self.generator.name == GIVEN
+        decisions = self.decisions if request.scored or by_person else None
         # What a person gives, or a search gives or found by training, need not be a rule; what was written must be one.
         trained, component = request.training is not None, request.component
-        method = given or request.source is not None or trained
+        method = by_person or request.source is not None or trained
         return score_low(draft.source, decisions, low, self.solving.pool, method=method, component=component)
 
     def try_out(self, request: TrialRequest) -> HighScore:
@@ -112,12 +114,6 @@ class Evaluator:
         except SolverError as error:
             return HighScore(failure=str(error))
 
-    def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
-        """Solve the design instances with a rule."""
-        rule = method_of(request.sample.source or "", request.id)
-        race = {"to_beat": request.to_beat, "best": request.best}
-        return score_high(rule, self.design, self.solving, reference=reference, **race)
-
 
 def room_for(decisions: Path | None) -> float:
     """Return the megabytes of address space that a search may take that is trained on a file of decisions."""
@@ -131,28 +127,28 @@ def write_draft(
     generator: Generator,
     account: Account,
     check: Callable[[Draft], LowScore] | None = None,
-) -> tuple[Draft, LowScore | None]:
+) -> Answered:
     """Have one rule or reflection written; an answer without a rule is a draft too.
 
-    A generator that repairs is given the reason once where `check` finds that the draft has no valid rule. The score is
-    what `check` found of the draft that is returned, or None. Raises `DraftingStoppedError` if no further request can
-    succeed either, `BudgetReachedError` if the budget is used up, and another `NoDraftError` if no answer came.
+    A generator that repairs is told once why `check` finds no valid rule in the draft; what `check` found of the draft
+    that is returned comes with it. Raises `DraftingStoppedError` if no further request can succeed either,
+    `BudgetReachedError` if the budget is used up, and another `NoDraftError` if no answer came.
     """
     account.check_time()
     began = time.perf_counter()
     try:
-        draft, score = generator.generate(request, context), None
+        draft, low = generator.generate(request, context), None
         seconds = time.perf_counter() - began
         repair = getattr(generator, "repair", None)
         if check is not None and repair is not None and draft.unanswered is None:
-            score = check(draft)
-            if score.failure is not None:
+            low = check(draft)
+            if low.failure is not None:
                 began = time.perf_counter()
-                second = repair(request, context, draft, score.failure)
+                second = repair(request, context, draft, low.failure)
                 seconds += time.perf_counter() - began
                 # A server that does not take the longer conversation leaves the first answer as it was.
                 if second is not None and second.unanswered != "refused":
-                    draft, score = second, None
+                    draft, low = second, None
     except NoDraftError:
         raise
     except GeneratorError as error:
@@ -163,4 +159,4 @@ def write_draft(
     draft = draft.model_copy(update=about)
     if draft.unanswered is not None:
         raise NoDraftError(draft.failure or "The model API gave no answer.", draft)
-    return draft, score
+    return Answered(request=request, draft=draft, low=low)

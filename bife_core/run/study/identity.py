@@ -1,4 +1,4 @@
-"""What tells one evolution from another: the facts it depends on, and the key that they come to."""
+"""What tells one study from another: the facts it depends on, and the key that they come to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bife_core.search import SEARCHES
 from bife_core.search.generators import GENERATORS, Draft
 from bife_core.solver.scip.solve import SolveResult
 
-VERSION: Final = 13
+VERSION: Final = 14
 """Raise this when the same configuration would no longer give the same search."""
 
 _STORED: Final = (Draft, LowScore, Reference, HighScore, SolveResult)
@@ -52,11 +52,11 @@ def evolution_facts(
     training: Sequence[Instance] = (),
     generator: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return all that an evolution depends on, as JSON.
+    """Return all that a search depends on, as JSON.
 
-    Data the search does not read is no part of it, nor where and by how many workers it runs. Of a model API the model,
-    its temperature and the prompts count, its address and key do not. `decisions` is the digest of what F_LF is
-    measured on, and `generator` identifies one that the configuration does not name.
+    Neither data that it does not read counts, nor where and by how many workers it runs; of a model API the model, its
+    temperature and the prompts count. `decisions` is the digest of what F_LF is measured on, and `generator` identifies
+    one that the configuration does not name.
     """
     unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)} | {"component"}
     facts: dict[str, Any] = {
@@ -81,4 +81,4 @@ def evolution_facts(
 
 def evolution_key(facts: dict[str, Any]) -> str:
     """Return the key of an evolution, from its facts."""
-    return digest_of({"version": VERSION, "measured": [one.form() for one in _STORED], **facts})[:16]
+    return digest_of({"version": VERSION, "measured": [value.form() for value in _STORED], **facts})[:16]

@@ -1,55 +1,33 @@
-"""The events of an evolution: everything it found out, in the order it was found.
+"""The events of a study, in the order they happened: rows of the store, only ever added.
 
-A search draws nothing but from its seed and its answers, so the events are enough to go on where a process ended, and
-for a subscriber, such as MLflow, to learn what happened. They are rows of the store, only ever added.
+A search draws from its seed and its answers alone, so they are enough to go on where a process ended, and for a
+subscriber, such as a tracker, to learn what happened.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Final, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 from weakref import WeakSet
 
 from pydantic import Field
 
 from bife_core.base.errors import BifeError
-from bife_core.base.values import Value, describe
+from bife_core.base.values import describe
 from bife_core.measure.context import Reference
-from bife_core.measure.high import HighScore
-from bife_core.measure.low import LowScore
-from bife_core.search import GenerationSummary, Sample, SearchCost, TrialRequest, WrittenRequest
-from bife_core.search.generators import Draft, Spending
+from bife_core.search import GenerationSummary, Request, Sample, SearchCost
+from bife_core.search.answers import Answered
+from bife_core.search.generators import Spending
+from bife_core.search.types import Entry
 from bife_core.store import ClaimTimeoutError, Store, StudyRow
 
 
 class JournalError(BifeError):
     """A journal cannot be read, or is that of another search."""
-
-
-class Entry(Value):
-    """What every event says: when it was stored, and for how many wall seconds the search had run over all starts."""
-
-    kind: ClassVar[str]
-    """What events of the class are called in the store, such as "high_scored"."""
-
-    at_unix_s: float = 0.0
-    elapsed_s: float = 0.0
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Name the events after their class."""
-        super().__init_subclass__(**options)
-        cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
-
-    @property
-    def subject(self) -> str:
-        """Id of the request or sample that the event is about; empty if it is about the search as a whole."""
-        about = getattr(self, "request", None) or getattr(self, "sample", None) or self
-        return str(getattr(about, "id", ""))
 
 
 class Opened(Entry):
@@ -68,44 +46,21 @@ class Started(Entry):
     provenance: dict[str, str] = Field(default_factory=dict)
 
 
-class Drafted(Entry):
-    """What a generator gave for a request; from then on it is the answer, valid or not."""
-
-    request: WrittenRequest = Field(discriminator="kind")
-    draft: Draft
-
-
-class Scored(Entry):
-    """F_LF of a sample, or why it has none."""
-
-    id: str
-    score: LowScore
-
-
-class Tried(Entry):
-    """What solving training instances cost."""
-
-    request: TrialRequest
-    score: HighScore
-
-
 class Referred(Entry):
     """RPB's solves of the design instances, which those of rules are measured by."""
 
     reference: Reference
 
 
-class HighScored(Entry):
-    """F_HF of a sample with its solves, or why it has none."""
-
-    id: str
-    score: HighScore
-
-
 class Finalised(Entry):
     """A sample of which nothing more will become known."""
 
     sample: Sample
+
+    @property
+    def subject(self) -> str:
+        """Id of the sample."""
+        return self.sample.id
 
 
 class Completed(Entry):
@@ -137,7 +92,7 @@ class Stopped(Entry):
 
 EntryType = TypeVar("EntryType", bound=Entry)
 
-_KINDS: Final = {one.kind: one for one in Entry.__subclasses__()}
+_KINDS: Final = {event.kind: event for event in Entry.__subclasses__()}
 
 
 def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[Entry, int]]:
@@ -161,7 +116,7 @@ _open: WeakSet[Journal] = WeakSet()
 
 
 class Journal:
-    """The events of one evolution (`entries`), open for writing: by one process at a time.
+    """The events of one study (`entries`), open for writing by one process at a time.
 
     Without a `store` they are in one of `folder`, which then holds this search alone. `provenance` is what `Started`
     says of this process.
@@ -191,7 +146,7 @@ class Journal:
                 "data differ. Give it a folder of its own, or the settings it was begun with."
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._provenance = dict(provenance or {})
+        self.provenance = dict(provenance or {})
         self._lock = Lock()
         self.entries: list[Entry] = []
         self._latest: dict[tuple[type[Entry], str], Entry] = {}
@@ -210,12 +165,27 @@ class Journal:
         return [entry for entry in self.entries if isinstance(entry, kind)]
 
     def find(self, kind: type[EntryType], subject: str = "") -> EntryType | None:
-        """Return the latest entry of a kind about a subject; None if there is none."""
+        """Return the latest entry of a kind about a subject, or None."""
         return cast("EntryType | None", self._latest.get((kind, subject)))
 
     def stored(self, kind: type[EntryType], subject: str = "") -> EntryType:
         """Return what `find` does, where there has to be such an entry."""
         return cast(EntryType, self._latest[kind, subject])
+
+    def answer(self, request: Request) -> Answered | None:
+        """Return what became of a request so far; a `JournalError` says that another one had its id."""
+        entry = self.find(Answered, request.subject)
+        if entry is not None and entry.request != request:
+            raise JournalError(
+                f"The journal in {self.folder} has an answer to another request {request.id} than this search makes: "
+                "it was written by another version of BiFE. Move the folder away to have the search made anew."
+            )
+        return entry
+
+    def answers(self, kind: Literal["sample", "reflection", "trial", "solve"]) -> dict[str, Answered]:
+        """Return what became of all requests of a kind, by their ids."""
+        latest = (entry for entry in list(self._latest.values()) if isinstance(entry, Answered))
+        return {entry.request.id: entry for entry in latest if entry.request.kind == kind}
 
     def end(self, samples: int) -> Ended | None:
         """Return how a search of so many samples came to its own end; None while it has not."""
@@ -249,7 +219,7 @@ class Journal:
     def start(self) -> None:
         """Store that this process takes the search up, unless it is `started`; the clock runs from then on."""
         if not self.started:
-            self.add(Started(provenance=self._provenance))
+            self.add(Started(provenance=self.provenance))
 
     def add(self, entry: EntryType) -> EntryType:
         """Store an event and return it with its time."""
@@ -295,19 +265,19 @@ def close_left(
     """Stop a search of the store that no process is at any more, and say whether that was needed.
 
     It is left alone unless the process that was at it last gave all of the `provenance`. That a person stopped it
-    holds, whatever its threads wrote after, and whoever found it left before.
+    stands, whatever its threads wrote after, and whoever found it left before.
     """
     with suppress(ClaimTimeoutError), store.claim(claim_on(folder.name), timeout_s=0.0):
         entries = [entry for entry, _ in read_journal(store, folder.name)]
         marks = [entry for entry in entries if isinstance(entry, Started | Stopped)]
-        own = next((mark.provenance for mark in reversed(marks) if isinstance(mark, Started)), {})
+        last = next((mark.provenance for mark in reversed(marks) if isinstance(mark, Started)), {})
         stopped = marks[-1] if marks and isinstance(marks[-1], Stopped) else Stopped(reason="")
         over = not entries or isinstance(entries[-1], Ended | Stopped)
         if stopped.by_person:
             reason, by_person = stopped.reason, True
         elif by_person and provenance and entries[-1:] == [stopped]:
             over = False
-        if not over and (provenance or {}).items() <= own.items():
+        if not over and (provenance or {}).items() <= last.items():
             Journal(folder, Opened(key=folder.name), store=store).stop(reason, by_person=by_person)
             return True
     return False

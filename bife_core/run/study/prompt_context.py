@@ -66,8 +66,8 @@ class Past:
 class ContextBuilder:
     """Builds the context of prompts; threads may share it.
 
-    A context depends on settings, decisions, instances and the answers a search was given alone: a search that is taken
-    up again asks in the same words. Of the design instances the first few are read.
+    It depends on settings, decisions, the first few design instances and the answers a search was given alone: a search
+    that is taken up again asks in the same words.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class ContextBuilder:
                 files = [str(path) for path in self._instances]
                 self._read[pool] = self._in_worker(pool, "describe_data", self._instances, instances=files)
         facts = self._facts = self._facts or self._benchmark_facts(self._read[pool].result())
-        scores = {one.id: past.scores[one.id] for one in past.samples if one.id in past.scores}
-        known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
+        scores = {rule.id: past.scores[rule.id] for rule in past.samples if rule.id in past.scores}
+        solved = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
         references = [result for result in past.reference.results if result] if past.reference else []
         begun_from = ""
         if isinstance(request, SampleRequest) and request.operator == "i1":
@@ -100,7 +100,7 @@ class ContextBuilder:
             )
         return facts.model_copy(
             update={
-                "rpb": high_fidelity(references, self._high) if known and references else None,
+                "rpb": high_fidelity(references, self._high) if solved and references else None,
                 "tau": past.tau,
                 "executions": self._executions(request.parents, past),
                 "theme": begun_from,
@@ -177,7 +177,7 @@ def describe_data(instances: list[str], decisions: str | None, measure: LowMeasu
     ranges = feature_ranges(recorded, Yardstick(recorded, measure))
     return {
         "instances": (*sentences, *candidates(recorded)),
-        "features": [one.model_dump() for one in ranges],
+        "features": [feature.model_dump() for feature in ranges],
     }
 
 
@@ -185,64 +185,65 @@ def choices(sources: list[str], decisions: str, measure: LowMeasure, indexed: bo
     """Return where rules fail and which features they need; called in a worker."""
     recorded = Decisions.load(Path(decisions))
     yardstick = Yardstick(recorded, measure)
-    names = [one.name for one in FEATURES]
+    names = [feature.name for feature in FEATURES]
     if indexed:
         repeats = _repeats(recorded)
-        names = ["" if one.index in repeats else f"[{one.index}] {one.name}" for one in FEATURES]
-    found = list[tuple[str, ...]]()
+        names = ["" if place in repeats else f"[{place}] {name}" for place, name in enumerate(names)]
+    texts = list[tuple[str, ...]]()
     for source in sources:
         rule = RuleMethod(name="rule", source=source)
         chosen = chosen_rows(scores_of(rule, recorded), recorded.offsets)
-        found.append((*failings(recorded, chosen, names), *contributions(rule, recorded, yardstick)))
-    return found
+        texts.append((*failings(recorded, chosen, names), *contributions(rule, recorded, yardstick)))
+    return texts
 
 
 def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureRange, ...]:
     """Return the quantiles of each feature over all recorded candidates, and its F_LF alone and beside the best one."""
-    found, repeats = list[FeatureRange](), _repeats(decisions)
+    ranges, repeats = list[FeatureRange](), _repeats(decisions)
     for index, column in enumerate(decisions.columns):
         largest, smallest = map(yardstick.of_scores, (column, -column))
-        known = FeatureRange(
+        feature = FeatureRange(
             index=index,
             quantiles=tuple(np.quantile(column, (0.0, 0.1, 0.5, 0.9, 1.0)).tolist()),
             alone=max(largest, smallest),
             smallest=smallest > largest,
             repeats=repeats.get(index),
         )
-        found.append(known)
-    telling = [known for known in found if not known.constant and known.repeats is None]
-    best, columns = max(telling, key=lambda known: known.alone or 0.0, default=found[0]), Columns(decisions)
+        ranges.append(feature)
+    telling = [feature for feature in ranges if not feature.constant and feature.repeats is None]
+    best = max(telling, key=lambda feature: feature.alone or 0.0, default=ranges[0])
+    columns = Columns(decisions)
     first = np.log(columns.value(Leaf(best.index)))
     first = max(first, -first, key=yardstick.of_scores)
-    for known in telling:
-        if known is not best:
-            second = np.log(columns.value(Leaf(known.index)))
+    for feature in telling:
+        if feature is not best:
+            second = np.log(columns.value(Leaf(feature.index)))
             reached = {power: yardstick.of_scores(first + power * second) for power in _POWERS}
             power = max(reached, key=lambda power: reached[power])
-            found[known.index] = known.model_copy(update={"given": reached[power], "power": power})
-    return tuple(found)
+            ranges[feature.index] = feature.model_copy(update={"given": reached[power], "power": power})
+    return tuple(ranges)
 
 
 def _repeats(decisions: Decisions) -> dict[int, int]:
     """Return by index, of the features that are not constant, the first earlier one that says the same."""
-    found = dict[int, int]()
+    repeats = dict[int, int]()
     for index, column in enumerate(decisions.columns):
         if column.min() == column.max():
             continue
-        others = (other for other in range(index) if other not in found)
+        others = (other for other in range(index) if other not in repeats)
         same = next((other for other in others if _same(decisions.columns[other], column)), None)
         if same is not None:
-            found[index] = same
-    return found
+            repeats[index] = same
+    return repeats
 
 
-def _same(one: Floats, other: Floats) -> bool:
+def _same(column: Floats, other: Floats) -> bool:
     """Whether two features have the same values, or the same with the opposite sign, but for rounding."""
-    least = _ROUNDING * float(np.abs(one).max())
+    least = _ROUNDING * float(np.abs(column).max())
     # The first candidate distinguishes most of them.
-    if abs(abs(one[0]) - abs(other[0])) > least:
+    if abs(abs(column[0]) - abs(other[0])) > least:
         return False
-    return any(float(np.abs(one - sign * other).max()) <= least for sign in (1.0, -1.0))
+    return any(float(np.abs(column - sign * other).max()) <= least for sign in (1.0, -1.0))
 
 
 def candidates(decisions: Decisions) -> tuple[str, ...]:
@@ -271,18 +272,19 @@ def execution(
     """Return nodes, time per node and cost on each design instance, also over RPB's and those of `best`, another rule.
 
     Instances are called by `names`, or numbered for a model; the costliest over RPB's come first. Seconds are corrected
-    for the load of the machine as costs are. Nothing is returned for a rule without costs.
+    for the load of the machine. Nothing is returned for a rule without costs.
     """
     rows, cut_off, done = [], set(), []
-    for place, cost, own, rpb in score.beside(reference):
-        done.append(own)
-        if not own.finished:
+    for place, cost, result, rpb in score.beside(reference):
+        done.append(result)
+        if not result.finished:
             cut_off.add(place)
         # A solve that ran into the limit costs the limit, and its seconds are as the clock showed them.
-        correction = cost / own.cpu_s if config.cost == "time" and own.finished else 1.0
-        node_ms, rival = correction * _node_ms(own, _NODES), best and best.costs[place]
-        ratios = max(own.nodes, 1) / max(rpb.nodes, 1), node_ms / _node_ms(rpb), cost / cost_of(rpb, config)
-        rows.append((place, own.nodes, node_ms, cost, *ratios, cost / rival if rival else math.nan))
+        correction = cost / result.cpu_s if config.cost == "time" and result.finished else 1.0
+        node_ms, rival = correction * _node_ms(result, _NODES), best and best.costs[place]
+        nodes = max(result.nodes, 1) / max(rpb.nodes, 1)
+        ratios = nodes, node_ms / _node_ms(rpb), cost / cost_of(rpb, config)
+        rows.append((place, result.nodes, node_ms, cost, *ratios, cost / rival if rival else math.nan))
     if not rows:
         return ""
     table = np.array(sorted(rows, key=lambda row: -row[6]))
@@ -291,16 +293,16 @@ def execution(
     shown = table if len(table) <= 2 * _ROWS else np.vstack((table[:_ROWS], table[-_ROWS:]))
     called = names or [str(number) for number in range(1, len(score.costs) + 1)]
     unit = "CPU s" if config.cost == "time" else config.cost.replace("_", " ")
-    known = [column[~np.isnan(column)] for column in table[:, 4:].T]
-    geometric = [float(np.exp(np.log(column).mean())) if len(column) else math.nan for column in known]
+    present = [column[~np.isnan(column)] for column in table[:, 4:].T]
+    geometric = [float(np.exp(np.log(column).mean())) if len(column) else math.nan for column in present]
     lines = [
         f"instance | nodes | x RPB | ms/node | x RPB | {unit} | x RPB{' | x best' * (len(geometric) > 3)}",
         *(_line(called[int(row[0])], row[1:4], row[4:], int(row[0]) in cut_off) for row in shown),
         _line(f"mean of {len(table)}", [math.nan] * 3, geometric),
     ]
-    total_s = math.fsum(own.cpu_s for own in done)
+    total_s = math.fsum(result.cpu_s for result in done)
     root, features, rule = (
-        math.fsum(getattr(own, part) or 0.0 for own in done) / total_s
+        math.fsum(getattr(result, part) or 0.0 for result in done) / total_s
         for part in ("root_s", "feature_s", "rule_s")
     )
     spent = (

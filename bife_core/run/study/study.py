@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle, islice
@@ -23,15 +23,14 @@ from bife_core.measure.context import SolveContext
 from bife_core.measure.decisions.collecting import CollectionSummary
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.evaluation.compare import Given, given_instances
-from bife_core.run.config import PipelineConfig
+from bife_core.run.config import InstancesConfig, PipelineConfig
 from bife_core.run.observer import EvolutionState, Observer
 from bife_core.run.presets import PresetName, preset, with_overrides
-from bife_core.run.study.archive import archived
 from bife_core.run.study.engine import Engine, Evolution
 from bife_core.run.study.evaluator import Evaluator
 from bife_core.run.study.files import sample_rows
 from bife_core.run.study.identity import evolution_facts, evolution_key
-from bife_core.run.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened, claim_on
+from bife_core.run.study.journal import Completed, Finalised, Journal, Opened, claim_on
 from bife_core.run.study.prompt_context import ContextBuilder
 from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
@@ -39,6 +38,7 @@ from bife_core.search.generators import Account, Generator, open_generator
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.show import plots
 from bife_core.store import Store
+from bife_core.store.home import Home
 from bife_core.workers import WorkerPool, Workers
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Study:
     decisions : Path or None
         Recorded decisions that F_LF is measured on.
     journal : Journal
-        Its events, in the order they happened; `journal.key` is the key of the study in the store.
+        Its events, in order; `journal.key` is the key of the study in the store.
     beside : dict
         F_HF to be shown beside that of rules and RPB, by name.
     """
@@ -102,8 +102,8 @@ class Study:
         Parameters
         ----------
         samples, generations : int, optional
-            Sample so many further rules, also if the search is over, or pause after so many new generations; None
-            samples what is left of ``config.search.samples``.
+            Sample so many further rules, also if the search is over, or pause after so many new generations; by default
+            what is left of ``config.search.samples`` is sampled.
         callbacks : sequence of callable
             Each is called with the study and an `EvolutionState` after each generation.
 
@@ -178,9 +178,9 @@ class Study:
     def solves(self) -> pd.DataFrame:
         """All solves of design instances for F_HF, one row each: sample, instance, status, cpu_s, nodes, gap, ..."""
         return pd.DataFrame(
-            {"sample": entry.id, **result.model_dump()}
-            for entry in self.journal.of(HighScored)
-            for result in entry.score.results
+            {"sample": name, **result.model_dump()}
+            for name, answer in self.journal.answers("solve").items()
+            for result in (answer.high.results if answer.high else ())
         )
 
     def plot_progress(self) -> Figure:
@@ -192,9 +192,9 @@ class Study:
         return plots.fidelity_scatter(self._samples)
 
     def __repr__(self) -> str:
-        known = "no rule yet" if self.best is None else f"best {self.best.id}"
+        best = "no rule yet" if self.best is None else f"best {self.best.id}"
         count = f"{self._sampled} of {self.config.search.samples} samples"
-        return f"Study({self.config.search.method}, {count}, {known}, {'done' if self.done else 'not done'})"
+        return f"Study({self.config.search.method}, {count}, {best}, {'done' if self.done else 'not done'})"
 
     @property
     def _samples(self) -> list[Sample]:
@@ -205,8 +205,8 @@ class Study:
     @property
     def _sampled(self) -> int:
         """Rules that the generator was asked for."""
-        drafted = (entry.request for entry in self.journal.of(Drafted))
-        return sum(isinstance(request, SampleRequest) and request.source is None for request in drafted)
+        requests = (answer.request for answer in self.journal.answers("sample").values())
+        return sum(isinstance(request, SampleRequest) and request.source is None for request in requests)
 
     def _evaluator(self, opened: ExitStack) -> Evaluator:
         config, journal, workers = self.config, self.journal, self.workers
@@ -252,19 +252,14 @@ def create_study(
     instances: Given | Iterable[Given],
     decisions: CollectionSummary | Path | str | None = None,
     *,
-    store: Store | Path | str | None = None,
+    store: Home | Store | Path | str | None = None,
     folder: Path | str | None = None,
-    benchmark: str = _BENCHMARK,
+    benchmark: InstancesConfig | str = _BENCHMARK,
     training: Given | Iterable[Given] = (),
     search: str | MakeSearch | None = None,
     generator: Generator | None = None,
     workers: Workers | int | None = None,
-    archive: Store | Path | str | None = None,
     observer: Observer | None = None,
-    runs: Path | str | None = None,
-    label: str | None = None,
-    params: Mapping[str, Any] | None = None,
-    provenance: Mapping[str, str] | None = None,
 ) -> Study:
     """Create a study in a store, or open it if the store holds the same one: equal settings, instances and decisions.
 
@@ -275,13 +270,12 @@ def create_study(
     instances : paths, folders or instances
         What F_HF is measured on.
     decisions : CollectionSummary or path, optional
-        Recorded strong-branching decisions that F_LF is measured on, as `collect_decisions` returns them. A search
-        that goes by F_LF needs them.
-    store, folder : Store, path or URL, optional
+        Recorded strong-branching decisions, as `collect_decisions` returns them. A search that goes by F_LF needs them.
+    store, folder : Home, Store, path or URL, optional
         Where events, model calls and solves are kept, by default in `folder`, and where the files of the study are
-        written, by default below `runs` or the folder of the store. One of both is needed.
-    benchmark : str
-        What is solved, in words for the prompt; a family's name is explained there.
+        written, by default below `runs` in the folder of the store. One of both is needed.
+    benchmark : InstancesConfig or str
+        What is solved, in words for the prompt and for lists of studies; a family's name is explained in the prompt.
     training : paths, folders or instances
         What trials solve, for a search that makes some, once more where they are few; `instances` unless given.
     search : str or callable, optional
@@ -291,17 +285,8 @@ def create_study(
         What writes rules; by default what `config.generator` names.
     workers : Workers, int or None
         Processes that score and solve, or how many; None takes one per core. `InProcess()` does without.
-    archive : Store, Path or str, optional
-        A store of earlier searches, of any family: their best rules are among the first of this one. Give another than
-        that of the study, which is another study once a search in its archive ends.
     observer : Observer, optional
         What is shown how far it is, and told what a person should know; by default Python's logging, as ``bife``.
-    runs : path, optional
-        Where studies have their folders, each named by its key.
-    label : str, optional
-        What lists of studies call the instances; by default `benchmark`.
-    params, provenance : mappings, optional
-        What lists show beside the settings, and what the events say of this process.
 
     Raises
     ------
@@ -314,47 +299,48 @@ def create_study(
         config = preset(config)
     if isinstance(workers, int) and workers < 1:
         raise ConfigError(f"workers was expected to be 1 or more and is {workers}.")
-    if archive is not None:
-        held, wanted = archive if isinstance(archive, Store) else Store(archive), config.search
-        rules = archived(held, wanted.initial, wanted.component)
-        config = with_overrides(config, {"search.first_rules": (*config.search.first_rules, *rules)})
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None
+    words = label = benchmark
+    params = dict[str, Any]()
+    if isinstance(benchmark, InstancesConfig):
+        words, label = benchmark.kind, benchmark.label
+        params = as_params({"instances": benchmark.model_dump(mode="json")})
     design, tried = given_instances(instances), given_instances(training) if training else ()
-    own = (search or open_search)(config.search)
-    if not own.low_fidelity:
+    searching = (search or open_search)(config.search)
+    if not searching.low_fidelity:
         decisions = None
     elif decisions is None:
         raise ConfigError(
             f"The search {config.search.method!r} goes by F_LF and needs recorded decisions: give those of "
             "`collect_decisions`, or choose method='bife_without_f_lf'."
         )
-    tried = tuple(islice(cycle(tried or design), own.training_instances))
+    tried = tuple(islice(cycle(tried or design), searching.training_instances))
     path, digest, collection_s = _read(decisions)
-    who = None if generator is None else {"name": generator.name}
-    label, method = label or benchmark, config.search.method
-    facts = evolution_facts(config, label, digest, design, tried, who)
+    writer = None if generator is None else {"name": generator.name}
+    facts = evolution_facts(config, str(label), digest, design, tried, writer)
     if search is not None:
         name = getattr(search, "__qualname__", "")
         facts |= {"made_by": f"{search.__module__}.{name} {code_revision(search)}"}
     key = evolution_key(facts)
-    if store is not None and not isinstance(store, Store):
+    runs = store.runs if isinstance(store, Home) else None
+    if isinstance(store, Home):
+        store = store.store
+    elif store is not None and not isinstance(store, Store):
         store = Store(store)
-    if folder is None:
-        if runs is None and store is not None and store.folder is not None:
-            runs = store.folder / "runs"
-        if runs is None:
-            raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
-        folder = Path(runs) / key
-    origin = own.origin or (config.generator.kind if generator is None else generator.name)
+    if runs is None and store is not None and store.folder is not None:
+        runs = store.folder / "runs"
+    if folder is None and runs is None:
+        raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
+    origin = searching.origin or (config.generator.kind if generator is None else generator.name)
     opened = Opened(
         key=key,
-        name=f"{label} {method} {origin} seed {config.search.seed}",
-        params=as_params(facts) | {"search.samples": config.search.samples} | dict(params or {}),
-        tags={"benchmark": label, "search": method},
+        name=f"{label} {config.search.method} {origin} seed {config.search.seed}",
+        params=as_params(facts) | {"search.samples": config.search.samples} | params,
+        tags={"benchmark": str(label), "search": config.search.method},
         origin=origin,
     )
-    journal = Journal(Path(folder), opened, provenance, store)
+    journal = Journal(Path(folder) if folder is not None else Path(runs or "") / key, opened, store=store)
     if isinstance(decisions, CollectionSummary):
         journal.store.serve(decisions.digests, "collection")
     return Study(
@@ -363,7 +349,7 @@ def create_study(
         training=tried,
         decisions=path,
         journal=journal,
-        benchmark=benchmark,
+        benchmark=str(words),
         search=search or open_search,
         generator=generator,
         workers=workers,
@@ -376,9 +362,9 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
     """Return file, digest and cost in CPU seconds of recorded decisions."""
     if decisions is None:
         return None, None, 0.0
-    known = decisions if isinstance(decisions, CollectionSummary) else None
-    path = known.path if known else Path(str(decisions)).expanduser()
+    summary = decisions if isinstance(decisions, CollectionSummary) else None
+    path = summary.path if summary else Path(str(decisions)).expanduser()
     with suppress(OSError):
         # The time of the file says that it is used: the store of the study may not be that of the file's home.
         os.utime(path)
-    return (path, known.digest, known.cpu_s) if known else (path, Decisions.load(path).digest, 0.0)
+    return (path, summary.digest, summary.cpu_s) if summary else (path, Decisions.load(path).digest, 0.0)

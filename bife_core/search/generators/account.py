@@ -1,7 +1,6 @@
 """Calls to a model API: each is a row of the store before it goes out, and counts against the budget of its search.
 
-The rows are the ledger. Whatever kills a process, a call that went out is one row, with its tokens and its price once
-its answer arrived.
+The rows are the ledger: whatever kills a process, a call that went out is one row, with tokens and price once it ended.
 """
 
 from __future__ import annotations
@@ -32,10 +31,9 @@ class Call(Value):
 
     `key` is that of the request and `number` says which call for it this was, from 1; `parents` are ids. The prompt's
     digest is a hash of `messages`, its version one of the prompt files. `status` is "sent" until something came back;
-    `answer` is the text of the model's message, of its field `answered_in`, None where the call failed, and `response`
-    the whole reply, as JSON where it was JSON. Of the prompt's tokens the provider had some cached; `tokens_estimated`
-    says that the server reported none. `cost_usd` is exact, None where no prices were set. `refused` are parameters
-    that the server does not take, so that the request went out without them.
+    `answer` is the text in the field `answered_in` of the model's message, None where the call failed, and `response`
+    the whole reply. Some tokens of the prompt were `cached_tokens`; `tokens_estimated` says that the server reported
+    none. `cost_usd` is exact, None without prices. `refused` are parameters that the server does not take.
     """
 
     key: str
@@ -103,7 +101,7 @@ class Spending(Value):
     def of(cls, calls: Sequence[Call], price: Price | None = None) -> Spending:
         """Return the sum of calls; `price` is asked where one was made without prices."""
         costs = [price(call) if price and call.cost_usd is None else call.cost_usd for call in calls]
-        known = [cost for cost in costs if cost is not None]
+        priced = [cost for cost in costs if cost is not None]
         return cls(
             calls=len(calls),
             answered=sum(call.status == "ok" for call in calls),
@@ -112,7 +110,7 @@ class Spending(Value):
             prompt_tokens=sum(call.prompt_tokens for call in calls),
             cached_tokens=sum(call.cached_tokens for call in calls),
             completion_tokens=sum(call.completion_tokens for call in calls),
-            cost_usd=sum(known, Decimal(0)) if known else None,
+            cost_usd=sum(priced, Decimal(0)) if priced else None,
         )
 
 
@@ -169,9 +167,9 @@ def out_of_time(budget: BudgetConfig) -> str:
 class Account:
     """The calls of one study, let out while its budget lasts; threads may share it.
 
-    A call is counted once, before it goes out, however often the OpenAI client repeats its request after an error.
-    Tokens and money exceed their limits by the calls under way at most. No call goes out once `over` says that no time
-    is left. `say` is called with what the user should know. `answered` counts the answers that came in this process.
+    A call counts once, before it goes out, however often the client repeats it. Tokens and money exceed their limits by
+    the calls under way at most. No call goes out once `over` says that no time is left. `say` is called with what the
+    user should know. `answered` counts the answers that came in this process.
     """
 
     store: Store

@@ -8,15 +8,15 @@ from pydantic import Field
 
 from bife_core.base.errors import BifeError, GeneratorError
 from bife_core.base.values import Value
-from bife_core.search.types import Sample, WrittenRequest
+from bife_core.search.types import Draft as Draft, Sample, WrittenRequest
 
 
 class FeatureRange(Value):
     """The values of one feature over all recorded candidates.
 
-    The quantiles are the smallest value, 10 %, median, 90 % and largest value. `alone` is F_LF of choosing by this
-    feature alone, by its smallest value if `smallest`; `given` that of the best of all times this one to a `power`, by
-    size. `repeats` is the index of an earlier feature that has the same values, up to the sign.
+    The quantiles are 0, 10, 50, 90 and 100 %. `alone` is F_LF of choosing by this feature alone, by its smallest value
+    if `smallest`; `given` that of the best of all times this one to a `power`. `repeats` is the index of an earlier
+    feature that has the same values, up to the sign.
     """
 
     index: int
@@ -43,15 +43,13 @@ class FeatureRange(Value):
 class PromptContext(Value):
     """What a generator is given beside the request.
 
-    `benchmark` is what is solved. `instances` are sentences on the instances and the recorded decisions; `features` has
+    `benchmark` is what is solved, `instances` are sentences on the instances and the recorded decisions; `features` has
     one entry per feature, in order, or none. `low` and `high` say what F_LF and F_HF are, `tau` is the F_LF that now
-    earns solves, and `rpb` F_HF of SCIP's own rule.
-
-    `earlier` is what the search sampled before it made this request, in order. By a sample's id, `failings` has
-    sentences on where its rule chooses wrongly, `executions` a table of its solves and `regrets` what its choices miss.
-    `fitting` says that numbers of rules are fitted to the decisions after they are written, and `fitted` whose were.
-    `likeness` is the share of decisions in which two parents choose alike, `theme` what a rule without parents begins
-    from.
+    earns solves, and `rpb` F_HF of SCIP's own rule. `earlier` are the samples before this request, in order. By a
+    sample's id, `failings` are sentences on where its rule chooses wrongly, `executions` a table of its solves and
+    `regrets` what its choices miss. `fitting` says that numbers of rules are fitted to the decisions, and `fitted`
+    whose were. `likeness` is the share of decisions in which two parents choose alike, `theme` what a rule without
+    parents begins from.
     """
 
     benchmark: str
@@ -78,27 +76,6 @@ class Message(Value):
     content: str
 
 
-class Draft(Value):
-    """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
-
-    `fit` is whether numbers in the source may be fitted on F_LF. A reflection has a `text` and no source. `generator`
-    is who wrote it, which the study fills in, and `model` the language model, if any. `seconds` are wall seconds of
-    writing, CPU seconds of a fit. `unanswered` is "refused" when the service did not accept the request, "outage" when
-    it gave no answer: then the failure speaks of the service and not of a rule. Calls to a model API are in the
-    `Account`.
-    """
-
-    generator: str = ""
-    model: str = ""
-    thought: str | None = None
-    source: str | None = None
-    fit: bool = True
-    text: str | None = None
-    failure: str | None = None
-    seconds: float = 0.0
-    unanswered: Literal["outage", "refused"] | None = None
-
-
 class NoDraftError(BifeError):
     """A request has no answer now; `draft` says why. What it means for the search the kinds of this error say."""
 
@@ -115,11 +92,10 @@ class DraftingStoppedError(NoDraftError, GeneratorError):
 class Generator(Protocol):
     """Writes rules.
 
-    One with a true attribute `needs_context` is given the whole context, which takes reading decisions and instances;
-    others get the benchmark's name. One with a method `repair` writes a rule once more: it is given request, context,
-    the draft that was rejected, and the sentence why it is no valid rule, and returns a draft, or None where there is
-    nothing to repair. One with a method `ask` proposes settings of SCIP too: it is given a key and a function that
-    makes the prompt, and returns the text of the answer, or None.
+    One with a true attribute `needs_context` is given the whole context, others the benchmark's name alone. A method
+    `repair` is given request, context, the rejected draft and the sentence why it is no valid rule, and returns a
+    draft, or None where there is nothing to repair. A method `ask` proposes settings of SCIP too: given a key and a
+    function that makes the prompt, it returns the text of the answer, or None.
     """
 
     name: str

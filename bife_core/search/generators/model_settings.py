@@ -48,11 +48,10 @@ def holding_key(key: SecretStr) -> Iterator[None]:
 class ModelApiSettings(BaseSettings):
     """Address, model and key of a chat API, read from the environment; an empty variable counts as unset.
 
-    Local servers need no key. A request waits `timeout_s` for its answer, is sent `tries` times at most, and
-    `concurrency` requests are under way at once at most. Prices are in USD per million tokens, of prompts, of what a
-    provider had cached of them, and of answers. `model` may name several models, separated by commas, and prices are
-    one for all or one for each. `query` is added to the address of each request, as ``name=value&...``, and `headers`
-    are added to it, as lines ``Name: value``.
+    A request waits `timeout_s` for its answer, is sent `tries` times at most, `concurrency` at once at most. Prices are
+    in USD per million tokens: of prompts, of their cached part, and of answers, one for all or one for each of the
+    models that `model` names with commas between. `query` (``name=value&...``) is added to the address of each request,
+    and `headers`, lines ``Name: value``, to the request. Local servers need no key.
     """
 
     model_config = SettingsConfigDict(
@@ -83,10 +82,10 @@ class ModelApiSettings(BaseSettings):
     @field_validator("headers", mode="before")
     @classmethod
     def _by_lines(cls, value: object) -> object:
-        found = list(map(_HEADER.fullmatch, filter(str.strip, str(value or "").splitlines())))
-        if None in found:
+        headers = list(map(_HEADER.fullmatch, filter(str.strip, str(value or "").splitlines())))
+        if None in headers:
             raise ValueError("lines of printable ASCII characters such as 'api-key: 0123abcd' were expected")
-        return {header[1]: header[2] for header in found if header is not None}
+        return {header[1]: header[2] for header in headers if header is not None}
 
     @field_validator("base_url")
     @classmethod
@@ -95,10 +94,10 @@ class ModelApiSettings(BaseSettings):
         try:
             url = httpx2.URL(value)
             # As it is encoded to be looked up, which takes labels of 1 to 63 characters.
-            known = url.raw_host.decode().encode("idna") and url.scheme in ("http", "https")
+            valid = url.raw_host.decode().encode("idna") and url.scheme in ("http", "https")
         except (httpx2.InvalidURL, ValueError):
-            known = False
-        wrong = not known or not 0 < (url.port or 1) < 2**16 or url.userinfo or set("?# ") & set(value)
+            valid = False
+        wrong = not valid or not 0 < (url.port or 1) < 2**16 or url.userinfo or set("?# ") & set(value)
         if value and (wrong or url.path.rstrip("/").endswith("/chat/completions")):
             raise ValueError(
                 "an address such as https://api.deepseek.com or http://localhost:8000/v1 was expected, without "
@@ -119,9 +118,9 @@ class ModelApiSettings(BaseSettings):
     def from_environment(cls) -> ModelApiSettings:
         """Read the settings, and the key of `holding_key`; a GeneratorError names a value that cannot be used."""
         held = None if os.environ.get(KEY_VARIABLE) else _held.get()
-        given: dict[str, Any] = {} if held is None else {KEY_VARIABLE: held}
+        held_key: dict[str, Any] = {} if held is None else {KEY_VARIABLE: held}
         try:
-            return cls(**given)
+            return cls(**held_key)
         except ValidationError as error:
             # Values are not shown, for they may hold secrets.
             wrong = "; ".join(
@@ -137,8 +136,8 @@ class ModelApiSettings(BaseSettings):
     def require_complete(self) -> tuple[str, tuple[str, ...]]:
         """Return base URL and models; a GeneratorError says which of them, or which price, is missing."""
         if self.base_url is None or self.model is None:
-            known = {"BIFE_LLM_BASE_URL": self.base_url, "BIFE_LLM_MODEL": self.model}
-            missing = " and ".join(name for name, value in known.items() if value is None)
+            settings = {"BIFE_LLM_BASE_URL": self.base_url, "BIFE_LLM_MODEL": self.model}
+            missing = " and ".join(name for name, value in settings.items() if value is None)
             raise GeneratorError(f"The model API is not configured: set {missing}, {_EXAMPLE}.")
         for name in ("price_in", "price_cached", "price_out"):
             if (count := len(getattr(self, name))) not in (0, 1, len(self.models)):

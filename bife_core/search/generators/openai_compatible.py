@@ -43,9 +43,9 @@ def choose_model(
 ) -> str:
     """Return the model that writes a rule, by what each wrote `earlier` and what its calls cost.
 
-    A rule improves if its F_HF is higher than those of its parents. How likely that is of a model is drawn from what is
-    known (Thompson sampling), and divided by what one of its rules costs, in tokens where a price is missing. The draw
-    depends on the request's seed and on the earlier rules alone, so that a search taken up again asks the same model.
+    A rule improves if its F_HF is higher than its parents'. How likely that is of a model is drawn (Thompson sampling)
+    and divided by what its rules cost, in tokens where a price is missing. The draw depends on the request's seed and
+    the earlier rules alone, so that a search taken up again asks the same model.
     """
     samples = {sample.id: sample for sample in earlier}
     made = [call for call in calls if call.key in samples and call.model in models]
@@ -60,8 +60,10 @@ def choose_model(
     def drawn(model: str) -> float:
         rules = written[model]
         better = sum(_improves(samples[name], samples) for name in rules)
-        own = [call for call in made if call.model == model]
-        costs = [call.cost_usd if priced else call.prompt_tokens + call.completion_tokens for call in own]
+        of_model = [call for call in made if call.model == model]
+        costs = [
+            call.cost_usd if priced else call.prompt_tokens + call.completion_tokens for call in of_model
+        ]
         spent = sum(cost for cost in costs if cost is not None)
         return float(rng.beta(1 + better, 1 + len(rules) - better)) / max(float(spent) / len(rules), 1e-9)
 
@@ -79,7 +81,7 @@ class OpenAIGenerator:
     """Asks a chat API for each rule; calls are recorded on `account` and recorded answers are not paid again.
 
     Threads may share it. Requests go out alone until an answer has text, so that a wrong key costs one; after an
-    outcome that stops the run no other goes out. A ConfigError says that money is limited and a price is missing.
+    outcome that stops the run no other goes out. A `ConfigError` says that money is limited and a price is missing.
     """
 
     name = "openai"
@@ -172,24 +174,24 @@ class OpenAIGenerator:
         call = call if call.started_unix_s else self.account.begin(call, self.settings.cost_usd)
         began_s = time.perf_counter()
         try:
-            found = self._asked(call)
+            outcome = self._asked(call)
             self._pace.answer()
             # Where a model only thinks, more requests would be billed for nothing; one that answered may do so again.
-            lasting = found["status"] == "error" and found.get("finish_reason") == "length"
-            lasting = lasting and not any(known.status == "ok" for known in self.account.calls())
-            answer = found.get("answer") or ""
-            empty = found["status"] == "ok" and not (without_reasoning(answer).strip() or "def " in answer)
+            lasting = outcome["status"] == "error" and outcome.get("finish_reason") == "length"
+            lasting = lasting and not any(earlier.status == "ok" for earlier in self.account.calls())
+            answer = outcome.get("answer") or ""
+            empty = outcome["status"] == "ok" and not (without_reasoning(answer).strip() or "def " in answer)
             self._empty += empty and not self._pace.opened
             if self._empty == _EMPTY_ANSWERS:
                 why = f"{self.settings.base_url} sent no text in its first {self._empty} answers."
-                found |= {"status": "error", "error": f"{why} {replies.IN_CONTENT}"}
+                outcome |= {"status": "error", "error": f"{why} {replies.IN_CONTENT}"}
                 lasting = True
         except openai.OpenAIError as error:
-            (found, lasting), empty = replies.failure_of(self.settings, error), False
+            (outcome, lasting), empty = replies.failure_of(self.settings, error), False
             if not lasting and self._goes_again(error, call):
                 return call
-        self._stopped = self._stopped or (found["error"] if lasting else None)
-        call = call.model_copy(update=found | {"seconds": time.perf_counter() - began_s})
+        self._stopped = self._stopped or (outcome["error"] if lasting else None)
+        call = call.model_copy(update=outcome | {"seconds": time.perf_counter() - began_s})
         call = call.model_copy(update=replies.bill_of(self.settings, call))
         self.account.finish(call)
         if call.status == "ok" and call.answered_in != "content":
@@ -227,17 +229,17 @@ class OpenAIGenerator:
 
     def _asked(self, call: Call) -> dict[str, Any]:
         """Return what comes of a request, which goes out again without each parameter that is refused."""
-        known = [name for model, name in list(self._refused) if model == call.model]
-        refused = dict.fromkeys(known, "")
+        refused_before = [name for model, name in list(self._refused) if model == call.model]
+        refused = dict.fromkeys(refused_before, "")
         headers = {"X-Client-Request-Id": request_id(self.account.study, call)}
-        asked = {"model": call.model, "messages": [message.model_dump() for message in call.messages]}
+        body = {"model": call.model, "messages": [message.model_dump() for message in call.messages]}
         while True:
             parameters = self._parameters(refused)
             try:
                 reply = self._client.post(
                     "/chat/completions",
                     cast_to=httpx2.Response,
-                    body=asked | parameters,
+                    body=body | parameters,
                     options={"headers": _headers(self.settings) | headers},
                 )
                 break
@@ -246,7 +248,7 @@ class OpenAIGenerator:
                 if name is None:
                     raise
                 refused[name] = self.settings.redact(replies.said_by(error))
-        for name in list(refused)[len(known) :]:
+        for name in list(refused)[len(refused_before) :]:
             if self._refused.setdefault((call.model, name), call.key) == call.key:
                 why = f"{self.settings.base_url} refuses {name} of {call.model}: {refused[name]}"
                 self.account.say(f"{why}. Requests go out without it.")
@@ -267,12 +269,12 @@ def _refused_by(error: openai.APIStatusError, parameters: Collection[str]) -> st
     """Return which parameter of a request a server names as one that it does not take, or None."""
     if error.status_code not in _NOT_ACCEPTED - replies.LASTING.keys():
         return None
-    said = error.response.text
+    reply = error.response.text
     for name in {*parameters} - {"stream"}:
-        named = error.param == name or re.search(rf"\b{name}\b", said, re.IGNORECASE)
-        if named and not (name.startswith("max_") and _TOO_MUCH.search(said)):
+        named = error.param == name or re.search(rf"\b{name}\b", reply, re.IGNORECASE)
+        if named and not (name.startswith("max_") and _TOO_MUCH.search(reply)):
             return name
-    return _WHOLE if "stream" not in parameters and re.search(r"\bstream", said, re.IGNORECASE) else None
+    return _WHOLE if "stream" not in parameters and re.search(r"\bstream", reply, re.IGNORECASE) else None
 
 
 class _Client(openai.DefaultHttpxClient):
@@ -309,8 +311,8 @@ class _Client(openai.DefaultHttpxClient):
                 raise broken from error
         finally:
             reply.close()
-        own = ("content-encoding", "content-length", "transfer-encoding", "x-should-retry")
-        headers = [(name, value) for name, value in reply.headers.multi_items() if name not in own]
+        hop_by_hop = ("content-encoding", "content-length", "transfer-encoding", "x-should-retry")
+        headers = [(name, value) for name, value in reply.headers.multi_items() if name not in hop_by_hop]
         status = replies.status_of(reply.status_code, bytes(body))
         headers += [("x-should-retry", "false")] if status in (*replies.LATE, *replies.BUSY) else []
         return httpx2.Response(status, headers=headers, content=bytes(body), request=request)
@@ -332,8 +334,8 @@ def _client(settings: ModelApiSettings, *, timeout_s: float | None = None) -> op
 
 def _headers(settings: ModelApiSettings) -> dict[str, Any]:
     """Return headers of one request; without a key it has none that names one, unless it is the user's own."""
-    own = {"authorization"} & {name.lower() for name in settings.headers}
-    return {} if own or settings.api_key is not None else {"Authorization": openai.omit}
+    named = {"authorization"} & {name.lower() for name in settings.headers}
+    return {} if named or settings.api_key is not None else {"Authorization": openai.omit}
 
 
 def offered(settings: ModelApiSettings) -> list[str]:
@@ -347,9 +349,9 @@ def offered(settings: ModelApiSettings) -> list[str]:
     except (openai.NotFoundError, TypeError, AttributeError):  # no list, or none of OpenAI's form
         return []
     except openai.OpenAIError as error:
-        found, lasting = replies.failure_of(settings, error)
+        outcome, lasting = replies.failure_of(settings, error)
         stops = lasting or isinstance(error, openai.APIConnectionError)
-        raise (DraftingStoppedError if stops else NoDraftError)(found["error"]) from error
+        raise (DraftingStoppedError if stops else NoDraftError)(outcome["error"]) from error
 
 
 def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:

@@ -91,8 +91,8 @@ def parse_answer(answer: str | None, *, cut_off: bool = False, component: Compon
         # A model that does not close its reasoning ends it with the answer.
         text = re.sub(_OPENED, "\n", answer or "").strip()
     if not text:
-        found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
-        return Draft(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
+        content = "only unfinished reasoning" if answer and answer.strip() else "nothing"
+        return Draft(failure=f"The model's answer was empty: a rule was expected, {content} was found.")
     if len(text) > LONGEST_ANSWER:
         return Draft(
             failure=f"The answer has {len(text):,} characters; a rule is looked for in {LONGEST_ANSWER:,} at most."
@@ -144,12 +144,12 @@ def without_reasoning(answer: str, function: str = BRANCHING.function) -> str:
 def _out_of_json(text: str, function: str) -> str:
     """Return a text with the code that stands in strings of JSON put between fences; the last may have no end."""
 
-    def fenced(found: re.Match[str]) -> str:
+    def fenced(match: re.Match[str]) -> str:
         try:
-            code = json.loads(f'"{found[1]}"').replace("\r\n", "\n")
+            code = json.loads(f'"{match[1]}"').replace("\r\n", "\n")
         except ValueError:
-            return found[0]
-        return f"\n```\n{code}\n" + ("```\n" if found[2] == '"' else "")
+            return match[0]
+        return f"\n```\n{code}\n" + ("```\n" if match[2] == '"' else "")
 
     part = r'(?:[^"\\\n]|\\.)*'
     return re.sub(rf'"({part}def {function} *\({part})("|\\?\Z)', fenced, text)
@@ -158,7 +158,7 @@ def _out_of_json(text: str, function: str) -> str:
 def _pieces(text: str, name: str) -> Iterator[tuple[str, int, int]]:
     """Yield code that defines a function, the last first, with its start and end: between fences, or bare lines."""
     defined = re.compile(rf"^[ \t]*def +{name}\b|^{name} *= *(?:lambda\b|\w+[ \t]*$)", re.MULTILINE)
-    edges = [0, *(edge for found in _EDGE.finditer(text) for edge in found.span()), len(text)]
+    edges = [0, *(edge for fence in _EDGE.finditer(text) for edge in fence.span()), len(text)]
     for start, end in reversed([*zip(edges[::2], edges[1::2], strict=True)]):
         part = text[start:end]
         if not defined.search(part):
@@ -177,10 +177,10 @@ def _longest(lines: str, last: int) -> tuple[str, int]:
 
     They are shortened at lines that begin at the margin only: a function that was cut off stays a syntax error.
     """
-    starts = [found.start() for found in _CODE_START.finditer(lines) if found.start() <= last]
-    ends = [found.start() for found in _MARGIN.finditer(lines, last + 1)]
+    starts = [match.start() for match in _CODE_START.finditer(lines) if match.start() <= last]
+    ends = [match.start() for match in _MARGIN.finditer(lines, last + 1)]
     tried = [*islice(product(starts, (len(lines), *reversed(ends))), _MOST_PIECES)]
-    start, end = next((one for one in tried if _parses(textwrap.dedent(lines[slice(*one)]))), tried[0])
+    start, end = next((span for span in tried if _parses(textwrap.dedent(lines[slice(*span)]))), tried[0])
     return textwrap.dedent(lines[start:end]), start
 
 

@@ -60,11 +60,14 @@ def _template(name: str, component: Component = BRANCHING) -> Template:
 def feature_description(component: Component = BRANCHING) -> str:
     """Return the part of the prompt that explains the features, one line each under their group's heading."""
     lines: list[str] = []
-    for group in dict.fromkeys(one.group for one in component.features):
+    for group in dict.fromkeys(feature.group for feature in component.features):
         when = " (constant during a solve)" if group.cost == "solve" else " (updated at every node)"
         lines += ["", f"## {group.name.replace('_', ' ')}{when if component == BRANCHING else ''}"]
-        own = [one for one in component.features if one.group == group]
-        lines += [f"- {component.argument}[{one.index}] {one.name}: {one.meaning}" for one in own]
+        members = [feature for feature in component.features if feature.group == group]
+        lines += [
+            f"- {component.argument}[{feature.index}] {feature.name}: {feature.meaning}"
+            for feature in members
+        ]
     return "\n".join(lines).strip()
 
 
@@ -201,13 +204,17 @@ def measured_features(context: PromptContext) -> str:
     ]
     shown = [r for r in context.features if not r.constant and r.repeats is None]
     for group in GROUPS:
-        own = [r for r in shown if FEATURES[r.index].group == group]
-        if own:
-            lines += ["", f"## {group.name.replace('_', ' ')} ({_COSTS[group.cost]})", *map(_measured, own)]
-    if beside := [found for found in shown if found.given is not None]:
-        best = max(shown, key=lambda found: found.alone or 0.0)
-        beside = sorted(beside, key=lambda found: found.given or 0.0, reverse=True)[:_BESIDE]
-        products = ", ".join(f"[{one.index}]^{one.power:g} {one.given:.2f}" for one in beside)
+        members = [r for r in shown if FEATURES[r.index].group == group]
+        if members:
+            lines += [
+                "",
+                f"## {group.name.replace('_', ' ')} ({_COSTS[group.cost]})",
+                *map(_measured, members),
+            ]
+    if beside := [feature for feature in shown if feature.given is not None]:
+        best = max(shown, key=lambda feature: feature.alone or 0.0)
+        beside = sorted(beside, key=lambda feature: feature.given or 0.0, reverse=True)[:_BESIDE]
+        products = ", ".join(f"[{other.index}]^{other.power:g} {other.given:.2f}" for other in beside)
         first = f"{_name(best.index)} ({best.alone:.2f})"
         lines += ["", f"What adds most to the best, {first}: F_LF of its product with {products}."]
     same = [(r.index, r.repeats) for r in context.features if r.repeats is not None]
@@ -224,10 +231,10 @@ def _name(index: int) -> str:
     return f"[{index}] {FEATURES[index].name}"
 
 
-def _measured(found: FeatureRange) -> str:
-    line = f"- {_name(found.index)}: {FEATURES[found.index].meaning} "
-    line += f"[{' | '.join(f'{value:.3g}' for value in found.quantiles)}]"
-    return line if found.alone is None else f"{line}, alone {found.alone:.2f}, {found.first} first"
+def _measured(feature: FeatureRange) -> str:
+    line = f"- {_name(feature.index)}: {FEATURES[feature.index].meaning} "
+    line += f"[{' | '.join(f'{value:.3g}' for value in feature.quantiles)}]"
+    return line if feature.alone is None else f"{line}, alone {feature.alone:.2f}, {feature.first} first"
 
 
 def scores(sample: Sample, context: PromptContext) -> str:
@@ -247,7 +254,7 @@ def earlier_attempts(context: PromptContext, shown: Iterable[Sample]) -> str:
     # One that was never written says nothing of rules, and why may name the address of the service.
     written = (sample for sample in context.earlier if sample.valid or sample.source or sample.thought)
     tried = [sample for sample in written if sample.id not in left_out]
-    best = {sample.id for sample in [one for one in ranked(tried) if one.valid][: _EARLIER // 2]}
+    best = {sample.id for sample in [attempt for attempt in ranked(tried) if attempt.valid][: _EARLIER // 2]}
     others = [sample for sample in tried if sample.id not in best][-(_EARLIER - len(best)) :]
     chosen = best | {sample.id for sample in others}
     return "\n".join(_attempt(sample, context) for sample in tried if sample.id in chosen)

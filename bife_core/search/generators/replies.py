@@ -50,15 +50,15 @@ _MOST_TOKENS: Final = 10**9
 
 def failure_of(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[dict[str, Any], bool]:
     """Return what a call has of an exception, and whether no further request can succeed either."""
-    lasting, found = False, dict[str, Any](status="error")
+    lasting, outcome = False, dict[str, Any](status="error")
     if isinstance(error, openai.APIStatusError):
         what = _NO_CREDIT if error.code == "insufficient_quota" else LASTING.get(error.status_code)
         lasting = what is not None
         reason = f"{what or 'answered'} (HTTP {error.status_code}: {said_by(error)})"
         if not lasting and error.status_code in BUSY:
             reason += "; raise BIFE_LLM_TRIES to ask it more often, or lower BIFE_LLM_CONCURRENCY"
-        found |= {"http_status": error.status_code, "response": settings.cleaned(error.response.text)}
-        found |= {"tokens_estimated": error.status_code in LATE}
+        outcome |= {"http_status": error.status_code, "response": settings.cleaned(error.response.text)}
+        outcome |= {"tokens_estimated": error.status_code in LATE}
     elif isinstance(error, openai.APITimeoutError):
         reason = f"gave no whole answer within BIFE_LLM_TIMEOUT_S, {settings.timeout_s:g} s"
     else:
@@ -69,17 +69,17 @@ def failure_of(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[d
     if isinstance(error, openai.APIConnectionError):
         # Where no connection was made, nothing was billed.
         lost = type(error.__cause__).__name__ not in ("ConnectError", "ConnectTimeout")
-        found |= {"tokens_estimated": lost, "response": error.body and settings.cleaned(str(error.body))}
-    return found | {"error": settings.redact(f"{settings.base_url} {reason}.")}, lasting
+        outcome |= {"tokens_estimated": lost, "response": error.body and settings.cleaned(str(error.body))}
+    return outcome | {"error": settings.redact(f"{settings.base_url} {reason}.")}, lasting
 
 
 def wait_of(error: openai.OpenAIError) -> float:
     """Return for how many seconds a server asks to wait, in its header Retry-After, as a number or a date."""
-    asked = error.response.headers.get("retry-after", "") if isinstance(error, openai.APIStatusError) else ""
+    wait = error.response.headers.get("retry-after", "") if isinstance(error, openai.APIStatusError) else ""
     with suppress(ValueError):
-        return float(asked)
+        return float(wait)
     with suppress(ValueError, TypeError):
-        return (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()
+        return (parsedate_to_datetime(wait) - datetime.now(UTC)).total_seconds()
     return 0.0
 
 
@@ -97,14 +97,14 @@ def status_of(status: int, body: bytes) -> int:
 
 def said_by(error: Any) -> str:
     """Return what a server says of an error."""
-    said = error.body.get("message") if isinstance(error.body, dict) else error.body
-    return _shortened(said or error.response.text) or "no reason given"
+    message = error.body.get("message") if isinstance(error.body, dict) else error.body
+    return _shortened(message or error.response.text) or "no reason given"
 
 
 def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[str, Any]:
     """Return what a call has of a reply of a good status, whose text need not be a chat completion."""
     reply = settings.cleaned(_joined(text))
-    found = {"http_status": status, "response": reply}
+    outcome = {"http_status": status, "response": reply}
     try:
         choice, trouble = reply["choices"][0], reply.get("error")
         end, message = choice.get("finish_reason"), choice["message"]
@@ -114,20 +114,20 @@ def completion_of(settings: ModelApiSettings, status: int, text: str) -> dict[st
         answer += "".join(map(_arguments, message.get("tool_calls") or [message.get("function_call")]))
         for field in _REASONING if end != "length" and not without_reasoning(answer).strip() else ():
             if "def " in (thought := message.get(field) or ""):
-                answer, found = thought, found | {"answered_in": field}
+                answer, outcome = thought, outcome | {"answered_in": field}
     except (KeyError, IndexError, TypeError, AttributeError):
-        said = _shortened(settings.redact(text)) or "nothing"
-        reason = f"sent no chat completion but {said}; check BIFE_LLM_BASE_URL if that persists."
+        sent = _shortened(settings.redact(text)) or "nothing"
+        reason = f"sent no chat completion but {sent}; check BIFE_LLM_BASE_URL if that persists."
     else:
-        found |= {"answer": answer, "finish_reason": None if end is None else str(end)}
+        outcome |= {"answer": answer, "finish_reason": None if end is None else str(end)}
         if end == "length" and not without_reasoning(answer).strip():
             reason = _THOUGHT_ONLY
         elif trouble or end == _BROKEN:
             trouble = trouble.get("message") if isinstance(trouble, dict) else trouble
             reason = f"broke its answer off ({_shortened(trouble or 'it has no end')})."
         else:
-            return found | {"status": "ok"}
-    return found | {"status": "error", "error": f"{settings.base_url} {reason}"}
+            return outcome | {"status": "ok"}
+    return outcome | {"status": "error", "error": f"{settings.base_url} {reason}"}
 
 
 def _text(part: Any) -> str:
@@ -139,28 +139,28 @@ def _text(part: Any) -> str:
 
 def _arguments(called: Any) -> str:
     """Return what a model calls a tool with."""
-    given = (called or {}).get("function", called or {}).get("arguments") or ""
-    return given if isinstance(given, str) else json.dumps(given)
+    arguments = (called or {}).get("function", called or {}).get("arguments") or ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _joined(text: str) -> str:
     """Return a reply that a server sent in chunks as one chat completion, and another as it is."""
     lines = [line[5:].strip() for line in text.split("\n") if line.startswith("data:")]
-    whole, message, end = dict[str, Any](), dict[str, str](), _BROKEN
+    reply, message, end = dict[str, Any](), dict[str, str](), _BROKEN
     try:
         for line in filter(None, lines):
             if line == "[DONE]":
                 end = "stop" if end == _BROKEN else end
                 continue
             chunk = json.loads(line)
-            whole |= {name: value for name, value in chunk.items() if value}
+            reply |= {name: value for name, value in chunk.items() if value}
             for choice in chunk.get("choices") or ():
                 end = choice.get("finish_reason") or end
                 for name, part in (choice.get("delta") or {}).items():
                     message[name] = message.get(name, "") + (part if isinstance(part, str) else "")
     except (ValueError, TypeError, AttributeError, RecursionError):
         return text
-    return json.dumps(whole | {"choices": [{"message": message, "finish_reason": end}]}) if lines else text
+    return json.dumps(reply | {"choices": [{"message": message, "finish_reason": end}]}) if lines else text
 
 
 def _shortened(text: object) -> str:
@@ -193,9 +193,9 @@ def bill_of(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
     details = counts.get("prompt_tokens_details")
     cached = _count(details.get("cached_tokens") if isinstance(details, dict) else None)
     cached = min(cached or _count(counts.get("prompt_cache_hit_tokens")) or 0, prompt)
-    found = {"prompt_tokens": prompt, "cached_tokens": cached, "completion_tokens": completion}
-    found |= {"tokens_estimated": estimated}
-    return found | {"cost_usd": settings.cost_usd(call.model_copy(update=found))}
+    bill = {"prompt_tokens": prompt, "cached_tokens": cached, "completion_tokens": completion}
+    bill |= {"tokens_estimated": estimated}
+    return bill | {"cost_usd": settings.cost_usd(call.model_copy(update=bill))}
 
 
 def _written(reply: dict[str, Any]) -> str:

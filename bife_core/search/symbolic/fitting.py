@@ -163,8 +163,8 @@ class ConditionalLogit:
             weights, loss = tried, reached
         return weights, loss
 
-    def _penalised(self, known: Floats, weights: Floats) -> float:
-        return self.loss(weights @ known) + self._ridge * float(weights @ weights)
+    def _penalised(self, logarithms: Floats, weights: Floats) -> float:
+        return self.loss(weights @ logarithms) + self._ridge * float(weights @ weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +234,14 @@ class Fitter:
             fits = []
             for place in np.argsort(-promise, kind="stable")[:_TRIED]:
                 tried = [*chosen, int(place)]
-                known, spreads = self._known([telling[i] for i in tried])
-                found, loss = self._logit.fit(known, np.append(weights, 0.0))
-                fits.append((loss, tried, found, known, found / spreads))
-            for _, tried, found, known, powers in sorted(fits, key=lambda fit: fit[0]):
+                columns, spreads = self._known([telling[i] for i in tried])
+                fitted_weights, loss = self._logit.fit(columns, np.append(weights, 0.0))
+                fits.append((loss, tried, fitted_weights, columns, fitted_weights / spreads))
+            for _, tried, fitted_weights, columns, powers in sorted(fits, key=lambda fit: fit[0]):
                 fitted = self._fitted([telling[i] for i in tried], powers)
                 if fitted is not None:  # else its exponents are too large for any number
                     path.append(fitted)
-                    chosen, weights, utility = tried, found, found @ known
+                    chosen, weights, utility = tried, fitted_weights, fitted_weights @ columns
                     break
             else:
                 break
@@ -264,10 +264,10 @@ class Fitter:
         promise = np.empty(len(roughly))
         block = held_by_cache(roughly.shape[1])
         for first in range(0, len(roughly), block):
-            known = roughly[first : first + block].astype(np.float64)
-            slope = known @ (self._logit.target - likely)
-            expected = np.add.reduceat(known * likely, columns.starts, axis=1)
-            variance = (known * known) @ likely - (expected * expected).sum(axis=1)
+            logarithms = roughly[first : first + block].astype(np.float64)
+            slope = logarithms @ (self._logit.target - likely)
+            expected = np.add.reduceat(logarithms * likely, columns.starts, axis=1)
+            variance = (logarithms * logarithms) @ likely - (expected * expected).sum(axis=1)
             promise[first : first + block] = slope * slope / np.maximum(variance, 1e-9 * len(columns.starts))
         return promise
 

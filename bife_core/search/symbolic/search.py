@@ -92,8 +92,8 @@ class SymbolicSearch(BifeSearch):
         """Fit a rule to the recorded decisions."""
         assert decisions is not None
         rng = np.random.Generator(np.random.PCG64(training["seed"]))
-        asked = {name: training[name] for name in ("terms", "children", "niche", "parents", "known")}
-        formulas = fit_rules(_fitter(decisions), rng, **asked)
+        arguments = {name: training[name] for name in ("terms", "children", "niche", "parents", "known")}
+        formulas = fit_rules(_fitter(decisions), rng, **arguments)
         if not formulas:
             return {"failure": "No other formula distinguishes the candidates of the recorded decisions."}
         # Far down the list are formulas that were made and never improved upon.
@@ -116,8 +116,8 @@ class SymbolicSearch(BifeSearch):
         valid = len(by_low_fidelity(self.samples))
         for niche in {elite.niche for elite in self.elites if elite.niche is not None}:
             elites = [elite for elite in self.elites if elite.niche == niche]
-            own = (sample for sample in self.samples if sample.niche == niche)
-            tau = threshold(elites, own, self.config, of=valid)
+            of_niche = (sample for sample in self.samples if sample.niche == niche)
+            tau = threshold(elites, of_niche, self.config, of=valid)
             if tau is not None:
                 self._tau_of_niche[niche] = tau
         self.tau = min(self._tau_of_niche.values(), default=self._tau_of_all)

@@ -20,8 +20,10 @@ from bife_core.measure.high import HighScore
 from bife_core.run.stages.records import EVALUATION, EVOLUTION, Record
 from bife_core.run.study import files as reports, journal
 from bife_core.run.study.archive import descent
-from bife_core.search import ReflectionRequest, Sample
+from bife_core.search import Draft, ReflectionRequest, Sample, SolveRequest, WrittenRequest
+from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account, Call, Spending
+from bife_core.search.types import Entry
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.loading import method_of
 from bife_core.solver.methods.scorer import RuleMethod
@@ -48,7 +50,7 @@ class _Child:
     start_ms: int = 0
     end_ms: int = 0
 
-    def measure(self, entry: journal.Entry, values: dict[str, Any]) -> None:
+    def measure(self, entry: Entry, values: dict[str, Any]) -> None:
         """Add metrics at the time of an event, but not those that an earlier event reported."""
         self.metrics = {point.key: point for point in store.points(values, _ms(entry))} | self.metrics
 
@@ -64,7 +66,7 @@ class _News:
     status: str = ""
 
 
-def write_evolution(events: Sequence[tuple[journal.Entry, int]], seen: int, seen_run: str) -> str:
+def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) -> str:
     """Write the events of an evolution, which begin with `opened`, to its run in MLflow, found or made; return its id.
 
     Those up to number `seen` are only read, if the run that has them is still there. The observer learns of traces that
@@ -171,7 +173,7 @@ class _Search:
         self.news.children.add(name)
         return self.children.setdefault(name, _Child(tags=dict(self.provenance)))
 
-    def read(self, entry: journal.Entry) -> None:
+    def read(self, entry: Entry) -> None:
         """Add what an event says to what is written next."""
         news = self.news
         match entry:
@@ -179,19 +181,10 @@ class _Search:
                 news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
                 news.tags |= entry.provenance
                 self.provenance, news.status = entry.provenance, "RUNNING"
-            case journal.Drafted():
-                self.generation = entry.request.generation
-                self.drafted.add(entry.request.id)
-                news.drafted.add(entry.request.id)
-                self._drafted(entry, self._child(entry.request.id))
-            case journal.Scored() if entry.score.f_lf is not None:
-                child = self._child(entry.id)
-                child.measure(entry, {"f_lf": entry.score.f_lf, "f_lf_seconds": entry.score.seconds})
-                child.end_ms = _ms(entry)
+            case Answered():
+                self._answered(entry)
             case journal.Referred():
                 self.solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
-            case journal.HighScored():
-                self._high_scored(entry.id, entry.score, entry)
             case journal.Finalised():
                 self._settled(entry.sample, entry)
             case journal.Completed():
@@ -212,8 +205,23 @@ class _Search:
                 self.spending = paid
                 news.metrics += store.points(paid.model_dump(), _ms(entry), self.generation)
 
-    def _drafted(self, entry: journal.Drafted, child: _Child) -> None:
-        request, draft = entry.request, entry.draft
+    def _answered(self, entry: Answered) -> None:
+        request, draft, low = entry.request, entry.draft, entry.low
+        if isinstance(request, SolveRequest) and entry.high is not None:
+            self._high_scored(request.id, entry.high, entry)
+        if not isinstance(request, WrittenRequest) or draft is None:
+            return
+        child = self._child(request.id)
+        if request.id not in self.drafted:
+            self.generation = request.generation
+            self.drafted.add(request.id)
+            self.news.drafted.add(request.id)
+            self._drafted(entry, request, draft, child)
+        if low is not None and low.f_lf is not None:
+            child.measure(entry, {"f_lf": low.f_lf, "f_lf_seconds": low.seconds})
+            child.end_ms = _ms(entry)
+
+    def _drafted(self, entry: Answered, request: WrittenRequest, draft: Draft, child: _Child) -> None:
         child.start_ms, child.end_ms = _ms(entry) - int(1000 * draft.seconds), _ms(entry)
         child.params |= {"generation": request.generation, "operator": request.operator}
         child.params |= {"llm_model": draft.model, "generator": draft.generator}
@@ -231,7 +239,7 @@ class _Search:
             child.texts |= {"reflection.txt": draft.text or draft.failure}
             child.status = _ENDED[draft.failure is not None]
 
-    def _high_scored(self, name: str, score: HighScore, entry: journal.Entry) -> None:
+    def _high_scored(self, name: str, score: HighScore, entry: Entry) -> None:
         child = self._child(name)
         values = {"f_hf": score.f_hf, "solve_cpu_s": score.cpu_s, "raw_f_hf": score.raw_f_hf}
         values |= {"load_factor": score.load_factor, "instances_solved": len(score.results)}
@@ -242,7 +250,7 @@ class _Search:
             costs = [None] * len(score.results)
         self.solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
 
-    def _settled(self, sample: Sample, entry: journal.Entry) -> None:
+    def _settled(self, sample: Sample, entry: Entry) -> None:
         child = self._child(sample.id)
         self.samples.append(sample)
         child.params |= {"generation": sample.generation, "operator": sample.operator}
@@ -328,5 +336,5 @@ def _row(name: str, result: SolveResult, cost: float | None) -> dict[str, Any]:
     return {"rule": name, "cost": cost, "capped": not result.finished, **solved}
 
 
-def _ms(entry: journal.Entry) -> int:
+def _ms(entry: Entry) -> int:
     return int(entry.at_unix_s * 1000)

@@ -68,6 +68,10 @@ FUNCTIONS = {
         },
     ),
     bife_core.plot: ({"result": 3}, {"result": ["x", None, []]}),
+    bife_core.archived: (
+        {"store": "absent"},
+        {"store": [3, None, [], *STRANGE], "most": ["x", None, []], "component": [3, None, []]},
+    ),
     bife_core.create_study: (
         {"config": "smoke", "instances": "absent.mps"},
         {
@@ -81,7 +85,6 @@ FUNCTIONS = {
             "search": [3, "nope", []],
             "generator": [3, "openai", []],
             "workers": ["x", [], 1.5, True],
-            "archive": [3, [], *STRANGE],
         },
     ),
     bife_core.collect_decisions: (

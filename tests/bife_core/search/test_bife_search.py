@@ -7,10 +7,10 @@ from hypothesis import given, settings, strategies as st
 
 from bife_core.extend.testing import World, drive
 from bife_core.run.config import SearchConfig
-from bife_core.search import Answer, BifeSearch, SampleRequest, SolveRequest, sample_seed
+from bife_core.search import BifeSearch, SampleRequest, SolveRequest, sample_seed
 from bife_core.search.base import CROSSOVER_PARENTS
 from bife_core.search.bife import HighOnlySearch
-from tests.support.searching import answered, ids, sample, solve, table, wishes
+from tests.support.searching import answered, ids, reply, sample, solve, table, wishes
 
 SMALL = SearchConfig(samples=12, initial=5, population=4, threshold_share=None, unlike_share=1)
 
@@ -107,23 +107,22 @@ def test_a_run_worked_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("answers", "sentence"),
+    ("numbers", "sentence"),
     [
         ((), "found answers to nothing"),
-        (
-            [sample(f"g00-c0{k}", 0.5) for k in (0, 1)],
-            "in order: g00-c00, g00-c01, g00-c02; found answers to",
-        ),
-        ([sample(f"g00-c0{k}", 0.5) for k in (0, 2, 1)], "found answers to g00-c00, g00-c02, g00-c01"),
-        ([sample(f"g00-c0{k}", 0.5) for k in (0, 1, 7)], "found answers to g00-c00, g00-c01, g00-c07"),
+        ((0, 1), "in order: g00-c00, g00-c01, g00-c02; found answers to"),
+        ((0, 2, 1), "found answers to g00-c00, g00-c02, g00-c01"),
+        ((0, 1, 7), "found answers to g00-c00, g00-c01, g00-c07"),
     ],
     ids=["none", "too few", "swapped", "unknown"],
 )
-def test_answers_that_do_not_fit_are_refused_and_change_nothing(answers, sentence):
+def test_answers_that_do_not_fit_are_refused_and_change_nothing(numbers, sentence):
     search = BifeSearch(SearchConfig(samples=3, initial=3))
     requests = search.ask()
+    others = (requests[0].model_copy(update={"id": f"g00-c0{number}"}) for number in numbers)
+    answers = [reply(request, f_lf=0.5) for request in others]
     with pytest.raises(ValueError, match=sentence):
-        search.tell(tuple(answers))
+        search.tell(answers)
     assert search.ask() == requests
     assert search.samples == ()
     drive(search, World(seed=1))
@@ -145,7 +144,7 @@ def test_answers_that_do_not_fit_are_refused_and_change_nothing(answers, sentenc
 )
 def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer, reason):
     search = BifeSearch(SearchConfig(samples=2, initial=2, population=2, elite_fraction=1))
-    answered(search, sample("g00-c00", 0.1, sha="same"), Answer(id="g00-c01", **answer))
+    answered(search, sample("g00-c00", 0.1, sha="same"), sample("g00-c01", **answer))
     assert search.samples[1].failure == reason
     assert [request.id for request in search.ask()] == ["g00-c00"]
 
@@ -162,7 +161,7 @@ def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer, reason):
 def test_a_failed_solve_keeps_its_reason_and_founds_no_elite(answer, reason):
     search = BifeSearch(SearchConfig(samples=1, initial=1, population=1))
     answered(search, sample("g00-c00", 0.9))
-    answered(search, Answer(id="g00-c00", **answer))
+    answered(search, solve("g00-c00", **answer))
     (solved,) = search.samples
     assert (solved.failure, solved.f_hf, search.best) == (reason, None, None)
     assert search.population == ()

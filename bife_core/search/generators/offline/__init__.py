@@ -67,8 +67,8 @@ class OfflineGenerator:
 
 def _tree(rng: np.random.Generator, parent: Sample, component: Component) -> Node:
     """Return the tree of a parent, else one over its features, else a fresh one."""
-    source, found = code_of(parent.source or ""), _features(parent, component)
-    return read(source) or (rule_over(rng, found) if found else sample_rule(rng, leaves_of(component)))
+    source, features = code_of(parent.source or ""), _features(parent, component)
+    return read(source) or (rule_over(rng, features) if features else sample_rule(rng, leaves_of(component)))
 
 
 def _features(parent: Sample, component: Component) -> list[Leaf]:

@@ -90,8 +90,8 @@ def joined(kind: Join, *parts: Term) -> Node:
     together: dict[Node, float] = {}
     for node, number in parts:
         opened = isinstance(node, Operation) and node.kind == kind
-        for part, own in terms_of(node) if opened else ((node, 1.0),):
-            together[part] = together.get(part, 0.0) + own * number
+        for part, power in terms_of(node) if opened else ((node, 1.0),):
+            together[part] = together.get(part, 0.0) + power * number
     kept = {node: tidy(number) for node, number in together.items() if tidy(number) != 0.0}
     if not kept:
         raise CancelledError("all factors cancel out")

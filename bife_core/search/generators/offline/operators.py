@@ -75,9 +75,9 @@ def rule_over(rng: np.random.Generator, features: Sequence[Leaf]) -> Node:
     """Return a product over the features that another rule reads, two of a role at most."""
     chosen: dict[Role, Node] = {}
     for leaf in features:
-        found = chosen.get(role(leaf))
-        if not isinstance(found, Operation):
-            pair = leaf if found is None else Operation(pick(rng, PAIRS), (found, leaf))
+        of_role = chosen.get(role(leaf))
+        if not isinstance(of_role, Operation):
+            pair = leaf if of_role is None else Operation(pick(rng, PAIRS), (of_role, leaf))
             chosen[role(leaf)] = pair
     return normalised(product(*((part, near(rng, 1.0)) for part in chosen.values())))
 
@@ -130,11 +130,11 @@ def explore(rng: np.random.Generator, parents: Sequence[Node], offered: Sequence
     return max(drawn, key=lambda rule: min(distance(rule, parent) for parent in parents))
 
 
-def distance(one: Node, other: Node) -> float:
+def distance(first: Node, other: Node) -> float:
     """Return how unlike two rules are: shares of features and of kinds of parts that they do not share."""
-    features = set(leaves(one)), set(leaves(other))
+    features = set(leaves(first)), set(leaves(other))
     kinds = tuple(
-        {"leaf" if isinstance(part, Leaf) else part.kind for part in walk(rule)} for rule in (one, other)
+        {"leaf" if isinstance(part, Leaf) else part.kind for part in walk(rule)} for rule in (first, other)
     )
     return sum(1.0 - len(a & b) / len(a | b) for a, b in (features, kinds))
 

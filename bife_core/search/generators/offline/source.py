@@ -160,8 +160,8 @@ def _node(code: str, nodes: dict[str, Node]) -> Node:
     if code in nodes:
         return nodes[code]
     for kind, pattern in _PATTERNS.items():
-        if found := pattern.fullmatch(code):
-            names = found.groupdict()
+        if match := pattern.fullmatch(code):
+            names = match.groupdict()
             parts = tuple(nodes[names[part]] for part in "ab" if part in names)
             return Operation(kind, parts, (float(names["c"]),) if "c" in names else ())
     if " + " in code:

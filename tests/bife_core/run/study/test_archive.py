@@ -45,7 +45,8 @@ def test_the_best_rules_of_a_store_come_latest_first_each_once(tmp_path):
 def test_a_study_begins_with_the_archive_and_its_rules_say_that_they_descend_from_it(data, tmp_path):
     archive = Store(tmp_path / "archive")
     ended(archive, "grids", rule(2))
-    study = bife_core.create_study(small(), **data, archive=archive, folder=tmp_path / "new")
+    config = small(search__first_rules=bife_core.archived(archive))
+    study = bife_core.create_study(config, **data, folder=tmp_path / "new")
     found = study.run()
     (first,) = (sample for sample in found.samples if (sample.source or "").startswith("# From the archive"))
     assert first.valid

@@ -35,7 +35,8 @@ def checked(draft):
 def written(folder, check=checked, **budget):
     account = account_at(folder, BudgetConfig(**budget))
     generator = open_generator(GeneratorConfig(kind="openai"), account)
-    return *write_draft(REQUEST, PromptContext(benchmark="toys"), generator, account, check), account
+    answer = write_draft(REQUEST, PromptContext(benchmark="toys"), generator, account, check)
+    return answer.draft, answer.low, account
 
 
 @pytest.fixture(autouse=True)

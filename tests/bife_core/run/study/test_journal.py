@@ -8,15 +8,14 @@ import pytest
 from bife_core.measure.low import LowScore
 from bife_core.run.study import Journal, JournalError, Opened
 from bife_core.run.study.journal import (
-    Drafted,
     Ended,
-    Scored,
     Stopped,
     claim_on,
     close_left,
     stop_journals,
 )
 from bife_core.search import SampleRequest, SearchCost
+from bife_core.search.answers import Answered
 from bife_core.search.generators import Draft
 from bife_core.store import Store
 from tests.support import journals
@@ -46,21 +45,21 @@ def clock(monkeypatch):
 
 def journal(folder):
     made = Journal(folder, OPENED)
-    made.add(Drafted(request=REQUEST, draft=DRAFT))
-    made.add(Scored(id="g00-c00", score=LowScore(f_lf=1 / 3)))
+    answer = made.add(Answered(request=REQUEST, draft=DRAFT))
+    made.add(answer.model_copy(update={"low": LowScore(f_lf=1 / 3)}))
     return made
 
 
 def test_entries_are_read_as_they_were_written(tmp_path):
     written = journal(tmp_path).entries
-    assert [entry.kind for entry in written] == ["opened", "drafted", "scored"]
+    assert [entry.kind for entry in written] == ["opened", "answered", "answered"]
     assert list(entries_of(tmp_path)) == written
     assert Journal(tmp_path, OPENED).entries == written
 
 
 def test_an_event_of_another_version_is_an_error(tmp_path):
     made = journal(tmp_path)
-    made.store.append(made.key, "scored", {"kind": "scored"})
+    made.store.append(made.key, "scored", {"id": "g00-c00"})
     with pytest.raises(JournalError, match=r"Event 4 of the search a in .* cannot be read"):
         Journal(tmp_path, OPENED)
 
@@ -79,7 +78,7 @@ def test_time_adds_up_over_starts_and_stands_still_between_them(tmp_path, clock)
         assert each.elapsed_s == 3
     second.start()
     clock.now_s += 2
-    second.add(Scored(id="a", score=LowScore()))
+    second.add(Answered(request=REQUEST))
     clock.now_s += 100  # killed meanwhile
     assert Journal(tmp_path, OPENED).elapsed_s == 5
 

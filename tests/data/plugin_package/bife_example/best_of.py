@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bife_core.extend import (
     Answered,
     BaseSearch,
@@ -10,7 +12,6 @@ from bife_core.extend import (
     SearchConfig,
     SolveRequest,
     by_low_fidelity,
-    solved_sample,
 )
 
 
@@ -28,12 +29,12 @@ class BestOfSearch(BaseSearch):
         self.begin_generation()
         return tuple(self.sample_request(position, "i1") for position in range(remaining))
 
-    def learn(self, answered: Answered) -> None:
+    def learn(self, answers: Sequence[Answered]) -> None:
         if not self._chosen:
-            self._chosen = by_low_fidelity(self.admit(answered))[: self.config.population]
+            self._chosen = by_low_fidelity(self.admit(answers))[: self.config.population]
         else:
-            for rule, (_, answer) in zip(self._chosen, answered, strict=True):
-                self.update(solved_sample(rule, answer))
+            for answer in answers:
+                self.update(answer.sample)
             self._chosen = ()
         if not self._chosen:
             self.end_generation()
