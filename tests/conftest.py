@@ -7,8 +7,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from dataclasses import replace
 from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 
 import certifi
@@ -16,8 +16,8 @@ import pytest
 
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.workers import WorkerPool
-from tests.data.plugin_package.bife_example.knapsack import FAMILY
 from tests.support.databases import SERVER, copy_databases
+from tests.support.instances import KNAPSACKS
 from tests.support.processes import VARIABLE, left_over
 
 DATA = Path(__file__).parent / "data"
@@ -61,8 +61,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 SHARED = {
-    "operated": r"\b(operated|served)\b",
     "smoke": r"def \w+\([^)]*\bsmoke\b",
+    "operated": r"def \w+\((operated|served)\b",
+    "recorded": r"def test\w+\((file, )?recorded\b",
     "studied": r"\bdata: dict\[str, Any\]",
     "prepared": r"\bprepared\b|from prefect import flow\b",
 }
@@ -110,11 +111,10 @@ def home():
 
 
 @pytest.fixture(scope="session")
-def databases(tmp_path_factory):
-    """Give a home the databases of Prefect and MLflow, so that what runs there need not make them."""
-    own = tmp_path_factory.getbasetemp()
-    # Processes of one test run have folders side by side.
-    return partial(copy_databases, (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "databases")
+def databases(pytestconfig):
+    """Give a home the databases of Prefect and MLflow, which are made once for all sessions of these versions."""
+    made_by = "-".join(f"{name}-{version(name)}" for name in ("prefect", "mlflow"))
+    return partial(copy_databases, pytestconfig.cache.mkdir(f"databases-{made_by}"))
 
 
 @pytest.fixture(scope="session")
@@ -174,8 +174,7 @@ def instance_cache(tmp_path_factory):
 @pytest.fixture(scope="session")
 def knapsack_family(instance_cache):
     """Knapsacks that take about a hundred branchings and a tenth of a second each."""
-    family = replace(FAMILY, sizes={"tiny": {"items": 20, "resources": 10}})
-    return GeneratedBenchmark(family, "tiny", 0, instance_cache)
+    return GeneratedBenchmark(KNAPSACKS, "tiny", 0, instance_cache)
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,25 @@
-"""The notebooks of the documents run as they are, on fewer instances."""
+"""The notebooks of the documents run as they are, on fewer and smaller instances."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.programs import environment
+
 NOTEBOOKS = sorted(Path("docs").rglob("*.ipynb"))
+FEW = {'("test", 10)': '("test", 2)', '("test", 4)': '("test", 2)', "samples=8": "samples=2"}
 
 RUN = """
 import linecache, sys
+import bife_core
+from bife_core.instances.config import FAMILIES
+from tests.support.instances import QUICK_AUCTIONS
+FAMILIES["combinatorial_auction"] = QUICK_AUCTIONS
+preset, few = bife_core.preset, {"search.samples": 4, "search.initial": 3, "collection.decisions": 5}
+bife_core.preset = lambda *names: bife_core.with_overrides(preset(*names), few)
 names = {}
 for number, text in enumerate(sys.stdin.read().split("\\0")):
     cell = f"<cell {number}>"
@@ -24,12 +32,11 @@ for number, text in enumerate(sys.stdin.read().split("\\0")):
 def test_a_notebook_runs(path, tmp_path):
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
     assert not any(cell["outputs"] for cell in cells), "clear the outputs: they are of one machine"
-    few = "\0".join("".join(cell["source"]) for cell in cells).replace('("test", 10)', '("test", 3)')
-    home = {"BIFE_HOME": str(tmp_path / "home"), "MPLBACKEND": "agg"}
-    command = [sys.executable, "-c", RUN]
-    done = subprocess.run(
-        command, input=few, cwd=tmp_path, env=os.environ | home, capture_output=True, text=True
-    )
+    text = "\0".join("".join(cell["source"]) for cell in cells)
+    for many, few in FEW.items():
+        text = text.replace(many, few)
+    command, variables = [sys.executable, "-c", RUN], environment(tmp_path / "home", MPLBACKEND="agg")
+    done = subprocess.run(command, input=text, cwd=tmp_path, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -22,7 +22,7 @@ def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(knaps
         assert (same.name, same.sha, same.features) == ("by_fractionality", rule.sha, frozenset({24}))
 
     benchmark = bife_core.open_benchmark(InstancesConfig(size="tiny"), tmp_path / "instances")
-    config = CollectionConfig(decisions=20, time_limit_s=30)
+    config = CollectionConfig(decisions=5, time_limit_s=30)
     summary = bife_core.collect_decisions(benchmark, config, tmp_path, pool)
     recorded = bife_core.Decisions.load(summary.path)
     file = tmp_path / "mine.py"

@@ -1,14 +1,13 @@
 """Empty databases: of Prefect and MLflow, migrated once for all tests, and of a test's own store."""
 
 import asyncio
+import fcntl
 import os
 import shutil
 import uuid
 
 from sqlalchemy import create_engine
 from sqlalchemy.schema import CreateSchema
-
-from bife_core.store import Store
 
 NAMES = ("prefect/prefect.db", "mlflow/mlflow.db")
 """Where they lie in a home."""
@@ -33,8 +32,11 @@ def copy_databases(template, home):
 
     A home that has a database keeps it.
     """
-    with Store(template).claim("made", timeout_s=300.0):
+    with (template / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not (template / "made").exists():
+            for name in NAMES:
+                (template / name).unlink(missing_ok=True)  # half of it, where a session was killed
             _make_prefects(template / NAMES[0])
             _make_mlflows(template / NAMES[1])
             (template / "made").touch()

@@ -15,13 +15,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.support.model_answers import MODEL, completion
 from tests.support.model_scenes import SCENES
-
-if TYPE_CHECKING:
-    pass
 
 CLIENT_REQUEST = "x-client-request-id"
 

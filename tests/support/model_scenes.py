@@ -5,14 +5,9 @@ import socket
 import struct
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bife_core.language.components import BRANCHING
 from tests.support.model_answers import USAGE, completion, good_answer, rule_source
-
-if TYPE_CHECKING:
-    pass
-
 
 _USE = "```python\nfeatures = [0.0] * 72\nprint(candidate_variable_score(features))\n```"
 _ODD_JSON = '{"a": NaN, "b": "\\ud800 \\u0000", "c": ' + "9" * 400 + "}"

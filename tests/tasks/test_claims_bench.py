@@ -9,8 +9,9 @@ import pytest
 
 from bench import claims, tables
 from bench.claims import Measured, between, lines
+from bife_core.instances.config import FAMILIES
 from bife_core.measure.low import low_fidelity
-from bife_core.run.presets import preset
+from bife_core.run.presets import preset, with_overrides
 from bife_core.search import SampleRequest
 from bife_core.search.generators.base import PromptContext
 from bife_core.search.generators.offline import OfflineGenerator
@@ -18,6 +19,7 @@ from bife_core.search.generators.offline.operators import sample_rule
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.scorer import RuleMethod
+from tests.support.instances import QUICK_AUCTIONS
 from tests.support.measured import BASELINE, RULE, summary
 from tests.support.recorded import planted
 
@@ -75,18 +77,18 @@ def test_screened_rules_are_the_best_of_as_many_as_are_bred_for_a_fitted_one():
 
 @pytest.mark.slow
 def test_a_small_run_stops_all_at_equal_cost_and_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
-    def small(name, family):
-        return preset("smoke", family)
-
-    monkeypatch.setattr(claims, "preset", small)
+    few = {"search.samples": 4, "search.initial": 3, "search.population": 2, "high.instances": 1}
+    small = with_overrides(preset("smoke", "combinatorial_auction"), few | {"collection.decisions": 5})
+    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
+    monkeypatch.setattr(claims, "preset", lambda *_: small)
     options = (
         "--families combinatorial_auction --searches bife screened --search-seeds 1 --instances 2 --seeds 0"
     )
-    argv = ["claims", *options.split(), "--store", str(tmp_path / "store")]
+    argv = ["claims", *options.split(), "--others", "general", "--store", str(tmp_path / "store")]
     monkeypatch.setattr(sys, "argv", [*argv, "--only-search"])
     claims.main()
     bife, screened = searches = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert (bife["search"], bife["samples"], screened["search"]) == ("bife", 8, "screened")
+    assert (bife["search"], bife["samples"], screened["search"]) == ("bife", 4, "screened")
     assert screened["solver_s"] >= bife["solver_s"]
     assert screened["screened"] == 300 * screened["samples"]
     monkeypatch.setattr(sys, "argv", argv)

@@ -89,6 +89,7 @@ def test_no_process_outlives_a_run(tmp_path, databases, number, processes):
         time.sleep(0.3)
         while len(psutil.Process(run.pid).children(recursive=True)) < processes:
             assert run.poll() is None
+            time.sleep(0.02)
         os.killpg(run.pid, number)
     assert (run.wait(timeout=120) == 0) == (number is None)
     assert left_over(mark) == []
