@@ -157,8 +157,14 @@ class Answering:
             case SolveRequest():
                 if answer is None:
                     rule = method_of(request.sample.source or "", request.id)
-                    race = {"to_beat": request.to_beat, "best": request.best, "reference": self._reference()}
-                    high = score_high(rule, evaluator.design, evaluator.solving, **race)
+                    high = score_high(
+                        rule,
+                        evaluator.design,
+                        evaluator.solving,
+                        reference=self._reference(),
+                        to_beat=request.to_beat,
+                        best=request.best,
+                    )
                     answer = self._add(Answered(request=request, high=high))
                 return answer
         answer = answer or self._add(evaluator.write(request, self._past))
