@@ -29,7 +29,7 @@ from bife_core.solver.methods.using import solve_model
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import RootClock, apply
-from bife_core.tuning.space import BRANCHING, Choices, Space, said
+from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 from bife_core.tuning.tuner import STARTS
 
 LEAN: Final[Choices] = STARTS[0]
@@ -75,7 +75,7 @@ class Solver:
         self, instance: Instance, choices: Choices, kind: str, limit_s: float, whole: Solve | None = None
     ) -> Solve:
         """Return a solve within CPU seconds, `given` or `limited` by what a whole solve found."""
-        key = (instance.name, said(choices), kind)
+        key = (instance.name, choices_text(choices), kind)
         if key in self.known:
             return self.known[key]
         model = model_of(instance.path)
@@ -91,7 +91,12 @@ class Solver:
             result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
             estimate = self.estimate(scip_address(model))
             best = solution_of(model) if kind == "whole" else None
-        asked = {"instance": instance.name, "configuration": said(choices), "kind": kind, "limit_s": limit_s}
+        asked = {
+            "instance": instance.name,
+            "configuration": choices_text(choices),
+            "kind": kind,
+            "limit_s": limit_s,
+        }
         facts = {fact: getattr(result, fact) for fact in FACTS}
         row = self.known[key] = {**asked, **facts, "estimate": estimate, "solution": best}
         with self.file.open("a", encoding="utf-8") as file:
@@ -162,7 +167,7 @@ def main() -> None:
                 solver.solve(one, choices, "whole", min(2.0 * first["cpu_s"], options.most))
                 for kind in ("given", "limited", "cut"):
                     solver.solve(one, choices, kind, tenth_s, first)
-        for row in orders(solver.known, [one.name for one in instances], list(map(said, candidates))):
+        for row in orders(solver.known, [one.name for one in instances], list(map(choices_text, candidates))):
             emit({"family": family} | row)
 
 

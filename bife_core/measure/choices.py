@@ -1,8 +1,4 @@
-"""What rules choose in recorded decisions, and F_LF by one of `MEASURES`.
-
-A rule's choice is its first largest score; a score that is not a number never wins. What does not depend on the rule is
-computed once, in a `Yardstick`.
-"""
+"""What rules choose in recorded decisions, and F_LF by one of `MEASURES`."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 from __future__ import annotations
@@ -85,7 +81,7 @@ def scores_of(
 
 @jit_for(types.int64[::1](_SCORES, _OFFSETS))
 def chosen_rows(scores, offsets):
-    """Return the row a rule with these scores chooses in each decision, or -1 where none is a number."""
+    """Return the row of the first largest score in each decision, or -1 where none is a number."""
     chosen = np.empty(len(offsets) - 1, dtype=np.int64)
     for decision in range(len(chosen)):
         start = offsets[decision]

@@ -1,11 +1,14 @@
-"""The sections `low` and `high` of the configuration."""
+"""The sections `low`, `high`, `validation` and `evaluation` of the configuration."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from bife_core.base.values import Positive, Value
 from bife_core.measure.low_measures import MEASURES, LowMeasure
+from bife_core.solver.methods.base import BUILTIN_METHODS, METHODS
 from bife_core.solver.scip.cost import Cost
 from bife_core.solver.scip.settings import Seed
 
@@ -38,3 +41,54 @@ class HighFidelityConfig(Value):
     race: bool = Field(
         True, description="Whether a rule is eliminated once it is known to be worse than the worst elite."
     )
+
+
+def _all_different(values: tuple[float, ...]) -> tuple[float, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("name each value once; the same solve twice adds no information")
+    return values
+
+
+_Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class ValidationConfig(Value):
+    """How the final rule is chosen: the best few by F_HF are evaluated again, on instances of their own.
+
+    There the best is also tried with budgets (`bife_core.Budget`), under which RPB branches before the rule does.
+    """
+
+    finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")
+    instances: int = Field(20, ge=1, description="Validation instances, apart from design and test.")
+    budgets: Annotated[tuple[_Share, ...], AfterValidator(_all_different)] = Field(
+        (0.5,),
+        description="Shares of all LP iterations that RPB's strong branching may take before the best finalist "
+        "branches; each is measured beside the finalists. Empty: rules branch alone.",
+    )
+
+
+class EvaluationConfig(Value):
+    """How methods are compared with a baseline on instances they never saw."""
+
+    instances: int = Field(20, ge=1, description="Held-out test instances.")
+    most_instances: int = Field(
+        60,
+        ge=1,
+        description="Test instances at most where a rule may become champion: more are drawn until that is decided. "
+        "Not above `instances`: there are no more than those.",
+    )
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_all_different)] = Field(
+        (0, 1, 2, 3, 4), description="SCIP seeds per instance."
+    )
+    time_limit_s: Positive = Field(1000.0, description="CPU seconds one solve may take.")
+    baseline: str = Field(
+        "relpscost",
+        description="Method the others are compared with; relpscost is RPB.",
+        json_schema_extra=lambda schema: schema.update(enum=[*BUILTIN_METHODS, *METHODS.foreign]),
+    )
+    metric: Cost = Field("time", description="What methods are compared by.")
+
+    @property
+    def warm_up_s(self) -> float:
+        """CPU seconds each solver process spends on an unmeasured solve first."""
+        return min(2.0, self.time_limit_s / 30)

@@ -1,8 +1,4 @@
-"""What F_HF and trials share: solving instances under its limits, what a solve costs, and the load of the machine.
-
-Up to the first branching a solve does the same work under every branching rule. How long that took, over how long it
-took RPB in the reference, is how much slower the machine was; the whole solve is counted as if it had not been.
-"""
+"""What F_HF and trials share: solving instances under its limits, what a solve costs, and the load of the machine."""
 
 from __future__ import annotations
 
@@ -102,20 +98,23 @@ def measure_reference(instances: Sequence[Instance], context: SolveContext) -> R
     """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
     solved = solve_each(ScipMethod(name=RPB), instances, context)
     failures = tuple(
-        f"{one.job.instance.name} is set aside for the whole search, because RPB fails on it: {one.failure}"
-        for one in solved
-        if one.failure is not None
+        f"{solve.job.instance.name} is set aside for the whole search, because RPB fails on it: {solve.failure}"
+        for solve in solved
+        if solve.failure is not None
     )
-    return Reference(results=tuple(one.result for one in solved), failures=failures)
+    return Reference(results=tuple(solve.result for solve in solved), failures=failures)
 
 
 def load_factors(results: Mapping[int, SolveResult], rpb: Sequence[SolveResult | None]) -> dict[int, float]:
-    """Return by position how many times slower the machine was during a solve than during RPB's, if it has one."""
+    """Return by position how many times slower the machine was during a solve than during RPB's, if it has one.
+
+    Up to the first branching a solve does the same work under every branching rule, so these times are compared.
+    """
     roots = {
-        place: both if min(both := (own.root_s or 0.0, other.root_s or 0.0)) > TICK_S else (0.0, 0.0)
-        for place, own in results.items()
+        place: both if min(both := (result.root_s or 0.0, other.root_s or 0.0)) > TICK_S else (0.0, 0.0)
+        for place, result in results.items()
         if (other := rpb[place]) is not None
     }
-    total = math.fsum(other for _, other in roots.values())
-    pooled = math.fsum(own for own, _ in roots.values()) / total if total else 1.0
-    return {place: (own + _POOLED_S * pooled) / (other + _POOLED_S) for place, (own, other) in roots.items()}
+    total = math.fsum(rpb_s for _, rpb_s in roots.values())
+    pooled = math.fsum(root_s for root_s, _ in roots.values()) / total if total else 1.0
+    return {at: (root_s + _POOLED_S * pooled) / (rpb_s + _POOLED_S) for at, (root_s, rpb_s) in roots.items()}

@@ -20,7 +20,7 @@ _APART: Final = 0.05
 """How far the mean places in a feature must lie apart for it to be named, at least."""
 _ERRORS: Final = 3.0
 """How many standard errors they must lie apart."""
-_NAMES: Final = tuple(one.name for one in FEATURES)
+_NAMES: Final = tuple(feature.name for feature in FEATURES)
 _ALIKE: Final = 0.8
 """Share of equal signs from which on two features say the same."""
 
@@ -43,11 +43,11 @@ def failings(decisions: Decisions, chosen: Rows, names: Sequence[str] = _NAMES) 
         # Of what is nowhere positive the size is named: its "larger" would be read as "farther from 0".
         size = np.all(decisions.columns <= 0, axis=1)
         both = (_places(decisions, rows)[:, decided] for rows in (expert, chosen))
-        theirs, own = (np.abs(places - size[:, None]) for places in both)
+        theirs, rules = (np.abs(places - size[:, None]) for places in both)
         named = [
-            f"at {theirs[index].mean():.2f} and {own[index].mean():.2f} by "
+            f"at {theirs[index].mean():.2f} and {rules[index].mean():.2f} by "
             f"{'the size of ' if size[index] else ''}{names[index]}"
-            for index in _apart(theirs, own, ~right[decided], names)
+            for index in _apart(theirs, rules, ~right[decided], names)
         ]
         if named:
             sentences.append(
@@ -76,8 +76,8 @@ def _places(decisions: Decisions, rows: Rows) -> Floats:
     for decision, row in enumerate(rows):
         node = decisions.columns[:, decisions.offsets[decision] : decisions.offsets[decision + 1]]
         if row >= 0 and node.shape[1] > 1:
-            own = decisions.columns[:, row, None]
-            exceeded = (node < own).sum(axis=1) + 0.5 * ((node == own).sum(axis=1) - 1)
+            value = decisions.columns[:, row, None]
+            exceeded = (node < value).sum(axis=1) + 0.5 * ((node == value).sum(axis=1) - 1)
             places[:, decision] = exceeded / (node.shape[1] - 1)
     return places
 
@@ -94,9 +94,9 @@ def _by_depth(depth: np.ndarray, right: np.ndarray) -> str:
     return ", ".join(f"{right[at].sum()} of {at.sum()} decisions {name}" for name, at in parts if at.any())
 
 
-def _apart(theirs: Floats, own: Floats, wrong: np.ndarray, names: Sequence[str]) -> list[int]:
+def _apart(theirs: Floats, rules: Floats, wrong: np.ndarray, names: Sequence[str]) -> list[int]:
     """Return the features in which places differ most in the mean, and surely, each saying something of its own."""
-    differences = theirs - own
+    differences = theirs - rules
     mean = differences.mean(axis=1)
     error = differences.std(axis=1) / np.sqrt(differences.shape[1])
     overdone = np.sign(theirs.mean(axis=1) - 0.5) * mean < 0

@@ -49,9 +49,9 @@ class HighScore(Value):
         """Yield place, cost, solve and RPB's solve of each design instance that has both."""
         results = iter(self.results)
         for place, (cost, rpb) in enumerate(zip(self.costs, reference.results, strict=False)):
-            own = next(results) if cost is not None else None
-            if cost is not None and own is not None and rpb is not None:
-                yield place, cost, own, rpb
+            result = next(results) if cost is not None else None
+            if cost is not None and result is not None and rpb is not None:
+                yield place, cost, result, rpb
 
 
 def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) -> float:

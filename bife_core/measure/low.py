@@ -251,17 +251,16 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     for _ in range(0, trials, search.population_size):
         if search.should_stop():
             break
-        found = []
+        generation = []
         for _ in range(search.population_size):
             step = search.ask()
-            factors = np.exp(step[: len(places)])
-            numbers = np.array([float(f"{value:.3g}") for value in author * factors])
+            numbers = np.array([float(f"{value:.3g}") for value in author * np.exp(step[: len(places)])])
             numbers = np.where((least < numbers) & (numbers < most), numbers, author)
             reached = f_lf(numbers)
             if reached > best:
                 best, best_numbers = reached, numbers
-            found.append((step, -reached))
-        search.tell(found)
+            generation.append((step, -reached))
+        search.tell(generation)
     if best_numbers is author:
         return None
     # The longest way first: what moved most has most to explain.
@@ -270,9 +269,8 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         returned[place] = author[place]
         if (reached := f_lf(returned)) >= best:
             best, best_numbers = reached, returned
-    changed = [place for place in range(len(places)) if best_numbers[place] != author[place]]
-    better = with_literals(
-        source, [places[place] for place in changed], [repr(float(best_numbers[place])) for place in changed]
-    )
+    changed = np.flatnonzero(best_numbers != author)
+    texts = [repr(float(number)) for number in best_numbers[changed]]
+    better = with_literals(source, [places[place] for place in changed], texts)
     # The author's words may name numbers that are others now.
     return better if better.startswith(_REMARK) else f"{_REMARK}\n{better}"

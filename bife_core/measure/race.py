@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from bife_core.base.stats import p_costlier
 from bife_core.base.wording import counted
@@ -16,6 +16,9 @@ from bife_core.measure.solves import Solved
 from bife_core.solver.methods.base import Method
 from bife_core.solver.scip.solve import SolveResult
 
+Costs: TypeAlias = Sequence[float | None]
+"""What a method's solves cost by the position of their instance, None where that is unknown."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RacePolicy:
@@ -23,9 +26,9 @@ class RacePolicy:
 
     The first block has `block` instances, each further one `growth` times as many. A solve ends at `cap` times what the
     best took on its instance (Hutter et al., ParamILS, 2009) or `beyond_s` CPU seconds after that, but may take
-    `least_s`. Logarithms of ratios to the costs of the `rival` are tested at the one-sided level `alpha` from
-    `fewest` instances on; `spread` is their standard deviation over instances that is expected before any is seen.
-    With `totals` arithmetic means are compared, and who exceeds the rival's costs on all instances is out.
+    `least_s`. Logarithms of ratios to the costs of the `rival` are tested at the one-sided level `alpha`;
+    `spread` is their standard deviation over instances that is expected before any is seen. With `totals` arithmetic
+    means are compared, on two instances at least, and what costs more than the rival on all instances is out at once.
     """
 
     rival: str
@@ -36,15 +39,7 @@ class RacePolicy:
     beyond_s: float = math.inf
     alpha: float
     spread: float
-    fewest: int = 1
     totals: bool = False
-
-    def blocks(self, places: Sequence[int]) -> Iterator[Sequence[int]]:
-        """Yield the instances of a race block by block."""
-        start, size = 0, self.block
-        while start < len(places):
-            yield places[start : start + size]
-            start, size = start + size, size * self.growth
 
     def limit_s(self, best: float | None, config: HighFidelityConfig) -> float:
         """Return after how many CPU seconds a solve ends where the best method's cost is known or None."""
@@ -52,7 +47,7 @@ class RacePolicy:
             return config.time_limit_s
         return min(config.time_limit_s, best + self.beyond_s, max(self.cap * best, self.least_s))
 
-    def lost(self, costs: Mapping[int, float], rival: Sequence[float | None]) -> str | None:
+    def lost(self, costs: Mapping[int, float], rival: Costs) -> str | None:
         """Return why a method cannot be expected to beat the rival any more, as half a sentence, or None.
 
         `costs`, positive and by position, are those so far, the rival's those on all instances of the race.
@@ -64,40 +59,28 @@ class RacePolicy:
         >>> RULES.lost(dict.fromkeys(range(6), 3.0), [2.0] * 10)
         'it took 1.5 times as much as the worst rule kept on 6 of 10 instances, p = 2.6e-06'
         """
-        logs, every = log_ratios(costs, rival), [cost for cost in rival if cost is not None]
-        if not logs:
+        every = [cost for cost in rival if cost is not None]
+        pairs = [(cost, other) for place, cost in costs.items() if (other := rival[place]) is not None]
+        if not pairs:
             return None
-        own, other = (
-            math.fsum(costs[place] for place in logs),
-            math.fsum(rival[place] or 0.0 for place in logs),
-        )
-        times = own / other if self.totals else math.exp(math.fsum(logs.values()) / len(logs))
+        own, other = map(math.fsum, zip(*pairs, strict=True))
+        logs = [math.log(cost / other) for cost, other in pairs]
+        times = own / other if self.totals else math.exp(math.fsum(logs) / len(logs))
         percent = f"{times - 1:.1%}" if times > 1.0005 else "a little"
         more = f"{times:.3g} times as much as" if times > 1.1 else f"{percent} more than"
-        where = (
-            f"{len(logs)} of {len(every)} instances"
-            if len(every) > len(logs)
-            else counted(len(logs), "instance")
-        )
+        some = f"{len(logs)} of {len(every)} instances"
+        where = some if len(every) > len(logs) else counted(len(logs), "instance")
         sentence = f"it took {more} {self.rival} on {where}"
         if self.totals and own > (total := math.fsum(every)):
             return f"{sentence}, more than that one took on all instances" if total > other else sentence
-        if times <= 1 or len(logs) < self.fewest:
+        if times <= 1 or (self.totals and len(logs) < 2):
             return None
-        p = p_costlier(list(logs.values()), self.spread)
+        p = p_costlier(logs, self.spread)
         return f"{sentence}, p = {p:.2g}" if p < self.alpha else None
 
 
 RULES: Final = RacePolicy(
-    rival="the worst rule kept",
-    block=2,
-    growth=1,
-    cap=4.0,
-    least_s=4.0,
-    alpha=0.05,
-    spread=0.15,
-    fewest=2,
-    totals=True,
+    rival="the worst rule kept", block=2, growth=1, cap=4.0, least_s=4.0, alpha=0.05, spread=0.15, totals=True
 )
 """F_HF: a rule against the worst elite."""
 
@@ -105,13 +88,6 @@ SETTINGS: Final = RacePolicy(
     rival="the best", block=1, growth=2, cap=3.0, least_s=0.5, beyond_s=20.0, alpha=0.1, spread=0.35
 )
 """Tuning: a configuration against the best so far."""
-
-
-def log_ratios(costs: Mapping[int, float], rival: Sequence[float | None]) -> dict[int, float]:
-    """Return the logarithm of each ratio of costs by position, where the rival's is known."""
-    return {
-        place: math.log(cost / other) for place, cost in costs.items() if (other := rival[place]) is not None
-    }
 
 
 @dataclass
@@ -131,10 +107,7 @@ class MethodSolves:
     eliminated: str | None = None
 
     def solve(self, places: Sequence[int], limits_s: Sequence[float] | None = None) -> bool:
-        """Solve some instances, within their CPU seconds, in place of what was solved before; whether that went well.
-
-        Raises as `run_solves`, and `RuleError`.
-        """
+        """Solve some instances (anew), and return whether that went well. Raises as `run_solves`, and `RuleError`."""
         most_s = self.context.config.time_limit_s
         limits_s = limits_s or [most_s] * len(places)
         solved = solve_each(self.method, [self.instances[place] for place in places], self.context, limits_s)
@@ -161,21 +134,17 @@ class MethodSolves:
             for place, result in self.results.items()
         }
 
-    def race(
-        self,
-        policy: RacePolicy,
-        places: Sequence[int],
-        best: Sequence[float | None],
-        rival: Sequence[float | None],
-    ) -> bool:
-        """Solve instances until the method fails or has lost, and return whether it may still win.
+    def race(self, policy: RacePolicy, places: Sequence[int], best: Costs, rival: Costs) -> bool:
+        """Solve until the method fails or is eliminated, and return whether it may still win.
 
-        `best` are the costs that cap its solves, and `rival` those that it must beat, by position.
+        Its solves are capped by the costs `best`, and it must beat those of the `rival`.
         """
-        for block in policy.blocks(places):
+        start, size = 0, policy.block
+        while block := places[start : start + size]:
             if not self.solve(block, [policy.limit_s(best[place], self.context.config) for place in block]):
                 return False
-            if (reason := policy.lost(self.costs(), rival)) is not None:
-                self.eliminated = reason
+            self.eliminated = policy.lost(self.costs(), rival)
+            if self.eliminated is not None:
                 return False
+            start, size = start + size, size * policy.growth
         return True

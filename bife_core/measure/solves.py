@@ -1,8 +1,4 @@
-"""Solves in pinned worker processes: each once, stored before it is used, and with the cause of a failure.
-
-Where something other than the rule may have ended the worker, RPB solves the same instance: if the machine fails RPB
-too, nothing is known of the rule; if not, the rule is tried once more, and that outcome counts.
-"""
+"""Solves in pinned worker processes: each once, stored before it is used, and with the cause of a failure."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from bife_core.base.errors import BifeError, InterruptedSolveError, RuleError
 from bife_core.base.values import Value, digest_of
@@ -27,6 +23,7 @@ from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers
 
 Cause = Literal["rule", "machine"]
+Progress: TypeAlias = Callable[[int, int], None]
 
 MISSING: Final = "missing"
 """Status of a solve without a result."""
@@ -93,12 +90,12 @@ class Solved:
     @property
     def row(self) -> dict[str, Any]:
         """The solve by field, which are empty in one without a result."""
-        known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
+        fields: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
         if self.result is not None:
-            known = self.result.model_dump(mode="json")
-        one = self.job.instance
-        named = {"instance": one.name, "digest": one.digest, "group": one.group, "method": self.method}
-        return known | named | {"seed": self.job.settings.seed, "failure": self.failure}
+            fields = self.result.model_dump(mode="json")
+        instance, seed = self.job.instance, self.job.settings.seed
+        fields |= {"instance": instance.name, "digest": instance.digest, "group": instance.group}
+        return fields | {"method": self.method, "seed": seed, "failure": self.failure}
 
     @property
     def rules_fault(self) -> str | None:
@@ -116,12 +113,13 @@ def solve_job(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     """Run one job in this process, after an unmeasured solve if it is the first: that one loads compiled code."""
     global _warm
     todo = SolveJob.model_validate(job)
+    instance, settings = todo.instance, todo.settings
     if warm_up_s > 0 and not _warm:
-        solve(todo.instance.path, "most_fractional", time_limit_s=warm_up_s, seed=todo.settings.seed)
+        solve(instance.path, "most_fractional", time_limit_s=warm_up_s, seed=settings.seed)
     _warm = True
-    result = solve(todo.instance.path, todo.method, settings=todo.settings)
+    result = solve(instance.path, todo.method, settings=settings)
     if result.status in INTERRUPTED:
-        raise InterruptedSolveError(f"The solve of {todo.instance.name} was interrupted.")
+        raise InterruptedSolveError(f"The solve of {instance.name} was interrupted.")
     return result.model_copy(update={"machine": here()}).model_dump(mode="json")
 
 
@@ -135,7 +133,7 @@ def run_solves(
     pool: Workers,
     *,
     warm_up_s: float = 0.0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     note: Note | None = None,
     over: Callable[[], bool] = lambda: False,
     machine_may_fail: bool = False,
@@ -144,8 +142,9 @@ def run_solves(
 
     Those of a group are done one right after the other on the same core, after `warm_up_s` CPU seconds of an unmeasured
     solve in a new worker. A result is stored the moment its worker answers, and found again by the same machine. A
-    failure is not stored: the next run tries again. A solve whose worker is lost is repeated once, with a `note`.
-    `progress` is called with (done, of how many).
+    failure is not stored: the next run tries again. A solve whose worker is lost is repeated once, with a `note`. Where
+    something other than the rule may have ended the worker, RPB solves the same instance: if the machine fails RPB too,
+    nothing is known of the rule; if not, the rule is tried once more. `progress` is called with (done, of how many).
 
     Raises `WorkerFailure` if the pool is closed, a call could not be made twice, or the machine fails RPB as well,
     unless `machine_may_fail`; `OutOfTimeError` if solves are left when the time is `over`.
@@ -153,30 +152,29 @@ def run_solves(
     # Of several machines that serve one pool, the first that answers is the one whose seconds count.
     machine = _machine_of(pool) if pool.remote else here()
 
-    def done(some: Sequence[Sequence[SolveJob]], shown: Callable[[int, int], None] | None) -> list[Solved]:
-        return _Batch(some, store, pool, machine, warm_up_s, note, over).run(shown)
+    def done(groups: Sequence[Sequence[SolveJob]], shown: Progress | None = None) -> list[Solved]:
+        return _Batch(groups, store, pool, machine, warm_up_s, note, over).run(shown)
 
     solved = done(groups, progress)
-    controls = {one.job.key: one for one in solved if one.job.method.identity == RPB}
+    by_rpb = {solve.job.key: solve for solve in solved if solve.job.method.identity == RPB}
     unclear = {
-        place: one.job.model_copy(update={"method": ScipMethod(name=RPB)})
-        for place, one in enumerate(solved)
-        if one.failure is not None and one.cause != "rule"
+        place: solve.job.model_copy(update={"method": ScipMethod(name=RPB)})
+        for place, solve in enumerate(solved)
+        if solve.failure is not None and solve.cause != "rule"
     }
-    asked = {job.key: job for job in unclear.values() if job.key not in controls}
-    controls |= {one.job.key: one for one in done([[job] for job in asked.values()], None)}
+    missing = {job.key: job for job in unclear.values() if job.key not in by_rpb}
+    by_rpb |= {solve.job.key: solve for solve in done([[job] for job in missing.values()])}
     again = []
     for place, job in unclear.items():
-        control = controls[job.key]
+        control = by_rpb[job.key]
         if control.cause == "machine" and not machine_may_fail:
             reason = f"{job.instance.name} could not be solved: {control.failure}"
             raise WorkerFailure("died", reason, by_machine=True)
         solved[place] = replace(solved[place], rpb_failure=control.failure)
         if solved[place].cause == "machine" and control.failure is None:
             again.append(place)
-    repeated = done([[solved[place].job] for place in again], None)
-    for place, one in zip(again, repeated, strict=True):
-        solved[place] = one
+    for place, repeated in zip(again, done([[solved[place].job] for place in again]), strict=True):
+        solved[place] = repeated
     return solved
 
 
@@ -202,7 +200,7 @@ class _Batch:
     claimed: set[str] = field(default_factory=set)
     polls: int = 0
 
-    def run(self, progress: Callable[[int, int], None] | None) -> list[Solved]:
+    def run(self, progress: Progress | None) -> list[Solved]:
         self.jobs = [job for group in self.groups for job in group]
         places = iter(range(len(self.jobs)))
         # Of each group, those that are neither found nor submitted: another thread or process may be at them.
@@ -263,8 +261,8 @@ class _Batch:
             self.polls += 1
             if of_others and self.polls == PATIENCE_S / _POLL_S:
                 job, holder = self.jobs[of_others[0]], self.store.claims.holder(self._claim(of_others[0]))
-                tell = self.note or logging.getLogger(__name__).warning
-                tell(f"Waiting for {job.method.name} on {job.instance.name}, which is solved by {holder}.")
+                note = self.note or logging.getLogger(__name__).warning
+                note(f"Waiting for {job.method.name} on {job.instance.name}, which is solved by {holder}.")
             time.sleep(_POLL_S)
             return
         for future in wait(self.sent, timeout=_POLL_S, return_when=FIRST_COMPLETED).done:

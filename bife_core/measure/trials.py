@@ -12,7 +12,7 @@ from bife_core.base.stats import geometric_mean
 from bife_core.base.values import Value, seed_below
 from bife_core.instances.base import Instance
 from bife_core.measure.context import SolveContext, cost_of, solve_each
-from bife_core.measure.race import SETTINGS, MethodSolves, log_ratios
+from bife_core.measure.race import SETTINGS, MethodSolves
 from bife_core.measure.solves import Solved
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
 from bife_core.solver.scip.cost import relative_gap
@@ -88,9 +88,8 @@ class TrialRace:
         while len(solved) < min(fit := max(1, int(min(len(self.instances), usual_s / each_s))), USUAL):
             new = self.instances[len(solved) : min(fit, USUAL)]
             solved += solve_each(ScipMethod(name=RPB), new, self.context)
-            each_s = max(
-                math.fsum(solve.result.cpu_s for solve in solved if solve.result) / len(solved), 1e-9
-            )
+            spent_s = math.fsum(solve.result.cpu_s for solve in solved if solve.result)
+            each_s = max(spent_s / len(solved), 1e-9)
         if (count := max(fit, len(solved))) < len(self.instances):
             kept = f"{count} of {len(self.instances)} design instances are tuned on"
             self.notes.append(f"{kept}: SCIP's default settings take {each_s:.0f} CPU seconds on each.")
@@ -130,10 +129,8 @@ class TrialRace:
     @property
     def places(self) -> list[int]:
         """Positions of the instances on which the best was measured, the cheapest first."""
-        return [
-            place
-            for _, place in sorted((cost, place) for place, cost in enumerate(self.best) if cost is not None)
-        ]
+        measured = [(cost, place) for place, cost in enumerate(self.best) if cost is not None]
+        return [place for _, place in sorted(measured)]
 
     @property
     def first_limit_s(self) -> float:
@@ -156,15 +153,12 @@ class TrialRace:
         trial = _Trial(method, self.instances, self.context, trials=self)
         if trial.race(SETTINGS, self.places, self.best, self.best):
             # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
-            unmeasured = [
-                place for place, cost in enumerate(self.best) if cost is None and place not in self.aside
-            ]
-            for rest in (sorted(trial.cut_short), unmeasured):
+            unmeasured = {place for place, cost in enumerate(self.best) if cost is None} - self.aside
+            for rest in (sorted(trial.cut_short), sorted(unmeasured)):
                 if not to_the_end or trial.mean(PENALTY) >= 0 or not trial.solve(rest):
                     break
-        whole = {
-            place: cost for place, cost in trial.costs().items() if place not in trial.cut_short | self.aside
-        }
+        left_out = trial.cut_short | self.aside
+        whole = {place: cost for place, cost in trial.costs().items() if place not in left_out}
         costs = tuple(whole.get(place) for place in range(len(self.instances)))
         won = to_the_end and not (trial.failed or trial.eliminated or trial.cut_short) and trial.mean() < 0
         ratio = None
@@ -239,7 +233,8 @@ class _Trial(MethodSolves):
     @property
     def logs(self) -> dict[int, float]:
         """Logarithms of the ratios to the best by position."""
-        return log_ratios(self.costs(), self.trials.best)
+        best = {place: cost for place, cost in enumerate(self.trials.best) if cost is not None}
+        return {place: math.log(cost / best[place]) for place, cost in self.costs().items() if place in best}
 
     def mean(self, penalty: float = 1.0) -> float:
         """Return the mean logarithm, where each solve that was cut short counts `penalty` times."""

@@ -12,14 +12,12 @@ from pydantic import Field, model_validator
 from bife_core.base.values import Value
 from bife_core.instances.config import InstancesConfig as InstancesConfig
 from bife_core.measure.config import (
+    EvaluationConfig as EvaluationConfig,
     HighFidelityConfig as HighFidelityConfig,
     LowFidelityConfig as LowFidelityConfig,
-)
-from bife_core.measure.decisions.config import CollectionConfig as CollectionConfig
-from bife_core.measure.evaluation.config import (
-    EvaluationConfig as EvaluationConfig,
     ValidationConfig as ValidationConfig,
 )
+from bife_core.measure.decisions.config import CollectionConfig as CollectionConfig
 from bife_core.search.config import SEARCHES, SearchConfig as SearchConfig
 from bife_core.search.generators.config import (
     BudgetConfig as BudgetConfig,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
@@ -37,12 +38,14 @@ class Estimate(Value):
     @property
     def sentence(self) -> str:
         """Minutes in all, and of each stage."""
-        seconds: dict[str, float] = {}
-        for stage, of_stage in self.stages:
-            seconds[stage] = seconds.get(stage, 0.0) + of_stage
-        whole = counted(max(round(self.left_s / 60), 1), "minute")
-        parts = ", ".join(f"{name} {'< 1' if one < 30 else round(one / 60)}" for name, one in seconds.items())
-        return f"{'at least' if self.at_least else 'about'} {whole} on {counted(self.cores, 'core')}: {parts}"
+        seconds = defaultdict[str, float](float)
+        for stage, stage_s in self.stages:
+            seconds[stage] += stage_s
+        minutes = counted(max(round(self.left_s / 60), 1), "minute")
+        parts = ", ".join(f"{name} {'< 1' if s < 30 else round(s / 60)}" for name, s in seconds.items())
+        return (
+            f"{'at least' if self.at_least else 'about'} {minutes} on {counted(self.cores, 'core')}: {parts}"
+        )
 
     def at(self, stage: str, elapsed_s: float = 0.0) -> Estimate:
         """Return what is left `elapsed_s` seconds after a stage began; all of it if there is no such stage."""

@@ -1,7 +1,4 @@
-"""What brought a configuration: the path from SCIP's default settings to it, one group of settings at a time.
-
-On it each step is to be the change that matters most (Fawcett and Hoos, 2016); here all are left out alone once for it.
-"""
+"""What brought a configuration: the path from SCIP's default settings to it, one group of settings at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from bife_core.measure.trials import USUAL, TrialRace
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import Cost
-from bife_core.tuning.space import BRANCHING, Choices, Space, said
+from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 
 
 class Step(Value):
@@ -47,8 +44,8 @@ class Ablation(Value):
     def sentence(self) -> str:
         """What each step brought."""
         steps = [
-            f"{one.settings}: {f'x{one.factor:.3g}' if one.factor else 'not measured,'} {one.note}".rstrip()
-            for one in self.steps
+            f"{step.settings}: {f'x{step.factor:.3g}' if step.factor else 'not measured,'} {step.note}".rstrip()
+            for step in self.steps
         ]
         where = f"{METRICS[self.cost].words} on {counted(self.instances, 'design instance')}"
         return f"From SCIP's default settings to what was found, by {where}: {'; '.join(steps)}."
@@ -64,9 +61,10 @@ def ablate(
 ) -> Ablation:
     """Measure what each group of a configuration's settings brings on the first `USUAL` design instances.
 
-    `choices` are the configuration's in the table of settings; what branches is the winner's own. Parameters that are
-    `fixed` stay as the solver has them. No measurement begins once solves took `budget_s` CPU seconds, those of SCIP's
-    default settings left out. Raises what `run_solves` does, and a `SolverError` if no instance can be solved.
+    Each step is to be the change that matters most (Fawcett and Hoos, 2016): each group is left out alone once to order
+    them. `choices` are the configuration's in the table of settings; what branches is the winner's own. Parameters that
+    are `fixed` stay as the solver has them. No measurement begins once solves took `budget_s` CPU seconds, those of
+    SCIP's default settings left out. Raises what `run_solves` does, and a `SolverError` if no instance can be solved.
     """
     branching = winner.branching if isinstance(winner, Configuration) else winner
     label = RPB if branching.identity == RPB else f"{branching.name} instead of RPB"
@@ -78,20 +76,20 @@ def ablate(
             parts[row.group][row.name] = chosen[row.name]
     race = TrialRace(instances[:USUAL], context)
     race.begin()
-    whole = race.run(winner)
-    spent_s = whole.cpu_s
+    won = race.run(winner)
+    spent_s = won.cpu_s
 
     def measured(groups: Collection[str], most_s: float) -> tuple[float | None, str]:
         nonlocal spent_s
         if spent_s >= most_s:
             return None, "the budget was spent"
-        given = {name: choice for group in groups for name, choice in parts[group].items()}
-        raced = race.run(space.configuration(given), to_the_end=False)
+        some = {name: choice for group in groups for name, choice in parts[group].items()}
+        raced = race.run(space.configuration(some), to_the_end=False)
         spent_s += raced.cpu_s
         cut = any(raced.costs[place] is None for place in race.places)
         return raced.ratio, raced.failed or ("at least, as solves were cut short" if cut else "")
 
-    race.best, alone = list(whole.costs), dict[str, float | None]()
+    race.best, alone = list(won.costs), dict[str, float | None]()
     for group in parts if len(parts) > 1 else ():
         ratio, _ = measured(parts.keys() - {group}, budget_s / 2)
         alone[group] = ratio and ratio / race.ratio_of(race.best)
@@ -99,9 +97,14 @@ def ablate(
     race.best, before, steps = list(race.costs), 1.0, list[Step]()
     order = sorted(parts, key=lambda group: -(alone.get(group) or 1.0))
     path = [measured(order[:count], budget_s) for count in range(1, len(order))]
-    path.append((whole.ratio, whole.failed or whole.eliminated or ""))
+    path.append((won.ratio, won.failed or won.eliminated or ""))
     for group, (ratio, note) in zip(order, path, strict=True):
-        found = {"factor": ratio and ratio / before, "ratio": ratio, "alone": alone.get(group), "note": note}
-        steps.append(Step(group=group, settings=said(parts[group]), **found))
+        measures = {
+            "factor": ratio and ratio / before,
+            "ratio": ratio,
+            "alone": alone.get(group),
+            "note": note,
+        }
+        steps.append(Step(group=group, settings=choices_text(parts[group]), **measures))
         before = ratio or before
     return Ablation(steps=tuple(steps), instances=len(race.places), cost=context.config.cost)

@@ -1,15 +1,10 @@
-"""What is tuned: the table `space.csv`, and how choices from it become a configuration of SCIP.
-
-A row is a parameter of SCIP, or one of a few rows that set many at once (`emphasis`, `presolving`, `separating`,
-`heuristics`, `nodeselection`) or name what branches (`branching`). Its first choice is SCIP's default. A row
-counts only where its condition holds: ``separating != off, branching = relpscost pscost``.
-"""
+"""What is tuned: the table `space.csv`, and how choices from it become a configuration of SCIP."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -31,7 +26,10 @@ BRANCHING: Final = "branching"
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table."""
+    """One row of the table: a parameter of SCIP, several set at once (`emphasis`), or what branches (`branching`).
+
+    Its first choice is SCIP's default. It counts where its condition holds: ``separating != off, branching = pscost``.
+    """
 
     group: str
     name: str
@@ -58,39 +56,37 @@ class Space:
         every = dict.fromkeys(row.group for row in rows)
         if unknown := [group for group in groups if group not in every]:
             raise ConfigError(f"There is no group {unknown[0]!r} to tune; choose of {', '.join(every)}.")
-        known = usual_parameters().keys() | {row.name for row in rows}
-        if strange := [name for name in fixed if name not in known]:
-            raise ConfigError(f"There is no {strange[0]!r} to leave as it is in SCIP or the table.")
+        names = usual_parameters().keys() | {row.name for row in rows}
+        if unknown := [name for name in fixed if name not in names]:
+            raise ConfigError(f"There is no {unknown[0]!r} to leave as it is in SCIP or the table.")
         self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
         self.fixed = frozenset(fixed)
-        own = (RPB, *self.methods)
         self.rows = tuple(
-            Row(row.group, row.name, own, (), row.description) if row.name == BRANCHING else row
+            replace(row, choices=(RPB, *self.methods), condition=()) if row.name == BRANCHING else row
             for row in rows
             if (not groups or row.group in groups) and row.name not in self.fixed
         )
-        self._rows = {row.name: row for row in self.rows}
         # What is not tuned is at its first choice where a condition asks for it.
         self._usual = {row.name: (RPB if row.name == BRANCHING else row.choices[0]) for row in rows}
 
-    def counting(self, given: Mapping[str, str]) -> Choices:
-        """Return of some choices those that count and are not a row's first; a `ConfigError` says if there is none."""
+    def counting(self, choices: Mapping[str, str]) -> Choices:
+        """Return the choices that count and are not a row's first; a `ConfigError` says if a row has no such choice."""
         chosen = dict(self._usual)
-        for name, choice in given.items():
-            if name in self._rows and choice not in (known := self._rows[name].choices):
-                raise ConfigError(f"{name} is no {choice!r}; choose of {', '.join(known)}.")
         for row in self.rows:
-            if row.name in given and row.counts(chosen):
-                chosen[row.name] = given[row.name]
+            choice = choices.get(row.name)
+            if choice is not None and choice not in row.choices:
+                raise ConfigError(f"{row.name} is no {choice!r}; choose of {', '.join(row.choices)}.")
+            if choice is not None and row.counts(chosen):
+                chosen[row.name] = choice
         return {row.name: chosen[row.name] for row in self.rows if chosen[row.name] != self._usual[row.name]}
 
-    def configuration(self, given: Mapping[str, str]) -> Configuration:
+    def configuration(self, choices: Mapping[str, str]) -> Configuration:
         """Return the configuration that some choices make."""
-        chosen = self.counting(given)
+        chosen = self.counting(choices)
         expanded = _expanded(tuple(settings_of(chosen).items()))
-        found = Configuration(params={key: of for key, of in expanded.items() if key not in self.fixed})
+        settings = Configuration(params={key: of for key, of in expanded.items() if key not in self.fixed})
         branching = self.methods.get(chosen.get(BRANCHING, RPB))
-        return found if branching is None else found.model_copy(update={"branching": branching})
+        return settings if branching is None else settings.model_copy(update={"branching": branching})
 
 
 @lru_cache(maxsize=1)
@@ -103,12 +99,10 @@ def table() -> tuple[Row, ...]:
         )
 
 
-def said(choices: Mapping[str, str]) -> str:
+def choices_text(choices: Mapping[str, str]) -> str:
     """Return choices as a person reads them, such as ``separating off, lp/pricing = d``."""
-    if not choices:
-        return "SCIP default settings"
     each = (f"{name} = {value}" if "/" in name else f"{name} {value}" for name, value in choices.items())
-    return ", ".join(each)
+    return ", ".join(each) or "SCIP default settings"
 
 
 def _condition(text: str) -> Iterable[tuple[str, bool, tuple[str, ...]]]:
@@ -129,16 +123,12 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
 
     model, lines = Model(), []
     model.hideOutput()
-    several = {
-        "presolving": model.setPresolve,
-        "separating": model.setSeparating,
-        "heuristics": model.setHeuristics,
-    }
+    meta = {"presolving": "setPresolve", "separating": "setSeparating", "heuristics": "setHeuristics"}
     for name, value in chosen:
         if name == "emphasis":
             model.setEmphasis(getattr(SCIP_PARAMEMPHASIS, value.upper()))
-        elif name in several:
-            several[name](getattr(SCIP_PARAMSETTING, value.upper()))
+        elif name in meta:
+            getattr(model, meta[name])(getattr(SCIP_PARAMSETTING, value.upper()))
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")
         else:
@@ -147,11 +137,11 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
     usual = usual_parameters()
     # A single parameter at SCIP's default is one that an emphasis would set otherwise.
     named = [line.partition(" = ")[0] for line in lines]
-    found = {name: value for name, value in model.getParams().items() if value != usual[name]}
-    found |= {name: single.get(name, usual[name]) for name in named}
+    changed = {name: value for name, value in model.getParams().items() if value != usual[name]}
+    changed |= {name: single.get(name, usual[name]) for name in named}
     # An emphasis may want another rule of SCIP to branch; here that is the row `branching`.
     return {
         name: value
-        for name, value in found.items()
+        for name, value in changed.items()
         if value != usual[name] and not name.startswith("display/") and not is_priority(name)
     }

@@ -28,11 +28,11 @@ def described(instances: Sequence[str], settings: dict[str, Any]) -> dict[str, s
     """Solve instances, in a worker, as `SolveSettings` say; return their formulation and SCIP's statistics as texts."""
     paths = [Path(path) for path in instances]
     solved = [_solved(path, SolveSettings.model_validate(settings)) for path in paths]
-    lines = [_summary(number, one) for number, one in enumerate(solved, start=1)]
+    lines = [_summary(number, solve) for number, solve in enumerate(solved, start=1)]
     for heading, section, *shown in _TABLES:
         rows = list[tuple[float, str]]()
         for name in solved[0][section]["plugins"]:
-            plugins = [one[section]["plugins"].get(name, {}) for one in solved]
+            plugins = [solve[section]["plugins"].get(name, {}) for solve in solved]
             numbers = [[plugin.get(what, 0) for what in shown] for plugin in plugins]
             if any(seconds or any(successes) for seconds, _, *successes in numbers):
                 cells = " | ".join("/".join(f"{number:.4g}" for number in row) for row in numbers)
@@ -47,21 +47,21 @@ def _solved(path: Path, settings: SolveSettings) -> dict[str, Any]:
     optimize(model, f"solving {path.name}")
     with NamedTemporaryFile(suffix=".json") as file:
         model.writeStatisticsJson(file.name)
-        found = json.loads(Path(file.name).read_bytes())
-    for name, handler in found["constraint"]["plugins"].items():
-        handler |= found["constiming"]["plugins"].get(name, {})
-    return {**found, "restarts": model.getNRuns() - 1}
+        statistics = json.loads(Path(file.name).read_bytes())
+    for name, handler in statistics["constraint"]["plugins"].items():
+        handler |= statistics["constiming"]["plugins"].get(name, {})
+    return {**statistics, "restarts": model.getNRuns() - 1}
 
 
-def _summary(number: int, one: dict[str, Any]) -> str:
-    tree, root, solution, lp = (one[name] for name in ("tree", "root", "solution", "lp"))
+def _summary(number: int, solve: dict[str, Any]) -> str:
+    tree, root, solution, lp = (solve[name] for name in ("tree", "root", "solution", "lp"))
     first, primal = root["first_lp_value"], solution["primal_bound"]
     closed = (root["final_dual_bound"] - first) / (primal - first) if primal != first else math.nan
     share = f"{closed:.2f}" if 0 <= closed <= 1 else "unknown"  # a root that was cut off has no bound
     return (
-        f"- instance {number}: {one['status']['status']} after {one['timing']['solving_time']:.1f} s; "
+        f"- instance {number}: {solve['status']['status']} after {solve['timing']['solving_time']:.1f} s; "
         f"final gap {solution['gap']:.4g}; share of the gap closed at the root {share}; "
-        f"restarts {one['restarts']}; nodes {tree['total_nodes']['total']}; "
+        f"restarts {solve['restarts']}; nodes {tree['total_nodes']['total']}; "
         f"greatest depth {tree['depth']['max_depth_total']}; LP iterations {lp['dual_lp']['iterations']}, "
         f"of strong branching {lp['strongbranch_lp']['iterations']}"
     )

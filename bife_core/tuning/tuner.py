@@ -1,8 +1,4 @@
-"""Settings of SCIP and what branches under them, tuned on the design instances (Optuna's TPE).
-
-Every solve is found again in the store and the same costs give the same proposals, so that tuning which was stopped
-goes on, and done again costs nothing.
-"""
+"""Settings of SCIP and what branches under them, tuned on the design instances (Optuna's TPE)."""
 
 from __future__ import annotations
 
@@ -21,8 +17,8 @@ from bife_core.measure.trials import Raced, TrialRace
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import LEAST, Cost
-from bife_core.tuning.proposer import Proposer, Tpe
-from bife_core.tuning.space import BRANCHING, Choices, Space, said, settings_of
+from bife_core.tuning.proposals import Proposer, Tpe
+from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text, settings_of
 
 STARTS: Final[tuple[Choices, ...]] = (
     {"separating": "off", "heuristics": "off"},
@@ -47,19 +43,13 @@ class Trial(Value):
     raced: Raced
     reason: str = ""
 
-    @property
-    def origin(self) -> str:
-        """Who proposed it, if that was a model."""
-        return "model" if self.reason else ""
-
     def line(self, number: int, before: Choices) -> str:
         """One line: number, instances seen, ratio to SCIP's default settings, ``*`` for a lead, what is new, reason."""
         gone = {name: "SCIP default" for name in before if name not in self.choices}
         new = {name: value for name, value in self.choices.items() if before.get(name) != value} | gone
         ratio = "failed" if self.raced.ratio is None else f"{self.raced.ratio:.3f}"
-        mark = "*" if self.raced.won else " "
-        why = f" ({self.origin}: {self.reason})" if self.reason else ""
-        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {said(new)}{why}"
+        mark, why = "*" if self.raced.won else " ", f" (model: {self.reason})" if self.reason else ""
+        return f"{number:>4} {self.raced.seen:>3} {ratio:>7} {mark} {choices_text(new)}{why}"
 
 
 class Tuning(Value):
@@ -79,11 +69,11 @@ class Tuning(Value):
     def ratios(self, trial: Trial) -> tuple[float, ...]:
         """Return a trial's ratio to SCIP default settings after one instance, two and so on, the cheapest first."""
         each = self._each(trial)
-        return tuple(geometric_mean(each[: count + 1]) for count in range(len(each)))
+        return tuple(geometric_mean(each[:count]) for count in range(1, len(each) + 1))
 
     def _each(self, trial: Trial) -> list[float]:
         pairs = zip(self.trials[0].raced.costs, trial.raced.costs, strict=True)
-        return [own / usual for usual, own in sorted((u, o) for u, o in pairs if u and o)]
+        return [cost / usual for usual, cost in sorted((u, c) for u, c in pairs if u and c)]
 
     @property
     def too_short(self) -> bool:
@@ -119,8 +109,8 @@ class Tuning(Value):
         if not self.best.choices:
             return f"No better settings than SCIP's defaults were found {where}, by trying {tried}."
         return (
-            f"With {said(self.best.choices)} SCIP takes {self.best.raced.ratio:.3f} of its {words} {where}, the best "
-            f"of {tried}{chance}."
+            f"With {choices_text(self.best.choices)} SCIP takes {self.best.raced.ratio:.3f} of its {words} {where}, "
+            f"the best of {tried}{chance}."
         )
 
 
@@ -144,16 +134,17 @@ def tune(
 
     SCIP default settings are the first trial, so that what is returned is never worse on these instances; `proposals`
     of a model, with its reasons, `starts` and `STARTS` follow, and then what the `proposer` proposes, by default
-    Optuna's TPE with that `seed`; without a seed nothing more is tried. `shown` is called after each trial. Raises what
-    `run_solves` does, a `SolverError` if no instance can be solved, and a `ConfigError` without Optuna.
+    Optuna's TPE with that `seed`; without a seed nothing more is tried. Solves are stored and proposals repeatable, so
+    tuning that was stopped goes on. `shown` is called after each trial. Raises what `run_solves` does, a `SolverError`
+    if no instance can be solved, and a `ConfigError` without Optuna.
     """
     race = TrialRace(instances, context)
     race.begin(math.inf if usual_s is None else usual_s)
     race.begin_middle()
     budget_s -= min(race.cpu_s, usual_s or 0.0)
-    whole = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
-    found = Tuning(
-        trials=(Trial(choices={}, raced=whole),),
+    default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
+    tuning = Tuning(
+        trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),
         cost=context.config.cost,
         configuration=space.configuration({}),
@@ -161,20 +152,20 @@ def tune(
     )
     if proposer is None and seed is not None:
         proposer = Tpe(space, seed)
-    waiting = [*proposals, *((choices, "") for choices in _first(starts, space))]
     if proposer is not None:
         proposer.tell({}, 0.0)
+    waiting = [*proposals, *((choices, "") for choices in _first(starts, space))]
     seen: list[Choices] = [{}]
 
     def hopeless(choices: Choices) -> bool:
-        """Whether the same settings were given up at the first instance, or before, when another method branched."""
-        own = settings_of(choices)
-        alike = [one.raced for one in found.trials if own and settings_of(one.choices) == own]
-        return any(one.eliminated and one.seen <= 1 for one in alike)
+        """Whether racing eliminated the settings at the first instance, or before, when another method branched."""
+        settings = settings_of(choices)
+        lost = [trial for trial in tuning.trials if trial.raced.eliminated and trial.raced.seen <= 1]
+        return bool(settings) and any(settings_of(trial.choices) == settings for trial in lost)
 
-    while not found.too_short and found.tuned_s < budget_s and len(found.trials) < trials:
+    while not tuning.too_short and tuning.tuned_s < budget_s and len(tuning.trials) < trials:
         if waiting:
-            best = found.best.choices.get(BRANCHING, RPB)
+            best = tuning.best.choices.get(BRANCHING, RPB)
             start, reason = waiting.pop(0)
             if (choices := space.counting({BRANCHING: best} | start)) in seen or hopeless(choices):
                 continue
@@ -186,16 +177,16 @@ def tune(
         configuration = space.configuration(choices)
         raced = race.run(configuration)
         if raced.won:
-            found = found.model_copy(update={"configuration": configuration})
+            tuning = tuning.model_copy(update={"configuration": configuration})
         if proposer is not None:
             proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
         if raced.failed:
-            race.notes.append(f"With {said(choices)} a solve failed or was wrong: {raced.failed}")
-        trial = Trial(choices=choices, raced=raced, reason=reason)
-        found = found.model_copy(update={"trials": (*found.trials, trial), "notes": tuple(race.notes)})
+            race.notes.append(f"With {choices_text(choices)} a solve failed or was wrong: {raced.failed}")
+        trials_so_far = (*tuning.trials, Trial(choices=choices, raced=raced, reason=reason))
+        tuning = tuning.model_copy(update={"trials": trials_so_far, "notes": tuple(race.notes)})
         if shown is not None:
-            shown(found)
-    return found
+            shown(tuning)
+    return tuning
 
 
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:

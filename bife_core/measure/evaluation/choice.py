@@ -1,8 +1,4 @@
-"""The choice among the best few rules of a search and their budgets, on instances apart from design and test.
-
-A search ends with the greatest of many noisy F_HF, and the greatest of noisy numbers is too great: its rule was
-good or lucky. Measuring the best few again, on other instances, distinguishes the two without touching the test.
-"""
+"""The choice among the best few rules of a search and their budgets, on instances apart from design and test."""
 
 from __future__ import annotations
 
@@ -13,8 +9,8 @@ from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
+from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.context import SolveContext, misbehaviour
-from bife_core.measure.evaluation.config import EvaluationConfig
 from bife_core.measure.evaluation.protocol import interleaved, labelled
 from bife_core.measure.high import high_fidelity
 from bife_core.measure.solves import run_solves
@@ -44,19 +40,20 @@ class Choice(Value):
 def choose(
     finalists: Sequence[Method],
     instances: Sequence[Instance],
-    solving: SolveContext,
+    context: SolveContext,
     progress: Callable[[int, int], None] | None = None,
 ) -> Choice:
     """Solve validation instances with all finalists and choose the one with the best F_HF there, of equals the first.
 
-    An instance on which RPB fails too is set aside, and `solving.note` is called. A `SolverError` says that every
-    finalist failed on some instance, or RPB on all; a `WorkerFailure` that the machine failed RPB too.
+    The greatest of many noisy F_HF, with which a search ends, is good or lucky; other instances tell which. One on
+    which RPB fails too is set aside, and `context.note` is called. A `SolverError` says that every finalist failed on
+    some instance, or RPB on all; a `WorkerFailure` that the machine failed RPB too.
     """
-    methods, high, note = labelled(finalists), solving.config, solving.note
+    methods, high, note = labelled(finalists), context.config, context.note
     once = EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s)
-    groups = interleaved(methods, instances, once, solving.solver)
-    measured = run_solves(groups, solving.store, solving.pool, progress=progress, note=note)
-    aside = {one.job.instance: one.rpb_failure for one in measured if one.rpb_failure is not None}
+    groups = interleaved(methods, instances, once, context.solver)
+    measured = run_solves(groups, context.store, context.pool, progress=progress, note=note)
+    aside = {solve.job.instance: solve.rpb_failure for solve in measured if solve.rpb_failure is not None}
     for instance, why in aside.items():
         if note is not None:
             note(f"{instance.name} is set aside in validation, because RPB fails on it too: {why}")
@@ -66,18 +63,18 @@ def choose(
     scores: dict[str, float | None] = {}
     faults: dict[str, str] = {}
     for label in methods:
-        solved = [one for one in measured if one.method == label and one.job.instance not in aside]
-        results = [one.result for one in solved if one.result is not None]
+        solved = [solve for solve in measured if solve.method == label and solve.job.instance not in aside]
+        results = [solve.result for solve in solved if solve.result is not None]
         failed = (f"{label} on {one.job.instance.name}: {one.failure}" for one in solved if one.failure)
         if fault := next(failed, None) or misbehaviour(map(dict, results), label):
             faults[label] = fault
         scores[label] = None if fault else high_fidelity(results, high)
-    known = {label: score for label, score in scores.items() if score is not None}
-    if not known:
+    sound = {label: score for label, score in scores.items() if score is not None}
+    if not sound:
         raise SolverError(f"No finalist solved all validation instances. {' '.join(faults.values())}")
     return Choice(
-        chosen=max(known, key=lambda label: known[label]),
+        chosen=max(sound, key=sound.__getitem__),
         scores=scores,
         instances=len(instances) - len(aside),
-        solves=tuple(one.row for one in measured),
+        solves=tuple(solve.row for solve in measured),
     )

@@ -15,7 +15,7 @@ from bife_core.instances.base import Instance, digest_of_file
 from bife_core.instances.config import FAMILIES, InstancesConfig
 from bife_core.instances.folder import instance_files
 from bife_core.instances.generated import open_benchmark
-from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.protocol import enter_comparisons
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.solver.methods.base import Method
@@ -95,11 +95,11 @@ def compare(
         warn_of_other_settings(reference, lambda: solver.effective)
     protocol = {"seeds": tuple(seeds), "metric": metric, "time_limit_s": time_limit_s}
     config = EvaluationConfig.checked({**protocol, "baseline": against.name})
-    found = given_instances(instances)
+    solved = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
-    enter_comparisons(kept, chosen, [*chosen, against], found, config, solver)
+    enter_comparisons(kept, chosen, [*chosen, against], solved, config, solver)
     with WorkerPool(workers) as pool:
-        return evaluate(chosen, found, config, pool, kept, baseline=against, solver=solver)
+        return evaluate(chosen, solved, config, pool, kept, baseline=against, solver=solver)
 
 
 def given_instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
@@ -107,18 +107,16 @@ def given_instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
 
     A file is called by its path below its folder; where names are equal, by as much of the paths as distinguishes them.
     """
-    if isinstance(given, str | Path | Instance):
-        given = [given]
-    unlike: dict[str, Instance] = {}
-    for one in given:
-        for instance in [one] if isinstance(one, Instance) else _of_path(one):
-            unlike.setdefault(instance.digest, instance)
-    if not unlike:
+    by_digest: dict[str, Instance] = {}
+    for source in [given] if isinstance(given, str | Path | Instance) else given:
+        for instance in [source] if isinstance(source, Instance) else _of_path(source):
+            by_digest.setdefault(instance.digest, instance)
+    if not by_digest:
         raise InstanceError("At least one instance was expected, and none was given.")
-    found = tuple(unlike.values())
-    while len(names := Counter(one.name for one in found)) < len(found):
-        found = tuple(_by_longer_name(one) if names[one.name] > 1 else one for one in found)
-    return found
+    instances = tuple(by_digest.values())
+    while len(names := Counter(instance.name for instance in instances)) < len(instances):
+        instances = tuple(_by_longer_name(one) if names[one.name] > 1 else one for one in instances)
+    return instances
 
 
 def _by_longer_name(instance: Instance) -> Instance:

@@ -1,7 +1,4 @@
-"""Each method against the baseline: ratios with intervals, exact tests, wins (appendix E), and sentences on them.
-
-Here alone it is decided whether a method is better than another; the report and the champion gate both ask it.
-"""
+"""Each method against the baseline: ratios with intervals, exact tests, wins (appendix E), and sentences on them."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ Finding = Literal["better", "worse", "undecided"]
 
 
 def finding(ci_low: float | None, ci_high: float | None, p_value: float, confidence: float) -> Finding:
-    """Return better or worse only if interval and test agree that there is a difference."""
+    """Return better or worse only if interval and test agree: the one judge, which report and champion gate ask."""
     if ci_low is None or ci_high is None or p_value >= 1 - confidence:
         return "undecided"
     if ci_high < 1:
@@ -175,8 +172,8 @@ class Comparison(Ratio):
     @property
     def finding(self) -> Finding:
         """Better or worse only if interval and adjusted test agree; never better with an `obstacle`."""
-        found = finding(self.ci_low, self.ci_high, self.p_adjusted, self.confidence)
-        return "undecided" if found == "better" and self.obstacle else found
+        result = finding(self.ci_low, self.ci_high, self.p_adjusted, self.confidence)
+        return "undecided" if result == "better" and self.obstacle else result
 
 
 def branched(frame: pd.DataFrame, methods: Sequence[str] = ()) -> pd.DataFrame:
@@ -203,17 +200,19 @@ def compare_methods(
     A method that shares no solve with the baseline, of the same instance and seed, gives no comparison.
     """
     pairs = (compare_pair(frame, method, baseline, metric, confidence, setting) for method in methods)
-    found = [one.model_copy(update={"primary": primary and one.method == methods[0]}) for one in pairs if one]
-    return adjusted(found)
+    first = methods[0] if primary else None
+    return adjusted([pair.model_copy(update={"primary": pair.method == first}) for pair in pairs if pair])
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Return comparisons with the p-values of those that are not primary adjusted over all of these (Holm)."""
-    others = [one for one in comparisons if not one.primary]
-    values = iter(holm([one.p_value for one in others]))
+    p_values = [pair.p_value for pair in comparisons if not pair.primary]
+    values = iter(holm(p_values))
     return tuple(
-        one if one.primary else one.model_copy(update={"p_adjusted": next(values), "family": len(others)})
-        for one in comparisons
+        pair
+        if pair.primary
+        else pair.model_copy(update={"p_adjusted": next(values), "family": len(p_values)})
+        for pair in comparisons
     )
 
 
@@ -240,22 +239,22 @@ def compare_pair(
     """Compare two methods; None if they share no solve."""
     if log_costs(frame, method, baseline, metric).empty:
         return None
-    known: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}
+    facts: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}
     in_all, frame = frame["digest"].nunique(), branched(frame, (method, baseline))
-    known |= {"confidence": confidence, "unbranched": in_all - frame["digest"].nunique()}
+    facts |= {"confidence": confidence, "unbranched": in_all - frame["digest"].nunique()}
     shared = log_costs(frame, method, baseline, metric, _SOLVED).index
     frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
     short = METRICS[metric].of(frame).le(METRICS[metric].least).groupby(frame["digest"]).all()
-    known |= {"instances": len(short), "short": int(short.sum()), "groups": frame["group"].nunique()}
+    facts |= {"instances": len(short), "short": int(short.sum()), "groups": frame["group"].nunique()}
     if short.all():
-        return Comparison.model_validate(known)
+        return Comparison.model_validate(facts)
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
     logs = _log_ratios(frame, method, baseline, metric)
     interval = ratio_interval(logs.sort_index(), confidence)
     p_value = signed_rank_test(logs)
     nodes, time = (math.exp(_log_ratios(frame, method, baseline, of).mean()) for of in ("nodes", "time"))
     return Comparison(
-        **known,
+        **facts,
         ratio=interval.ratio,
         ci_low=interval.low,
         ci_high=interval.high,
@@ -334,10 +333,6 @@ def evidence_text(comparison: Comparison) -> str:
     return ", ".join(parts)
 
 
-_TIME: Final = {"better": "is faster than", "worse": "is slower than"}
-_COST: Final = {"better": "does better than", "worse": "does worse than"}
-
-
 def statement(comparison: Comparison) -> str:
     """Return the sentence on one comparison."""
     method, baseline = known_as(comparison.method), known_as(comparison.baseline)
@@ -346,7 +341,10 @@ def statement(comparison: Comparison) -> str:
         return f"{where} {comparison.incomparable}, so {method} and {baseline} cannot be compared."
     change, evidence = change_text(comparison), evidence_text(comparison)
     if comparison.finding != "undecided":
-        verb = (_TIME if comparison.metric == "time" else _COST)[comparison.finding]
+        verbs = {"better": "does better", "worse": "does worse"}
+        if comparison.metric == "time":
+            verbs = {"better": "is faster", "worse": "is slower"}
+        verb = f"{verbs[comparison.finding]} than"
         return f"{where} {method} {verb} {baseline}: it takes {change} ({evidence})."
     if comparison.obstacle:
         charged = "With missing solves charged, it" if comparison.missing else "It"

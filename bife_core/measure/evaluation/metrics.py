@@ -53,14 +53,14 @@ class Metric:
         floor = self.worst + self.worst_per_s * time_limit_s
         if self.worst_per_s:  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
-        of_one = [frame[column] for column in ("digest", "seed")]
-        costliest = values.clip(lower=self.least).groupby(of_one).transform("max")
+        same = [frame["digest"], frame["seed"]]
+        costliest = values.clip(lower=self.least).groupby(same).transform("max")
         charge = costliest.clip(lower=floor).fillna(floor) if floor else _CHARGE_FACTOR * costliest
         # What no method has a value of costs all the same.
-        failed_by_all = frame["missing"].groupby(of_one).transform("any") & charge.isna()
+        failed_by_all = frame["missing"].groupby(same).transform("any") & charge.isna()
         # A sound solve whose value is unknown costs the worst there is, and stays unknown where there is none.
-        given = charge if floor else charge.where(frame["missing"])
-        return values.fillna(given.mask(failed_by_all, 1.0))
+        charged = charge if floor else charge.where(frame["missing"])
+        return values.fillna(charged.mask(failed_by_all, 1.0))
 
 
 def _cost(name: Cost, label: str, words: str, **more: Any) -> Metric:
@@ -129,15 +129,14 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
     table["wins"] = wins.reindex(table.index, fill_value=0)
     table["inference_share"] = [inference_share(solves) for _, solves in by_method]
     for metric in METRICS.values():
-        known = [metric.of(solves).dropna() for _, solves in by_method]
+        costs_of = [metric.of(solves).dropna() for _, solves in by_method]
         for name, of in ((metric.name, geometric_mean), (f"{metric.name}_spread", geometric_std)):
-            table[name] = [of(values) if len(values) else float("nan") for values in known]
+            table[name] = [of(values) if len(values) else float("nan") for values in costs_of]
     return table
 
 
 def inference_share(solves: pd.DataFrame) -> float:
     """Return the share of the CPU time of some solves that went into branching, between 0 and 1; NaN if unknown."""
-    known = solves.dropna(subset=["branching_s"])
-    total = float(known["cpu_s"].sum())
+    branching_s, total_s = solves.dropna(subset=["branching_s"])[["branching_s", "cpu_s"]].sum()
     # SCIP's clock of its own rules goes on by ticks, which a short solve has few of.
-    return min(float(known["branching_s"].sum()) / total, 1.0) if total > 0 else float("nan")
+    return min(float(branching_s / total_s), 1.0) if total_s > 0 else float("nan")

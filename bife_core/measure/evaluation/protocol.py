@@ -1,8 +1,4 @@
-"""Solve every instance with every seed under every method, in an order that is fair to all of them.
-
-Of one instance and seed, all methods are solved one right after the other on the same core, and which goes first
-rotates, so that a slow moment of the machine falls on all alike. Each solve is stored the moment it ends.
-"""
+"""How an evaluation proceeds: labels of methods, the fair order of solves, and the uses of test instances it enters."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from functools import partial
 
 from bife_core.base.values import digest_of
 from bife_core.instances.base import Instance, marks
-from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.solves import SolveJob
 from bife_core.solver.machine import here
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, Method
@@ -33,18 +29,22 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     distinct = unique(methods)
     # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
     names = [method.name for method in distinct] + [*BUILTIN_METHODS]
-    found = {}
-    for one in distinct:
-        shared = names.count(one.name) > 1 and one.identity != one.name
-        label = f"{one.name} ({one.identity[:6]})" if shared else one.name
-        found[label] = one.model_copy(update={"name": label})
-    return found
+    labels = {}
+    for method in distinct:
+        shared = names.count(method.name) > 1 and method.identity != method.name
+        label = f"{method.name} ({method.identity[:6]})" if shared else method.name
+        labels[label] = method.model_copy(update={"name": label})
+    return labels
 
 
 def interleaved(
     methods: dict[str, Method], instances: Sequence[Instance], config: EvaluationConfig, solver: SolverConfig
 ) -> list[list[SolveJob]]:
-    """Return all solves in groups, each done in turn on one core; seed by seed, in case the run stops early."""
+    """Return all solves, seed by seed, in case the run stops early, in groups that are done in turn on one core.
+
+    A group has all methods on one instance with one seed. Which goes first rotates, so that a slow moment of the
+    machine falls on all alike.
+    """
     # Solves compare fairly that were interleaved: with equal methods, instances, seeds and warm-up.
     identities = [method.identity for method in methods.values()]
     facts = [identities, [instance.digest for instance in instances], config.seeds, config.warm_up_s]
@@ -80,9 +80,11 @@ def enter_comparisons(
     nothing up unless it is `promoting` one: 0 for one.
     """
     how = config.model_dump(mode="json", exclude={"instances", "most_instances"})
-    solved = [[one.digest, one.group] for one in instances]
-    facts = [[one.identity for one in methods], solved, how, solver.digest, here()]
+    solved = [[instance.digest, instance.group] for instance in instances]
+    facts = [[method.identity for method in methods], solved, how, solver.digest, here()]
     groups, by = marks(instances), digest_of(facts)[:16]
     spared = (RPB,) if promoting else BUILTIN_METHODS
-    uses = [0 if one.identity in spared else store.serve(groups, "test", key_of(one) + by) for one in rules]
+    uses = [
+        0 if rule.identity in spared else store.serve(groups, "test", key_of(rule) + by) for rule in rules
+    ]
     return uses[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from bife_core.base.stats import CONFIDENCE, confidence_of
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
+from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.context import misbehaviour, totals
 from bife_core.measure.evaluation.comparison import (
     Comparison,
@@ -25,7 +26,6 @@ from bife_core.measure.evaluation.comparison import (
     known_as,
     statement,
 )
-from bife_core.measure.evaluation.config import EvaluationConfig
 from bife_core.measure.evaluation.metrics import METRICS, judged_by, solve_frame
 from bife_core.measure.evaluation.protocol import interleaved, labelled
 from bife_core.measure.solves import Solved, run_solves
@@ -120,15 +120,15 @@ class EvaluationSummary(Value):
     @property
     def branched_by_scip(self) -> list[str]:
         """Sentences on methods that left most branchings to SCIP, and on RPB's part under those with a budget."""
-        found = list[str]()
+        sentences = list[str]()
         for label in self.methods:
-            own = [row for row in self.rows if row["method"] == label]
-            calls, by_rpb = totals(own, "calls", "within_budget")
+            rows = [row for row in self.rows if row["method"] == label]
+            calls, by_rpb = totals(rows, "calls", "within_budget")
             if by_rpb:
-                share = f"{100 * by_rpb / (by_rpb + calls):.0f} %"
-                found += [f"Under {label}, RPB branched at {share} of the branched nodes, within its budget."]
-            found += filter(None, [misbehaviour(own, label)])
-        return found
+                share = f"{100 * by_rpb / (by_rpb + calls):.0f} % of the branched nodes"
+                sentences += [f"Under {label}, RPB branched at {share}, within its budget."]
+            sentences += filter(None, [misbehaviour(rows, label)])
+        return sentences
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -161,9 +161,9 @@ class EvaluationSummary(Value):
         """Whether the leading rule is known to beat the baseline and `beat`, or will hardly after so many instances."""
         rivals = [label for sha in beat if (label := self.label_of(sha)) and label != self.rule]
         pairs = [self.judged, *filter(None, map(self.versus, rivals))]
-        if any(one.further is None or one.groups + one.further > instances for one in pairs):
+        if any(pair.further is None or pair.groups + pair.further > instances for pair in pairs):
             return True
-        return all(one.finding == "better" and not one.doubt for one in pairs)
+        return all(pair.finding == "better" and not pair.doubt for pair in pairs)
 
     def versus(self, other: str) -> Comparison | None:
         """Return the leading method against another than the baseline, as it is judged."""
@@ -188,15 +188,15 @@ def evaluate(
 ) -> EvaluationSummary:
     """Measure all methods, the leading one first, and the baseline on all instances, and compare them.
 
-    Solves of an earlier run of the same evaluation are reused; see `bife_core.measure.evaluation.protocol` for the
-    order. `use` is which use of the test set this is where a rule may be promoted by it, see
-    `bife_core.base.stats.confidence_of`, and 0 elsewhere. `beat` are the identities of the methods that the leading one
-    must be better than, beside the baseline: the evaluation then stops at the first of `looks` at which that is
-    decided. A `SolverError` says that the baseline has no solve at all, or is the only method.
+    Solves of an earlier run of the same evaluation are reused; see `interleaved` for their order. `use` is which use of
+    the test set this is where a rule may be promoted by it, see `bife_core.base.stats.confidence_of`, and 0 elsewhere.
+    `beat` are the identities of the methods that the leading one must be better than, beside the baseline: the
+    evaluation then stops at the first of `looks` at which that is decided. A `SolverError` says that the baseline has
+    no solve at all, or is the only method.
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()
-    every = labelled([*(one for one in methods if one.identity != baseline.identity), baseline])
+    every = labelled([*(method for method in methods if method.identity != baseline.identity), baseline])
     if len(every) < 2:
         raise SolverError(
             f"There is nothing to compare with {baseline.name} but itself; name another method."
@@ -214,7 +214,7 @@ def evaluate(
             note=note,
             machine_may_fail=True,
         )
-        found = summarise(
+        summary = summarise(
             measured, every, label, config, setting, use,
             solver=solver,
             machine=this_machine(),
@@ -223,9 +223,9 @@ def evaluate(
             measured_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             seconds=time.monotonic() - began_s,
         )  # fmt: skip
-        if end < len(instances) and found.decided(len(instances), beat or ()):
+        if end < len(instances) and summary.decided(len(instances), beat or ()):
             break
-    return found
+    return summary
 
 
 def looks(instances: int) -> list[int]:
@@ -246,11 +246,13 @@ def summarise(
     **known: Any,
 ) -> EvaluationSummary:
     """Return the record of measured solves, with what else is `known` of them, by field; raises `SolverError`."""
-    if not any(one.result is not None for one in measured if one.method == baseline):
-        reasons = dict.fromkeys(one.failure for one in measured if one.method == baseline)
+    of_baseline = [solve.method == baseline for solve in measured]
+    if not any(solve.result for solve in compress(measured, of_baseline)):
+        reasons = dict.fromkeys(solve.failure for solve in compress(measured, of_baseline))
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
-    wrong = refuted([one.result for one in measured], [one.method == baseline for one in measured])
-    rows = tuple(one.row | {"failure": one.failure or why} for one, why in zip(measured, wrong, strict=True))
+    results = [solve.result for solve in measured]
+    wrong = zip(measured, refuted(results, of_baseline), strict=True)
+    rows = tuple(solve.row | {"failure": solve.failure or why} for solve, why in wrong)
     others = [label for label in methods if label != baseline]
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
     frame = solve_frame(rows, config.time_limit_s, methods)
@@ -264,12 +266,12 @@ def summarise(
         rule=others[0],
         baseline=baseline,
         rows=rows,
-        mismatches=contradictions(one.result for one in measured if one.result is not None),
-        cautions=cautions(one.result for one in measured if one.result is not None),
+        mismatches=contradictions(filter(None, results)),
+        cautions=cautions(filter(None, results)),
         methods=methods,
         comparisons=comparisons,
         protocol=config,
         use=use,
-        reused=sum(one.reused for one in measured),
+        reused=sum(solve.reused for solve in measured),
         **known,
     )

@@ -31,8 +31,8 @@ from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.ablation import Ablation, ablate
-from bife_core.tuning.configurator import MOST, read_configurations
-from bife_core.tuning.space import Choices, Space, said
+from bife_core.tuning.proposals import MOST, read_configurations
+from bife_core.tuning.space import Choices, Space, choices_text
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.workers import WorkerFailure
 
@@ -223,8 +223,8 @@ def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
             params={name: trial.choices.get(name, "SCIP default") for name in changed},
             metrics=raced.model_dump(include={"ratio", "seen", "cpu_s"}),
             curves={"ratio_by_instance": tuning.ratios(trial)},
-            tags={"kind": "trial", "origin": trial.origin, "reason": trial.reason}
-            | {"mlflow.note.content": said(trial.choices)}
+            tags={"kind": "trial", "origin": "model" if trial.reason else "", "reason": trial.reason}
+            | {"mlflow.note.content": choices_text(trial.choices)}
             | {"outcome": "best" if raced.won else raced.failed or raced.eliminated or "not better"},
         )
         for number, (trial, raced) in enumerate((one, one.raced) for one in tuning.trials)

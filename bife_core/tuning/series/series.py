@@ -27,7 +27,7 @@ from bife_core.store import Store
 from bife_core.store.home import project_home
 from bife_core.tuning.series.bandit import choose_arm
 from bife_core.tuning.series.reuse import STARTS, give_starts
-from bife_core.tuning.space import BRANCHING, Choices, Space, said
+from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 
 PORTFOLIO: Final[tuple[Choices, ...]] = (
     {"separating": "fast", BRANCHING: "general"},
@@ -273,7 +273,7 @@ class Series:
         space = Space({name: load_method(name) for name in ("general", "pscost")})
         # What a file holds may change, and files of other folders may be called the same.
         named = [(f"{method.name} ({method.identity[:8]})", method) for method in map(load_method, rules)]
-        named += [(said(choices), space.configuration(choices)) for choices in PORTFOLIO]
+        named += [(choices_text(choices), space.configuration(choices)) for choices in PORTFOLIO]
         first = foremost({**usual_parameters(), **self.settings.under.effective})
         arms: dict[str, Method] = {self._default: ScipMethod.model_construct(name=first)}
         for name, method in named:

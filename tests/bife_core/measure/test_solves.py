@@ -1,5 +1,6 @@
-"""Solves are on disk the moment they are done, and survive the loss of a worker."""
+"""Solves are stored the moment they are done, and survive the loss of a worker; rules are blamed for their own."""
 
+import errno
 import signal
 import threading
 import time
@@ -13,17 +14,23 @@ from sqlalchemy import select
 
 from bife_core.base.values import digest_of
 from bife_core.instances.base import Instance
+from bife_core.measure import high
+from bife_core.measure.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.measure.context import SolveContext
+from bife_core.measure.low import score_low
 from bife_core.measure.solves import OutOfTimeError, SolveJob, run_solves
 from bife_core.solver.machine import here
-from bife_core.solver.methods.base import ScipMethod
+from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.methods.scorer import RuleMethod
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import RECORDED, SolveResult, SolveSettings
 from bife_core.store import Store
 from bife_core.store.database import solves
 from bife_core.workers import InProcess, WorkerFailure, WorkerPool, Workers
 from bife_core.workers.cores import usable_cores
 from tests.support.measured import solved
+from tests.support.misbehaving import RUN, die, text_of
 
 SETTINGS = SolveSettings(time_limit_s=60)
 WORST = RuleMethod(name="worst", source="def candidate_variable_score(f):\n    return 1.0 / (1.0 + f[18])\n")
@@ -68,14 +75,10 @@ def test_a_stored_solve_is_found_under_new_names_and_on_the_same_machine_only(
 def test_a_key_tells_apart_what_a_result_depends_on(knapsacks, monkeypatch):
     rule = load_method("pseudocost_product")
     builtin = ScipMethod(name="pscost")
-    before = [
-        SolveJob(instance=knapsacks[0], method=method, settings=SETTINGS).key for method in (rule, builtin)
-    ]
+    keyed = [jobs(knapsacks[:1], method)[0][0] for method in (rule, builtin)]
+    before = [job.key for job in keyed]
     monkeypatch.setattr("bife_core.measure.solves.code_digest", lambda: "other formulas")
-    after = [
-        SolveJob(instance=knapsacks[0], method=method, settings=SETTINGS).key for method in (rule, builtin)
-    ]
-    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
+    assert [job.key == key for job, key in zip(keyed, before, strict=True)] == [False, True]
 
 
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="solves of one core come one after the other")
@@ -180,3 +183,98 @@ def test_two_at_once_do_a_solve_once(knapsacks, pool, tmp_path):
         done = list(both.map(lambda _: run_solves(wanted, Store(tmp_path), pool), range(2)))
     assert [one.result for one in done[0]] == [one.result for one in done[1]]
     assert sorted(one.reused for solved in done for one in solved) == [False, False, True, True]
+
+
+RULE = "def candidate_variable_score(variable_features):\n    return variable_features[20]\n"
+rule = RuleMethod(name="rule", source=RULE)
+
+
+def score_high(pool, folder, instances):
+    config = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
+    return high.score_high(rule, instances, SolveContext(config, SolverConfig(), pool, Store(folder)))
+
+
+class Struck(Workers):
+    """A pool on whose machine workers that run one rule, or any, are killed from outside so many times."""
+
+    def __init__(self, pool, times, source=RULE):
+        self.pool, self.left, self.source = pool, times, source
+
+    @property
+    def workers(self):
+        return self.pool.workers
+
+    def _sent(self, call, arguments, **limits):
+        method = arguments.get("method")  # of a solve its JSON, of scoring whether the text may be one
+        sources = [arguments.get("source"), method.get("source") if isinstance(method, dict) else None]
+        if self.left and (self.source is None or self.source in sources):
+            self.left -= 1
+            return self.pool.submit(RUN, text_of(die), limit_s=30)
+        return self.pool.submit(call, arguments, **limits)
+
+    def submit_batch(self, call, arguments, **limits):
+        return [self._sent(call, each, **limits) for each in arguments]
+
+    def close(self):
+        """Leave the pool to who opened it."""
+
+
+def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_that_the_machine_works(
+    knapsacks, pool, tmp_path
+):
+    undisturbed = score_high(pool, tmp_path / "a", knapsacks[:1])
+    score = score_high(Struck(pool, 2), tmp_path / "b", knapsacks[:1])
+    assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
+
+
+def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(knapsacks, pool, tmp_path):
+    score = score_high(Struck(pool, 4), tmp_path, knapsacks[:1])
+    assert score.f_hf is None
+    assert "SIGKILL" in (score.failure or "")
+    assert (score.failure or "").endswith("RPB does not fail there.")
+
+
+def test_a_machine_without_files_for_a_call_is_an_error_and_nobodys_solve(knapsacks, tmp_path, monkeypatch):
+    def none_left(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("bife_core.workers.cores._opened", none_left)
+    with WorkerPool(1) as full, pytest.raises(WorkerFailure, match="Too many open files"):
+        run_solves(jobs(knapsacks[:1], rule), Store(tmp_path), full, machine_may_fail=True)
+
+
+def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(knapsacks, pool, tmp_path):
+    hopeless = Struck(pool, 1000, source=None)
+    for score in (
+        lambda: score_high(hopeless, tmp_path, knapsacks[:1]),
+        lambda: score_low(RULE, None, LowFidelityConfig(), hopeless),
+    ):
+        with pytest.raises(WorkerFailure, match="SIGKILL") as failure:
+            score()
+        assert (failure.value.kind, failure.value.by_machine) == ("died", True)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+class Overrun(Workers):
+    """A pool on which every solve is stopped at its limit, as where SCIP's presolving never looks at the clock."""
+
+    workers = 1
+
+    def submit_batch(self, call, arguments, *, limit_s, **_):
+        futures = [Future() for _ in arguments]
+        for future in futures:
+            future.set_exception(
+                WorkerFailure("timeout", f"{call} was stopped at its limit of {limit_s:g} s.")
+            )
+        return futures
+
+    def close(self):
+        """Nothing is open."""
+
+
+def test_where_no_solve_heeds_the_limit_rpb_fails_as_well_as_the_rule_and_neither_is_blamed(tmp_path):
+    instances = [Instance("slow.mps", tmp_path / "slow.mps", "0" * 16)]
+    both = [jobs(instances, method)[0][0] for method in (rule, ScipMethod(name=RPB))]
+    why = "bife_core.measure.solves:solve_job was stopped at its limit of 150 s."
+    for solve in run_solves([both], Store(tmp_path), Overrun()):
+        assert (solve.rpb_failure, solve.failure, solve.rules_fault) == (why, why, None)

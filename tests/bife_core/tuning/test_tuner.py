@@ -12,7 +12,7 @@ from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
-from bife_core.tuning.proposer import Tpe
+from bife_core.tuning.proposals import Tpe
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import STARTS, Trial, Tuning, tune
 from bife_core.workers import InProcess

@@ -38,15 +38,12 @@ def test_methods_are_compared_on_files_and_instances(knapsacks, tmp_path):
         file.parent.mkdir()
         file.write_text(AT_ROOT.replace("3.5", limit))
 
-    result = bife_core.compare(
+    methods, instances = (
         ["pscost", bife_core.load_rule("paper_ca")],
         [*knapsacks[:1], trivial, str(trivial), other],
-        settings="paper",
-        metric="nodes",
-        time_limit_s=30,
-        workers=1,
-        store=tmp_path / "store",
     )
+    options = {"settings": "paper", "metric": "nodes", "time_limit_s": 30, "workers": 1}
+    result = bife_core.compare(methods, instances, **options, store=tmp_path / "store")
     assert len(result.frame) == 3 * 3
     optima = result.frame[result.frame["method"] == "pscost"].set_index("instance")["primal_bound"]
     assert optima[["monday/root.mps", "tuesday/root.mps"]].tolist() == [3.0, 5.0]
@@ -66,11 +63,8 @@ def test_methods_are_compared_on_files_and_instances(knapsacks, tmp_path):
 def test_instances_without_branching_change_no_ratio_and_no_test():
     ratios = [0.5, 0.6, 0.7, 0.55, 0.65, 0.62, 0.58, 0.52]
     (alone,) = compare_methods(solve_frame(rows(ratios)), ("rule",), "relpscost")
-    trivial = [
-        row(f"t{k}", method, cpu_s, nodes=1)
-        for k in range(5)
-        for method, cpu_s in (("rule", 9.0), ("relpscost", 1.0))
-    ]
+    seconds = {"rule": 9.0, "relpscost": 1.0}
+    trivial = [row(f"t{k}", method, cpu_s, nodes=1) for k in range(5) for method, cpu_s in seconds.items()]
     (found,) = compare_methods(solve_frame([*rows(ratios), *trivial]), ("rule",), "relpscost")
     assert found == alone.model_copy(update={"unbranched": 5})
     assert "8 instances, 5 left out because no method branches on them" in statement(found)
@@ -81,16 +75,8 @@ def test_instances_without_branching_change_no_ratio_and_no_test():
 
 def test_settings_are_compared_where_no_method_branches_too_and_rules_beside_them_are_not():
     """A method that branches elsewhere changes nothing between two others."""
-    root = [
-        row(f"t{k}", method, cpu_s, nodes=nodes)
-        for k in range(10)
-        for method, cpu_s, nodes in (
-            ("lean", 1.0, 1),
-            ("rule", 2.0, 1),
-            ("other", 9.0, 50),
-            ("relpscost", 3.0, 1),
-        )
-    ]
+    solves = [("lean", 1.0, 1), ("rule", 2.0, 1), ("other", 9.0, 50), ("relpscost", 3.0, 1)]
+    root = [row(f"t{k}", method, cpu_s, nodes=nodes) for k in range(10) for method, cpu_s, nodes in solves]
     tree = [row("i", method, 3.0) for method in ("lean", "rule", "other", "relpscost")]
     rule, params = load_method("paper_ca"), {"separating/maxrounds": 0}
     lean, other = Configuration(params=params), Configuration(params=params, branching=rule)
@@ -156,21 +142,16 @@ def test_instances_have_names_of_their_own_wherever_they_lie(tmp_path):
     assert names(one, two, alone) == ["day0/m.mps", "day1/m.mps", "n.mps"]
     assert names(one, three, alone) == ["x/day0/m.mps", "y/day0/m.mps", "n.mps"]
     assert names(tmp_path / "x", tmp_path / "y") == ["x/day0/m.mps", "day1/m.mps", "y/day0/m.mps"]
-    assert (
-        names(same, one, tmp_path)
-        == names(same, tmp_path)
-        == ["copy.mps", "n.mps", "x/day1/m.mps", "y/day0/m.mps"]
-    )
+    distinct = ["copy.mps", "n.mps", "x/day1/m.mps", "y/day0/m.mps"]
+    assert names(same, one, tmp_path) == names(same, tmp_path) == distinct
     made = [Instance("mine", path, digest) for path, digest in ((one, "1"), (two, "2"), (two, "3"))]
     assert names(*made[:2]) == ["day0/m.mps", "day1/m.mps"]
     assert len({*names(*made)}) == 3, "a file that has changed meanwhile"
 
 
 def test_a_missing_solve_is_no_solve_without_branching():
-    lost = [
-        row("t", "rule", 1.0, nodes=1, failure="it hung"),
-        row("t", "relpscost", 1.0, nodes=1, failure=None),
-    ]
-    made = [one | {"failure": one.get("failure")} for one in rows([0.5, 0.6])]
+    failures = {"rule": "it hung", "relpscost": None}
+    lost = [row("t", method, 1.0, nodes=1, failure=failure) for method, failure in failures.items()]
+    made = [solve | {"failure": None} for solve in rows([0.5, 0.6])]
     (found,) = compare_methods(solve_frame([*made, *lost], 10.0), ("rule",), "relpscost")
     assert (found.instances, found.unbranched, found.missing) == (3, 0, 1)

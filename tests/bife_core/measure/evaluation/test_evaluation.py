@@ -32,40 +32,25 @@ def outcome(instance, bound, status="optimal", method="a"):
 
 
 def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(knapsacks, pool, tmp_path):
-    rule = load_method("pseudocost_product")
-    steps = []
-    summary = evaluate(
-        [rule, ScipMethod(name="pscost")],
-        knapsacks[:2],
-        CONFIG,
-        pool,
-        Store(tmp_path),
-        progress=lambda *step: steps.append(step),
-    )
-    assert (summary.rule, summary.lead.instances, list(summary.methods)) == (
-        "pseudocost_product",
-        2,
-        ["pseudocost_product", "pscost", "relpscost"],
-    )
+    methods, steps = [load_method("pseudocost_product"), ScipMethod(name="pscost")], []
+    arguments = methods, knapsacks[:2], CONFIG, pool, Store(tmp_path)
+    summary = evaluate(*arguments, progress=lambda *step: steps.append(step))
+    names, lead = ["pseudocost_product", "pscost"], summary.lead
+    assert (summary.rule, lead.instances, list(summary.methods)) == (names[0], 2, [*names, "relpscost"])
     assert (summary.mismatches, summary.failures, summary.reused) == ((), (), 0)
     assert len(summary.rows) == 2 * 2 * 3
     assert (steps[0], steps[-1]) == ((0, 12), (12, 12))
-    assert [c.method for c in summary.comparisons] == ["pseudocost_product", "pscost"]
-    lead = summary.comparisons[0]
+    assert [pair.method for pair in summary.comparisons] == names
     assert lead.node_ratio * lead.per_node_ratio == pytest.approx(lead.ratio)
-    assert lead.ci_low is not None
-    assert lead.ci_high is not None
     assert lead.ci_low <= lead.ratio <= lead.ci_high
-    assert summary.machine is not None
     assert summary.machine.lp_solver
 
     # One solve is lost; only that one is done again.
     with closing(sqlite3.connect(tmp_path / "bife.db")) as database, database:
         database.execute("DELETE FROM solves WHERE rowid = (SELECT min(rowid) FROM solves)")
-    again = evaluate([rule, ScipMethod(name="pscost")], knapsacks[:2], CONFIG, pool, Store(tmp_path))
+    again = evaluate(*arguments)
     assert again.reused == 11
-    unchanged = [row for row in again.rows if row in summary.rows]
-    assert len(unchanged) >= 11
+    assert sum(row in summary.rows for row in again.rows) >= 11
 
 
 def test_the_order_is_fair_to_all_methods(knapsacks):
@@ -84,14 +69,10 @@ def test_the_order_is_fair_to_all_methods(knapsacks):
 def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two():
     rule = load_method("paper_ca")
     copy = RuleMethod(name="copy", source=f"# another text\n{rule.text}")
-    assert list(labelled([rule, ScipMethod(name="pscost"), copy])) == ["paper_ca", "pscost"], (
-        "the first leads"
-    )
+    labels = list(labelled([rule, ScipMethod(name="pscost"), copy]))
+    assert labels == ["paper_ca", "pscost"], "the first leads"
     other = RuleMethod(name="paper_ca", source=load_method("paper_sc").text)
-    assert list(labelled([rule, other])) == [
-        f"paper_ca ({rule.identity[:6]})",
-        f"paper_ca ({other.identity[:6]})",
-    ]
+    assert list(labelled([rule, other])) == [f"paper_ca ({one.identity[:6]})" for one in (rule, other)]
     posing = RuleMethod(name="relpscost", source=rule.text)
     assert list(labelled([posing])) == [f"relpscost ({rule.identity[:6]})"], "only RPB is taken for RPB"
     assert next(iter(labelled([ScipMethod(name="relpscost"), posing]))) == "relpscost"
@@ -107,12 +88,10 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(knapsacks
 
     monkeypatch.setattr(jobs, "solve", watched)
     monkeypatch.setattr(jobs, "_warm", False)
-    job = SolveJob(
-        instance=knapsacks[0], method=ScipMethod(name="pscost"), settings=SolveSettings(node_limit=1)
-    )
+    method, settings = ScipMethod(name="pscost"), SolveSettings(node_limit=1)
+    job = SolveJob(instance=knapsacks[0], method=method, settings=settings).model_dump(mode="json")
     for _ in range(2):
-        outcome = jobs.solve_job(warm_up_s=0.2, **job.model_dump(mode="json"))
-        assert outcome["method"] == "pscost"
+        assert jobs.solve_job(warm_up_s=0.2, **job)["method"] == "pscost"
     assert solved == ["most_fractional", "pscost", "pscost"]
 
 
@@ -145,15 +124,15 @@ def test_only_finished_solves_can_disagree(a, b, differ):
 
 
 def test_contradictions_are_named_once_per_instance():
-    results = [
-        outcome("x", 9.0, "timelimit"),
-        outcome("x", 3.0, method="first"),
-        outcome("y", 1.0),
-        outcome("x", 4.0, method="second"),
-        outcome("x", 5.0, method="third"),
-        outcome("y", 1.0),
+    finished = [
+        ("x", 3.0, "first"),
+        ("y", 1.0, "a"),
+        ("x", 4.0, "second"),
+        ("x", 5.0, "third"),
+        ("y", 1.0, "a"),
     ]
-    (sentence,) = contradictions(results)
+    results = [outcome(instance, bound, method=method) for instance, bound, method in finished]
+    (sentence,) = contradictions([outcome("x", 9.0, "timelimit"), *results])
     assert sentence == "x: first ended optimal with 3.0, second ended optimal with 4.0."
     assert contradictions([]) == ()
 
@@ -174,15 +153,15 @@ def test_an_evaluation_that_may_promote_stops_once_that_is_decided(
     solving = []
 
     def invented(groups, *_args, **_options):
-        found = []
-        for number, group in enumerate(groups, start=sum(solving)):
-            factor = factors[number % len(factors)]
-            found += [
-                measured.solved(name, number, 10.0 * (factor if name == measured.RULE.name else 1.0))
-                for name in (job.method.name for job in group)
-            ]
+        numbered = [(number, job) for number, group in enumerate(groups, start=sum(solving)) for job in group]
         solving.append(len(groups))
-        return found
+        of_rule = [10.0 * factor for factor in factors]
+        return [
+            measured.solved(
+                name, number, of_rule[number % len(factors)] if name == measured.RULE.name else 10.0
+            )
+            for number, name in ((number, job.method.name) for number, job in numbered)
+        ]
 
     monkeypatch.setattr("bife_core.measure.evaluation.summary.run_solves", invented)
     instances = [Instance(f"m{k}", Path(f"m{k}.mps"), f"{k:016d}") for k in range(60)]

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from bife_core.base.errors import RuleError
-from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.summary import evaluate
 from bife_core.measure.solves import SolveJob
 from bife_core.solver.methods.base import RPB, ScipMethod

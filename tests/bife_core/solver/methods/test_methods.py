@@ -11,7 +11,7 @@ import bife_core
 from bife_core.base.errors import RuleError, SolverError
 from bife_core.language.components import BRANCHING
 from bife_core.language.features import FEATURES
-from bife_core.measure.evaluation.config import EvaluationConfig
+from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.measure.solves import SolveJob
 from bife_core.show.report import Report, render_page
