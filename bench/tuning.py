@@ -16,13 +16,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from bife_core.tuning.configurator import read_configurations
-from bife_core.tuning.proposer import Proposer, Tpe
 
 from bench import benchmark_of, emit, parse
 from bife_core import Method, PipelineConfig, Store, WorkerPool, compare, load_method
 from bife_core.extend import RPB, SolverConfig
 from bife_core.measure.context import SolveContext
+from bife_core.tuning.proposals import Proposer, Tpe, read_configurations
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
 

@@ -20,10 +20,7 @@ R = TypeVar("R")
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a function raise a `ConfigError` for an argument of another type than its annotation, or a bad path.
-
-    `Annotated` types and iterators are not checked; a bool is no number.
-    """
+    """Have a function refuse bad paths and arguments of other types than annotated; iterators are not looked into."""
     signature = inspect.signature(function)
 
     @cache

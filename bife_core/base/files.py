@@ -56,10 +56,7 @@ def file_at(path: Path) -> Path | None:
 
 
 def check_outputs(paths: Iterable[Path], inputs: Iterable[object] = ()) -> None:
-    """Make the folders of files, and raise an `OSError` if `write_whole` could not write there.
-
-    Raises `ConfigError` if a path leads to one of the `inputs`, or to a file named in their text.
-    """
+    """Make the folders of files; raise `OSError` if one cannot be written, `ConfigError` if `inputs` are or name it."""
     parts = {part for text in map(str, inputs) for part in (text, *re.split(r"[,='\"\[\]]", text))}
     read = [
         path for path in (Path(part).expanduser() for part in parts if can_be_path(part)) if path.exists()

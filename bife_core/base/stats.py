@@ -1,7 +1,4 @@
-"""Statistics of solve costs: geometric means, paired ratios with intervals, exact tests (paper, appendix E).
-
-Log ratios are one per instance: seeds are no independent observations (`bife_core.measure.evaluation.comparison`).
-"""
+"""Statistics of solve costs, from log ratios, one per instance (paper, appendix E)."""
 
 from __future__ import annotations
 
@@ -66,10 +63,7 @@ def _logs(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> RatioInterval:
-    """Return the geometric mean of ratios, given by their logarithms, with a paired bootstrap interval over instances.
-
-    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined.
-    """
+    """Return the geometric mean of ratios, from their logs, with a paired bootstrap interval (BCa, else percentile)."""
     logs = np.asarray(log_ratios, dtype=np.float64)
     mean = float(np.exp(logs.mean()))
     if logs.size == 1:
@@ -101,10 +95,7 @@ def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float
 
 
 def p_costlier(log_ratios: ArrayLike, spread: float) -> float:
-    """Return the p-value of a one-sided t-test that the mean of one or more log ratios is above 0.
-
-    Their variance is shrunk towards the square of `spread`, the standard deviation expected a priori.
-    """
+    """Return the p-value of a one-sided t-test that a mean is above 0; `spread` is the deviation expected a priori."""
     logs = np.asarray(log_ratios, dtype=float)
     freedom = len(logs) - 1 + _SPREAD_WEIGHT
     deviations = float(((logs - logs.mean()) ** 2).sum())
@@ -113,10 +104,8 @@ def p_costlier(log_ratios: ArrayLike, spread: float) -> float:
 
 
 def signed_rank_test(log_ratios: ArrayLike) -> float:
-    """Return the p-value of the exact two-sided Wilcoxon signed-rank test, 1 if all pairs are equal.
-
-    Equal pairs are left out, as in R. Ties get mean ranks, for which scipy's exact method is wrong.
-    """
+    """Return the p-value of the exact two-sided Wilcoxon signed-rank test; equal pairs are left out, as in R."""
+    # With ties, which get mean ranks, scipy's exact method is wrong.
     logs = np.asarray(log_ratios, dtype=np.float64)
     # Logarithms of equal factors differ in the last bits; ranks must not see that.
     logs = np.round(logs[np.abs(logs) >= _SAME], 12)

@@ -1,8 +1,7 @@
-"""A rule as one C file: a branching-rule plugin for SCIP 8 to 10 with just the features the rule reads.
+"""A rule as one C file: a branching-rule plugin for SCIP 8 to 10 with just the features that the rule reads.
 
-`plugin.c` is what does not depend on the rule: how SCIP is asked, what is kept between branchings (as
-`bife_core.solver.scip.compiled` does, to the bit), the guard. It is a template of Jinja: statements stand after
-``//?``, and ``@NAME@`` is put in. Formulas of features and the rule itself are made from their Python.
+`plugin.c` is a template of Jinja, with statements after ``//?`` and values as ``@NAME@``: what is kept between
+branchings, as by `bife_core.solver.scip.compiled`, and the guard. Formulas and the rule are made from their Python.
 """
 
 from __future__ import annotations
@@ -48,10 +47,7 @@ _IN_C: Final = {
 
 
 def export_c(ref: AnyReference) -> str:
-    """Return the C99 file of a rule, given as `load_method` takes it.
-
-    Its budget is the default of the parameter branching/bife/budget. A `RuleError` says that there is no such rule, or
-    that it says something that has no counterpart in C.
+    """Return the C99 file of a rule, as `load_method` takes it, or raise `RuleError`; its budget becomes a default.
 
     Examples
     --------
@@ -134,7 +130,7 @@ def _input_in_c(call: Call | None) -> str:
 
 
 def _conditions(features: frozenset[int]) -> set[str]:
-    """Return the names under which `plugin.c` asks what is needed."""
+    """Return the names that `plugin.c` tests."""
     read = groups_of(features)
     by_cost = {"solve": ["STATIC"], "candidate": [], "row": ["BY_ROW"], "entry": ["BY_ROW", "KEPT"]}
     names = {name for group in read for name in (group.name.upper(), *by_cost[group.cost])}

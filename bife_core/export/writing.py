@@ -1,8 +1,4 @@
-"""Functions of doubles in C: the same operations in the same order, made from their Python.
-
-They are those of a rule's scalar program, and the formulas of `bife_core.language.features`. What C's library lacks,
-such as Python's ``%``, is in `plugin.c`.
-"""
+"""Scalar programs and formulas of features in C: the same operations in the same order."""
 
 from __future__ import annotations
 
@@ -59,9 +55,9 @@ def rule_in_c(program: Program) -> str:
     *helpers, scorer = [node for node in ast.parse(program.text).body if isinstance(node, ast.FunctionDef)]
     texts = []
     for helper in helpers:
-        given = parameters(helper)
-        head = f"double {helper.name}({', '.join(f'double {name}' for name in given) or 'void'})"
-        texts.append(Writer(helper).function(head, given))
+        names = parameters(helper)
+        head = f"double {helper.name}({', '.join(f'double {name}' for name in names) or 'void'})"
+        texts.append(Writer(helper).function(head, names))
     unread = () if program.features else ("   (void)f;",)
     texts.append(Writer(scorer).function("double score(const double* f)", parameters(scorer), unread))
     return "\n\n".join(texts)
@@ -75,13 +71,13 @@ class Writer:
         self.lines: list[str] = []
         self._features = {f"f{index}": f"f[{feature_constant(index)}]" for index in range(len(FEATURES))}
 
-    def function(self, head: str, given: list[str], first: tuple[str, ...] = ()) -> str:
-        """Return the function, with its variables declared but those that are given."""
+    def function(self, head: str, arguments: list[str], first: tuple[str, ...] = ()) -> str:
+        """Return the function, with the declarations of its variables but its arguments."""
         self._block(self.source.body, 1)
         names = dict.fromkeys(
             node.id
             for node in ast.walk(self.source)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in given
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in arguments
         )
         declared = [f"   double {', '.join(names)};"] if names else []
         return "\n".join((f"static {head}", "{", *declared, *first, *self.lines, "}"))
@@ -120,7 +116,7 @@ class Writer:
         return RuleError(f"{self.source.name} cannot be exported: its line {where} has no counterpart in C.")
 
     def code(self, node: ast.expr) -> str:
-        """Return an expression, or raise `RuleError` if it has no C here."""
+        """Return an expression, or raise `RuleError` if it has no C."""
         match node:
             case ast.Constant(value=bool(value)):
                 return str(int(value))
@@ -139,8 +135,8 @@ class Writer:
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 operands = [self._operand(part) for part in (left, *comparators)]
                 pairs = zip(operands, ops, operands[1:], strict=False)
-                found = [f"{one} {_SIGNS[type(op)]} {other}" for one, op, other in pairs]
-                return found[0] if len(found) == 1 else " && ".join(f"({part})" for part in found)
+                parts = [f"{a} {_SIGNS[type(op)]} {b}" for a, op, b in pairs]
+                return parts[0] if len(parts) == 1 else " && ".join(f"({part})" for part in parts)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return f"{self._operand(test)} ? {self._operand(body)} : {self._operand(orelse)}"
             case ast.Call(func=func, args=args):
@@ -161,7 +157,7 @@ class Writer:
         base, exponent = self.code(left), self.code(right)
         if isinstance(right, ast.Constant) and isinstance(right.value, int):
             return f"square({base})" if right.value == 2 else f"power({base}, {right.value})"
-        # As the compiler of rules has it.
+        # As numba compiles them.
         match exponent:
             case "0.5":
                 return f"square_root_power({base})"
@@ -175,7 +171,7 @@ class Writer:
 
     def _called(self, name: str, arguments: list[str], node: ast.expr) -> str:
         if name in ("min", "max"):
-            return reduce(lambda one, other: f"py_{name}({one}, {other})", arguments)
+            return reduce(lambda a, b: f"py_{name}({a}, {b})", arguments)
         if name in _TESTS:
             return f"({name.removeprefix('math.')}({arguments[0]}) != 0)"
         if "." not in name and name != "abs":  # a helper
@@ -187,16 +183,13 @@ class Writer:
 
 @cache
 def formula_in_c(function: Callable[..., Any]) -> str:
-    """Return the C of a formula, or raise `RuleError` if it says something that has no counterpart in C.
-
-    In C a tuple is an array: what a formula returns is written to `out`, which may be what it reads.
-    """
+    """Return the C of a formula, or raise `RuleError`; tuples are arrays, and the result is written to `out`."""
     (source,) = ast.parse(dedent(inspect.getsource(function))).body
     assert isinstance(source, ast.FunctionDef)
     about = (inspect.getdoc(function) or "").split("\n")[0].replace("`", "")
     del source.body[0]  # the docstring
     formula = _Formula(source, typing.get_type_hints(function))
-    return f"/* {about} */\n{formula.function(formula.head, formula.given)}"
+    return f"/* {about} */\n{formula.function(formula.head, formula.arguments)}"
 
 
 class _Formula(Writer):
@@ -205,7 +198,7 @@ class _Formula(Writer):
         self._features = {}
         self.tuples: dict[str, list[str]] = {}
         self.scalar = hints.pop("return") is float
-        self.given = list(hints)
+        self.arguments = list(hints)
         declared = []
         for name, hint in hints.items():
             parts = typing.get_args(hint)

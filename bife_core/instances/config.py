@@ -11,20 +11,16 @@ from bife_core.base.plugins import Plugins
 from bife_core.base.values import Value
 from bife_core.instances.base import Family
 
+_FAMILIES: Final = """
+    set_covering combinatorial_auction independent_set facility_location item_placement network_verification
+    transmission_switching unit_commitment
+"""
+
 FAMILIES: Final[Plugins[Family]] = Plugins(
     "benchmark",
     "bife.families",
-    {
-        "set_covering": "bife_core.instances.families.set_covering:FAMILY",
-        "combinatorial_auction": "bife_core.instances.families.combinatorial_auction:FAMILY",
-        "independent_set": "bife_core.instances.families.independent_set:FAMILY",
-        "facility_location": "bife_core.instances.families.facility_location:FAMILY",
-        "item_placement": "bife_core.instances.families.item_placement:FAMILY",
-        "network_verification": "bife_core.instances.families.network_verification:FAMILY",
-        "transmission_switching": "bife_core.instances.families.transmission_switching:FAMILY",
-        "unit_commitment": "bife_core.instances.families.unit_commitment:FAMILY",
-    },
-    lambda found: isinstance(found, Family),
+    {name: f"bife_core.instances.families.{name}:FAMILY" for name in _FAMILIES.split()},
+    lambda plugin: isinstance(plugin, Family),
     "a `Family`",
     also=("folder",),
 )
@@ -61,10 +57,10 @@ class InstancesConfig(Value):
 
     @property
     def label(self) -> str:
-        """Short name used in run names and for the registered model."""
+        """Short name in runs and of the registered model."""
         return self.folder.resolve().name if self.folder is not None else self.benchmark
 
     @property
     def kind(self) -> str:
-        """What is solved, in words for a model; what a folder is called stays here."""
+        """What is solved, for language models; the name of a folder stays private."""
         return "a folder of instances, alike in structure" if self.folder is not None else self.benchmark

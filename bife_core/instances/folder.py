@@ -1,4 +1,4 @@
-"""A directory of the user's own instances: which files SCIP can read and branch on, and how they are split."""
+"""Folders of the user's instances: which files can be used, and how they are split."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
     (2, (("collection", "design", "validation"), ("test",)), _TWO),
     (1, (SPLITS,), _ONE),
 )
-"""From how many groups on a plan holds, which splits share files under it, and what the user must know."""
+"""The fewest groups of a plan, which splits share files under it, and a sentence for the user."""
 
 _MANY: Final = 24
 """Instances from which on reading them in worker processes justifies their start."""
@@ -45,16 +45,15 @@ _LIMIT_S: Final = 600.0
 """Wall seconds one instance may take to be read."""
 
 _MOST_NAMED: Final = 20
-"""Files left out that are named each; further ones are counted."""
+"""Most files left out that are named; further ones are counted."""
 
 
 @dataclass(frozen=True)
 class FolderBenchmark:
-    """Instances found in a directory and its sub-directories.
+    """The instances below a directory.
 
-    `ordered` are the instances of each group, in the order in which groups are split, and `kept` says of groups or
-    digests which split they served before. `left_out` says of each file that cannot be used why, and `remarks` what
-    other solvers read otherwise in how many files.
+    `ordered` are the instances of each group, in the order in which groups are split; `kept` has the former splits of
+    groups and digests. `left_out` has a reason for each unusable file, `remarks` what other solvers read otherwise.
     """
 
     name: str
@@ -69,7 +68,7 @@ class FolderBenchmark:
 
     @property
     def parts(self) -> dict[Split, tuple[Instance, ...]]:
-        """The instances of each split, at least one: first one of each group, then the second ones."""
+        """The instances of each split, at least one: the first of each group, then the second ones."""
         return self._split[0]
 
     @property
@@ -82,7 +81,7 @@ class FolderBenchmark:
     @property
     def usable(self) -> list[Instance]:
         """All instances, each once, by name."""
-        return sorted(itertools.chain(*self.ordered), key=lambda one: one.name)
+        return sorted(itertools.chain(*self.ordered), key=lambda instance: instance.name)
 
     @checked
     def instances(self, split: Split, count: int) -> list[Instance]:
@@ -97,14 +96,13 @@ def open_folder(
     progress: Callable[[int, int], None] | None = None,
     groups: str | None = None,
 ) -> FolderBenchmark:
-    """Screen the instances of a directory and its sub-directories, and split them.
+    """Screen the instances below a directory, and split them.
 
-    Files of equal content count once. The regular expression `groups` is searched in the path of each instance below
-    the folder; those with the same match, or the same first capture group of it, are one group, which no split cuts.
-    The order in which groups are split comes from a hash of `seed` and what was matched, or the content: without
-    `groups`, neither renaming nor moving the files changes the split. Half of the groups go to test, and a sixth each
-    to collection, design and validation; with few some splits share files. An `InstanceError` says that no instance
-    can be used, a `ConfigError` that `groups` is no regular expression.
+    Files of equal content count once. Instances in whose paths the regular expression `groups` has the same match, or
+    the same first capture group, are one group, which no split cuts. Groups are ordered by a hash of `seed` and the
+    match, or else the content, which renaming and moving leave alone. Half of them go to test, a sixth each to
+    collection, design and validation; splits of few groups share files. Raises `InstanceError` if no instance can be
+    used, `ConfigError` if `groups` is no regular expression.
     """
     group_of = _matcher(groups)
     folder = folder.absolute()
@@ -112,56 +110,56 @@ def open_folder(
     kept = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
     usable: dict[str, Instance] = {}
     left_out, remarks = list[str](), Counter[str]()
-    for path, found in zip(files, screen_all(files, kept, progress), strict=True):
-        if "digest" in found:
+    for path, answer in zip(files, screen_all(files, kept, progress), strict=True):
+        if "digest" in answer:
             name = path.relative_to(folder).as_posix()
-            usable.setdefault(found["digest"], Instance(name, path, found["digest"], group_of(name)))
-            remarks.update(found.get("notes", "").splitlines())
+            usable.setdefault(answer["digest"], Instance(name, path, answer["digest"], group_of(name)))
+            remarks.update(answer.get("notes", "").splitlines())
         else:
-            left_out.append(found["failure"].encode(errors="backslashreplace").decode())
+            left_out.append(answer["failure"].encode(errors="backslashreplace").decode())
     if not usable:
         raise InstanceError(f"No instance file in {folder} can be used: {' '.join(_named(left_out))}")
 
-    def place(text: str) -> str:
+    def rank(text: str) -> str:
         return hashlib.sha256(f"{seed}:{text}".encode()).hexdigest()
 
     members: dict[str, list[Instance]] = {}
-    for one in sorted(usable.values(), key=lambda one: (place(one.group), place(one.digest))):
-        members.setdefault(one.group, []).append(one)
-    said = tuple(f"{counted(count, 'file')}: {remark}" for remark, count in sorted(remarks.items()))
+    for instance in sorted(usable.values(), key=lambda each: (rank(each.group), rank(each.digest))):
+        members.setdefault(instance.group, []).append(instance)
+    notes = tuple(f"{counted(count, 'file')}: {remark}" for remark, count in sorted(remarks.items()))
     ordered = tuple(map(tuple, members.values()))
-    return FolderBenchmark(folder.resolve().name, ordered, tuple(left_out), remarks=said)
+    return FolderBenchmark(folder.resolve().name, ordered, tuple(left_out), remarks=notes)
 
 
-def _named(left_out: Sequence[str], said: str = "") -> list[str]:
-    """Return reasons for which files are left out; many are counted."""
+def _named(left_out: Sequence[str], prefix: str = "") -> list[str]:
+    """Return the reasons why files are left out, up to `_MOST_NAMED`."""
     more = len(left_out) - _MOST_NAMED
-    named = [f"{said}{reason}" for reason in left_out[:_MOST_NAMED]]
-    return [*named, f"{more} more files are left out."] if more > 0 else named
+    reasons = [f"{prefix}{reason}" for reason in left_out[:_MOST_NAMED]]
+    return [*reasons, f"{more} more files are left out."] if more > 0 else reasons
 
 
 def _matcher(groups: str | None) -> Callable[[str], str]:
-    """Return what tells the group of a path, "" for one of its own."""
+    """Return a function from a path to its group, "" for a group of its own."""
     try:
         pattern = re.compile(groups or "")
     except re.error as error:
         raise ConfigError(f"instances.groups is no regular expression: {groups!r}, {error}.") from error
 
     def group_of(path: str) -> str:
-        found = pattern.search(path)
-        return (found[min(1, pattern.groups)] or "") if found is not None else ""
+        match = pattern.search(path)
+        return (match[min(1, pattern.groups)] or "") if match is not None else ""
 
     return group_of
 
 
 def fewest_usable(tests: int) -> int:
-    """Return of how many groups the usable instances of a folder must be for so many test groups."""
+    """Return the least number of groups of usable instances of which `tests` become test groups."""
     shares = ((n, _shares(n)[1]) for n in itertools.count(1))
     return next(n for n, share in shares if _filled(share, [0] * len(share), n)[-1] >= tests)
 
 
 def instance_files(folder: Path) -> list[Path]:
-    """Return the files below a folder that are instances by their names, sorted."""
+    """Return the files below a folder with names of instances, sorted."""
     if not folder.is_dir():
         raise InstanceError(f"{folder} is no folder of instances.")
     files: list[Path] = []
@@ -172,8 +170,8 @@ def instance_files(folder: Path) -> list[Path]:
             continue
         seen.add(real)
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found = (Path(directory, name) for name in names if not name.startswith("."))
-        files += [path for path in found if model_format(path) is not None]
+        paths = (Path(directory, name) for name in names if not name.startswith("."))
+        files += [path for path in paths if model_format(path) is not None]
     if not files:
         raise InstanceError(f"{folder} holds no instance, not even below; expected {EXPECTED_FILES}.")
     return sorted(files)
@@ -182,38 +180,39 @@ def instance_files(folder: Path) -> list[Path]:
 def _split(
     groups: Sequence[tuple[Instance, ...]], kept: Mapping[str, Split]
 ) -> tuple[dict[Split, tuple[Instance, ...]], list[str]]:
-    """Split groups, which keep former splits; return the splits, and sentences on those that share instances."""
+    """Split groups, which keep their former splits; return the splits, and sentences on shared instances."""
     plan, shares, note = _shares(len(groups))
     part_of = {split: part for part, splits in enumerate(plan) for split in splits}
-    given: dict[int, int] = {}
+    assigned: dict[int, int] = {}
     for number, group in enumerate(groups):
         if served := {kept[mark] for mark in marks(group) & kept.keys()}:
-            given[number] = part_of[min(served, key=SPLITS.index)]
-    before = [list(given.values()).count(part) for part in range(len(plan))]
-    new = iter([number for number in range(len(groups)) if number not in given])
-    for part, count in enumerate(_filled(shares, before, len(groups) - len(given))):
-        given |= dict.fromkeys(itertools.islice(new, count - before[part]), part)
+            assigned[number] = part_of[min(served, key=SPLITS.index)]
+    before = [list(assigned.values()).count(part) for part in range(len(plan))]
+    new = iter([number for number in range(len(groups)) if number not in assigned])
+    for part, count in enumerate(_filled(shares, before, len(groups) - len(assigned))):
+        assigned |= dict.fromkeys(itertools.islice(new, count - before[part]), part)
     parts = {
-        split: _in_turns([group for number, group in enumerate(groups) if given[number] == part])
+        split: _in_turns([group for number, group in enumerate(groups) if assigned[number] == part])
         for split, part in part_of.items()
     }
     empty = [split for split in SPLITS if not parts[split]]
     every = _in_turns(groups)
-    searched = tuple(one for one in every if one not in parts["test"]) or every
+    searched = tuple(instance for instance in every if instance not in parts["test"]) or every
     parts |= {split: every if split == "test" else searched for split in empty}
     lacking = f"All instances served other splits before; none is left for {' and '.join(empty)} alone."
     unit = "usable instance{}" if len(every) == len(groups) else "group{} of usable instances"
     sharing = note.format(n=len(groups), unit=unit.format(""), units=unit.format("s"))
-    return parts, [one for one in (sharing, lacking if empty else "") if one]
+    return parts, [sentence for sentence in (sharing, lacking if empty else "") if sentence]
 
 
 def _in_turns(groups: Sequence[tuple[Instance, ...]]) -> tuple[Instance, ...]:
-    """Return one instance of each group, then the second ones."""
-    return tuple(one for turn in itertools.zip_longest(*groups) for one in turn if one is not None)
+    """Return the first instance of each group, then the second ones."""
+    turns = itertools.zip_longest(*groups)
+    return tuple(instance for turn in turns for instance in turn if instance is not None)
 
 
 def _filled(shares: Sequence[float], counts: Sequence[int], new: int) -> list[int]:
-    """Return counts after so many more, each of which goes where none is, else where most are lacking."""
+    """Return counts after adding `new` groups, each to an empty part, else to the one that lacks most."""
     filled = list(counts)
     for _ in range(new):
         filled[max(range(len(filled)), key=lambda part: (not filled[part], shares[part] - filled[part]))] += 1
@@ -221,14 +220,14 @@ def _filled(shares: Sequence[float], counts: Sequence[int], new: int) -> list[in
 
 
 def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
-    """Return which splits share files among n groups, their shares of these, and a sentence about it."""
+    """Return which splits share files among n groups, their numbers of groups, and a sentence about it."""
     plan, note = next((plan, note) for least, plan, note in _PLANS if n >= least)
     shares = [n * sum(_WEIGHTS[split] for split in splits) / sum(_WEIGHTS.values()) for splits in plan]
     return plan, shares, note
 
 
 def screen(path: str) -> dict[str, str]:
-    """Read an instance file; return its `digest` and `notes` by lines, or in `failure` why it cannot be used."""
+    """Read an instance file; return its `digest` and `notes` (lines), or the `failure` that makes it unusable."""
     file, notes = Path(path), list[str]()
     try:
         model = read_model(file, notes)
@@ -244,24 +243,24 @@ def screen(path: str) -> dict[str, str]:
 def screen_all(
     paths: Sequence[Path], kept: Path, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[dict[str, str]]:
-    """Yield what `screen` says of each file; digests are kept in the file `kept` until an instance file changes."""
-    before: dict[str, dict[str, str]] = {}
+    """Yield the `screen` of each file; those of usable files are cached in the file `kept` until they change."""
+    cached: dict[str, dict[str, str]] = {}
     with suppress(OSError, ValueError):
-        before = json.loads(kept.read_text(encoding="utf-8"))
-    found = {path: entry for path in paths if (entry := before.get(_key(path))) is not None}
-    new = [path for path in paths if path not in found]
+        cached = json.loads(kept.read_text(encoding="utf-8"))
+    answers = {path: answer for path in paths if (answer := cached.get(_key(path))) is not None}
+    new = [path for path in paths if path not in answers]
     for path, answer in zip(new, _answers(new), strict=True):
-        found[path] = answer
+        answers[path] = answer
         if progress is not None:
-            progress(len(found), len(paths))
+            progress(len(answers), len(paths))
     if new:
-        usable = {_key(path): entry for path, entry in found.items() if "digest" in entry}
+        usable = {_key(path): answer for path, answer in answers.items() if "digest" in answer}
         write_whole(kept, json.dumps(usable))
-    yield from (found[path] for path in paths)
+    yield from (answers[path] for path in paths)
 
 
 def _key(path: Path) -> str:
-    """Return what changes when a file does, or another SCIP or other checks read it."""
+    """Return a key that changes with a file, SCIP's version and the code of the checks."""
     try:
         status = path.stat()
     except OSError:
@@ -271,12 +270,12 @@ def _key(path: Path) -> str:
 
 @cache
 def _checks() -> str:
-    own = [Path(__file__), *sorted(Path(reading.__file__).parent.glob("*.py"))]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in own)).hexdigest()[:8]
+    modules = [Path(__file__), *sorted(Path(reading.__file__).parent.glob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()[:8]
 
 
 def _answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
-    """Yield what `screen` says of files; many are read in workers, where SCIP may crash on one."""
+    """Yield the `screen` of files; many are read in workers, where SCIP may crash on one."""
     if len(paths) < _MANY:
         yield from (screen(str(path)) for path in paths)
         return

@@ -1,4 +1,4 @@
-"""The shape of an instance: its variables, constraint types and objective in words, and whether it is like others."""
+"""The shape of instances in words, and whether an instance is like others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bife_core.base.values import Value
 from bife_core.solver.scip.reading import read_model
 
 _ROWS: Final = 20_000
-"""Rows of an instance that are read, evenly spread."""
+"""Most rows of an instance that are read, evenly spread."""
 _KINDS: Final = {"BINARY": "binary", "INTEGER": "integer"}
 _OF_VARIABLES: Final = "% of variables: "
 _OF_ROWS: Final = "% of constraints: "
@@ -30,13 +30,13 @@ def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
     prices = [[v.getObj() for v in model.getVars() if v.getObj() != 0.0] for model in read]
     objective = "There is no objective: any feasible solution is optimal."
     if any(prices):
-        shares = _span(100 * len(own) / model.getNVars() for own, model in zip(prices, read, strict=True))
-        ends = _span(price for own in prices for price in own)
+        shares = _span(100 * len(costs) / model.getNVars() for costs, model in zip(prices, read, strict=True))
+        ends = _span(cost for costs in prices for cost in costs)
         objective = f"The objective is {sense}; {shares} % of the variables have a coefficient in it: {ends}."
     return (
         f"Variables: {_described(shapes, 'variables', _OF_VARIABLES)}.",
         f"Constraints: {_described(shapes, 'constraints', _OF_ROWS)}, "
-        f"each on {_span(one['variables of a constraint'] for one in shapes)} variables on average.",
+        f"each on {_span(numbers['variables of a constraint'] for numbers in shapes)} variables on average.",
         objective,
     )
 
@@ -48,24 +48,24 @@ def _described(shapes: Sequence[dict[str, float]], what: str, prefix: str) -> st
         f"{_span(of)} % {name.removeprefix(prefix)}"
         for name, of in sorted(shares.items(), key=lambda item: -sum(item[1]))
     )
-    return f"{_span(one[what] for one in shapes)} ({listed})"
+    return f"{_span(numbers[what] for numbers in shapes)} ({listed})"
 
 
 def _by_name(shapes: Sequence[dict[str, float]]) -> dict[str, list[float]]:
     """Return the numbers of several shapes by name; one that a shape lacks is 0."""
-    names = dict.fromkeys(name for one in shapes for name in one)
-    return {name: [one.get(name, 0.0) for one in shapes] for name in names}
+    names = dict.fromkeys(name for numbers in shapes for name in numbers)
+    return {name: [numbers.get(name, 0.0) for numbers in shapes] for name in names}
 
 
 def _span(values: Iterable[float]) -> str:
-    """Return numbers as one or as a range."""
-    found = sorted(values)
-    low, high = (f"{end:.0f}" if end == round(end) else f"{end:.3g}" for end in (found[0], found[-1]))
+    """Return the range of numbers as text."""
+    ordered = sorted(values)
+    low, high = (f"{end:.0f}" if end == round(end) else f"{end:.3g}" for end in (ordered[0], ordered[-1]))
     return low if low == high else f"{low} to {high}"
 
 
 def shape(model: Model) -> dict[str, float]:
-    """Return what distinguishes formulations: counts of variables and rows, and shares of their types in percent."""
+    """Return counts of variables and rows, and shares of their types in percent."""
     constraints = model.getConss()
     kinds = {variable.name: _kind(variable) for variable in model.getVars()}
     chosen = constraints[:: math.ceil(len(constraints) / _ROWS) or 1]
@@ -97,7 +97,7 @@ def _kind(variable: Variable) -> str:
 
 
 def row_type(kinds: Sequence[str], values: Sequence[float], low: float | None, high: float | None) -> str:
-    """Return what a linear row is called, from the kinds of its variables, its coefficients and its sides."""
+    """Return the name of a linear row's type, from the kinds of its variables, its coefficients and its sides."""
     if values and max(values) <= 0:
         values = [-value for value in values]
         low, high = (None if high is None else -high), (None if low is None else -low)
@@ -128,7 +128,7 @@ _FACTOR: Final = 1.5
 _POINTS: Final = 10.0
 """How far beyond it a share may lie, in percent points."""
 _READ: Final = 8
-"""Instances that are read to know the others by."""
+"""Most instances whose range is taken."""
 
 
 class Likeness(Value):
@@ -136,11 +136,11 @@ class Likeness(Value):
 
     ranges: dict[str, tuple[float, float]]
 
-    def difference(self, found: dict[str, float]) -> str | None:
-        """Return in what an instance of a given shape differs from those known, or None if it is like them."""
-        for name in dict.fromkeys((*self.ranges, *found)):
+    def difference(self, numbers: dict[str, float]) -> str | None:
+        """Return in what an instance of that `shape` differs, or None if it is like the others."""
+        for name in dict.fromkeys((*self.ranges, *numbers)):
             low, high = self.ranges.get(name, (0.0, 0.0))
-            value = found.get(name, 0.0)
+            value = numbers.get(name, 0.0)
             share = name.startswith("%")
             below, above = (low - _POINTS, high + _POINTS) if share else (low / _FACTOR, high * _FACTOR)
             if not below <= value <= above:
@@ -149,7 +149,7 @@ class Likeness(Value):
 
 
 def likeness_of(instances: Sequence[Path]) -> Likeness:
-    """Return what some instance files have in common; of many the first few are read."""
+    """Return the ranges of the first `_READ` instance files."""
     shapes = [shape(read_model(path)) for path in instances[:_READ]]
     ranges = {name: (round(min(of), 2), round(max(of), 2)) for name, of in _by_name(shapes).items()}
     return Likeness(ranges=ranges)

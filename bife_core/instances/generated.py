@@ -1,4 +1,4 @@
-"""Generated instances, kept in files that carry the digest of their content."""
+"""Instances of families, generated once and kept in files."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from bife_core.instances.milp import Milp, mps_text
 _SUFFIX = ".mps.gz"
 
 _REVISION = 2
-"""Raise this when a family or the writer changes what it gives: files kept before are then not used."""
+"""Raise this when a family or the writer changes its results: older files are then not used."""
 
 
 def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, str]:
-    """Return the file ``<stem>.<digest>.mps.gz``, built if none is sound, and its digest; raises `InstanceError`."""
+    """Return the file ``<stem>.<digest>.mps.gz``, built unless it is sound, and its digest; raises `InstanceError`."""
     for path in sorted(directory.glob(f"{stem}.*{_SUFFIX}")):
         digest = path.name.removesuffix(_SUFFIX).removeprefix(f"{stem}.")
         with suppress(OSError, EOFError, zlib.error):
@@ -57,20 +57,20 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
 
 
 def instance_stream(place: Place) -> RandomState:
-    """Return the random stream of one instance, a legacy `RandomState`, whose sequence numpy has frozen."""
+    """Return the random stream of an instance: a legacy `RandomState`, whose sequence numpy has frozen."""
     words = json.dumps([place.family, place.size, place.split, place.index, place.seed]).encode()
     return RandomState(MT19937(SeedSequence(int.from_bytes(hashlib.sha256(words).digest(), "big"))))
 
 
 def in_turn(place: Place, groups: int) -> int:
-    """Return which of so many groups, from 0, an instance is of: all take turns, in an order drawn from the seed."""
+    """Return the group of an instance, from 0 to `groups` - 1: they take turns, in an order drawn from the seed."""
     order = instance_stream(replace(place, index=-1)).permutation(groups)
     return int(order[place.index % groups])
 
 
 @dataclass(frozen=True)
 class GeneratedBenchmark:
-    """The instances of a family in one of its sizes; they are kept below `cache_dir`."""
+    """The instances of a family in one size, kept below `cache_dir`."""
 
     family: Family
     size: str
@@ -104,7 +104,7 @@ class GeneratedBenchmark:
         return Instance(f"{self.family.label}-{self.size}-{split}-{index:04d}", path, digest, group)
 
     def model(self, split: Split, index: int) -> Milp:
-        """Make instance `index` of `split`, without looking at the kept files."""
+        """Generate instance `index` of `split`, without the kept files."""
         source = self.family.source or instance_stream
         return self.family.generate(source(self._place(split, index)), **self.family.sizes[self.size])
 
@@ -112,7 +112,7 @@ class GeneratedBenchmark:
         return Place(self.name, self.size, split, index, self.seed)
 
     def _recipe(self) -> str:
-        """Return what distinguishes kept files of this size from others."""
+        """Return a digest of all that the instances of this size depend on."""
         facts = [_REVISION, dict(self.family.sizes[self.size])]
         facts += [content_digest(path.read_bytes()) for path in self.family.data]
         facts += [revision] if (revision := code_revision(self.family.generate)) else []
@@ -123,17 +123,16 @@ class GeneratedBenchmark:
 def open_benchmark(
     config: InstancesConfig, cache_dir: Path | str, progress: Callable[[int, int], None] | None = None
 ) -> Benchmark:
-    """Return the benchmark `config` names.
+    """Return the benchmark that `config` names.
 
     Parameters
     ----------
     config : InstancesConfig
         Family and size, or a folder of instances.
     cache_dir : Path or str
-        Where generated instances are kept; created when the first is written. A folder's instances stay where
-        they are.
+        Folder of generated instances; created when the first is written.
     progress : callable, optional
-        Called with (instances screened, instances in all) while a folder's instances are looked at for the first time.
+        Called with (instances screened, instances in all) while a folder is screened.
 
     Raises
     ------

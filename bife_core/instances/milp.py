@@ -1,4 +1,4 @@
-"""A mixed-integer program that is put together piece by piece, and written as MPS text."""
+"""Mixed-integer programs, built by columns and rows, and written as MPS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """``low <= coefficients @ x[columns] <= high``, of which coefficients may be 0."""
+    """``low <= coefficients @ x[columns] <= high``; coefficients may be 0."""
 
     name: str
     columns: NDArray[np.int64]
@@ -37,11 +37,7 @@ class Row(NamedTuple):
 
 
 class Milp:
-    """A mixed-integer linear program that grows by columns and rows.
-
-    All names are free of white space, those of columns and of rows unique. Bounds and sides are infinite where there is
-    none; of the two sides of a row at least one is finite.
-    """
+    """A mixed-integer linear program that grows by columns and rows, of unique names without white space."""
 
     def __init__(self, name: str, *, maximise: bool = False) -> None:
         self.name = name
@@ -58,9 +54,9 @@ class Milp:
         cost: ArrayLike = 0.0,
         integer: bool = False,
     ) -> NDArray[np.int64]:
-        """Add columns, and return their positions; what is one number holds for all."""
+        """Add columns, and return their positions; bounds and costs may be one number for all."""
         first, n = len(self.variables), len(names)
-        values = (np.broadcast_to(np.asarray(one, np.float64), n).tolist() for one in (lower, upper, cost))
+        values = (np.broadcast_to(np.asarray(v, np.float64), n).tolist() for v in (lower, upper, cost))
         self.variables += map(Column, names, *values, [integer] * n)
         return np.arange(first, first + n)
 
@@ -90,9 +86,8 @@ _OBJECTIVE: Final = "obj"
 def mps_text(model: Milp) -> str:
     """Return `model` in free MPS; raises ValueError if a row has no finite side.
 
-    The text depends on the values alone, and every number is the shortest one that parses to the same double. All
-    bounds of integral columns are written out, because readers disagree on their defaults. A row with two different
-    sides is stated by their distance, so there the left side may be off by rounding.
+    Numbers are the shortest that parse to the same double. All bounds of integral columns are written, as readers
+    disagree on defaults. A row with two sides is stated by their distance, so its left side may be off by rounding.
     """
     head = [f"NAME {model.name}", "OBJSENSE", " MAX" if model.maximise else " MIN"]
     rows, right, ranges = ["ROWS", f" N {_OBJECTIVE}"], ["RHS"], ["RANGES"]
@@ -111,7 +106,7 @@ def mps_text(model: Milp) -> str:
 
 
 def _number(value: float) -> str:
-    """Return the shortest text that parses to the same double, integers without a decimal point."""
+    """Return the shortest text that parses to the same double."""
     return repr(value).removesuffix(".0")
 
 
@@ -125,13 +120,13 @@ def _columns(model: Milp) -> Iterator[str]:
     markers = count()
     columns = zip(model.variables, entries, strict=True)
     # SCIP moves a column about when BV turns it from integral to binary, so only general integers are marked.
-    for marked, group in groupby(columns, key=lambda one: one[0].integer and not one[0].binary):
+    for marked, group in groupby(columns, key=lambda pair: pair[0].integer and not pair[0].binary):
         if marked:
             yield f" M{next(markers)} 'MARKER' 'INTORG'"
-        for column, own in group:
-            if (cost := _number(column.cost)) != "0" or not own:
+        for column, terms in group:
+            if (cost := _number(column.cost)) != "0" or not terms:
                 yield f" {column.name} {_OBJECTIVE} {cost}"
-            yield from (f" {column.name} {entry}" for entry in own)
+            yield from (f" {column.name} {term}" for term in terms)
         if marked:
             yield f" M{next(markers)} 'MARKER' 'INTEND'"
 

@@ -1,8 +1,4 @@
-"""Components: what is evolved, such as branching rules.
-
-Another package adds one by an entry point in the group `bife.components`; its rules are scored by their solves, and are
-methods of the kind `component_rule`.
-"""
+"""Components: what is evolved; other packages add theirs by entry points in the group `bife.components`."""
 
 from __future__ import annotations
 
@@ -20,27 +16,13 @@ from bife_core.language.syntax import NOT_PYTHON, functions_in
 class Component:
     """What is evolved; components of one name are equal.
 
-    Attributes
-    ----------
-    name : str
-        As in `COMPONENTS` and `search.component`.
-    function, argument : str
-        What a rule must define, and the name of its one argument: an array of the features.
-    features : tuple of Feature
-        What the array holds, by index. Formulas are drawn by their roles.
-    hook : str
-        ``module:function`` that takes a model of PySCIPOpt and a `CompiledRule`, and has SCIP call the rule's `address`
-        or `score` with a matrix of n x `n_features`.
-    baseline : str
-        SCIP's default: a branching rule's name, or a rule's source, which a search begins with.
-    about : str
-        For language models: when the function is called, and how its scores are used.
-    themes : tuple of str
-        Ideas for rules without parents, so that a model without memory does not repeat itself.
-    low_fidelity : str
-        What F_LF is measured on; "" if searches go by F_HF alone.
-    version : str
-        Part of every rule's hash, as is the name: raise it when the hook or a feature changes.
+    A rule defines `function`, whose one `argument` is an array of the `features`, by index. `hook` is
+    ``module:function`` that takes a model of PySCIPOpt and a `CompiledRule`, and has SCIP call the rule's `address` or
+    `score` with a matrix of n x `n_features`. `baseline` is SCIP's default: the name of a branching rule, or the source
+    that a search begins with. `about` tells language models when the function is called and how its scores are used;
+    `themes` are ideas for rules without parents, so that a model without memory does not repeat itself. `low_fidelity`
+    is what F_LF is measured on, "" if searches go by F_HF alone. `name` and `version` are part of every rule's hash:
+    raise the version when the hook or a feature changes.
     """
 
     name: str

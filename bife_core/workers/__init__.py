@@ -1,4 +1,4 @@
-"""Killable workers: code that may hang, crash or lie runs in child processes that die at a time limit."""
+"""Workers: processes that solve and score, killed at a time limit and confined by a sandbox."""
 
 from bife_core.workers.base import (
     Allowed as Allowed,

@@ -1,4 +1,4 @@
-"""What runs calls: the interface of all workers, how a call fails, and the workers that are this very process."""
+"""The interface of all workers, how a call fails, and `InProcess`, which needs no worker process."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unp
 from bife_core.base.errors import BifeError, InterruptedSolveError
 
 FailureKind = Literal["timeout", "died", "error", "unmade", "closed"]
-"""Killed at its limit; gone without an answer; the call raised; the machine could not make it; the pool was closed."""
+"""Killed at its limit; gone without an answer; the call raised; no worker could start; the pool was closed."""
 
 Note = Callable[[str], None]
-"""Receives, in a sentence, what a person should know; called from any thread."""
+"""Receives a sentence for the user; called from any thread."""
 
 CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
 _DETAIL_LINES: Final = 12
@@ -31,11 +31,11 @@ _DETAIL_LINES: Final = 12
 
 @dataclass(eq=False)
 class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
-    """A call in a worker process gave no result.
+    """A call in a worker gave no result.
 
-    `reason` is one sentence, `detail` the traceback of the call or the last output of a lost process, `error_type` the
-    class of the exception that the call raised. `by_machine` says that the machine may have failed and not the call:
-    no process or file was to be had, or something other than the pool killed the process.
+    `reason` is one sentence, `detail` the traceback of the call or the last output of a lost worker, `error_type` the
+    class of the exception that the call raised. `by_machine` says that the machine may be the cause: a process or file
+    could not be opened, or something other than the pool killed the worker.
     """
 
     kind: FailureKind
@@ -49,10 +49,10 @@ class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
 
 
 class Allowed(TypedDict, total=False):
-    """What calls may take and touch.
+    """Limits and files of calls.
 
-    `limit_s` are wall seconds of each call from when a worker takes it up, `memory_mb` is the address space of each, by
-    default a worker's share of the memory. `reads` and `writes` are files, with the folders they lie in, or folders.
+    `limit_s` are wall seconds of each call, without the wait for a worker; `memory_mb` is its address space, by default
+    a worker's share of the memory. `reads` and `writes` are folders, or files, with the folders they lie in.
     """
 
     limit_s: Required[float]
@@ -62,7 +62,7 @@ class Allowed(TypedDict, total=False):
 
 
 class Workers(ABC):
-    """Runs functions of `bife_core` elsewhere; used in a ``with`` statement, it is closed at its end."""
+    """Runs functions of `bife_core` in workers; a context manager."""
 
     remote: ClassVar[bool] = False
     """Whether calls may run on another machine than this one."""
@@ -76,20 +76,16 @@ class Workers(ABC):
     def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
-        """Queue calls that one worker, on one core, makes one right after the other.
+        """Queue calls that one worker makes one after the other, on one core, whether earlier ones fail or not.
 
-        `call` is ``"bife_core.module:function"``, `arguments` are the keyword arguments of each call, as JSON holds
-        them. A future's result is the function's after a round trip through JSON, its exception a `WorkerFailure`,
-        which is raised at once if the workers are closed. One call that fails does not keep the next from being made.
+        `call` is ``"bife_core.module:function"``, `arguments` are the keyword arguments of each call. They and the
+        results pass through JSON. A future's exception is a `WorkerFailure`, raised at once if the workers are closed.
         """
 
     def submit(
         self, call: str, arguments: dict[str, Any], *, note: Note | None = None, **allowed: Unpack[Allowed]
     ) -> Future[Any]:
-        """Queue one call as `submit_batch` does, and once more, after a `note`, if its process is lost.
-
-        The system kills processes when memory is short, which should not count against the call.
-        """
+        """Queue one call as `submit_batch` does; repeat it once, after a `note`, if its worker is lost."""
         promised: Future[Any] = Future()
         reference = weakref.ref(self)  # a pool that its user drops ends, whatever runs in it
 
@@ -122,7 +118,7 @@ class Workers(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Stop at once: queued calls are cancelled, running ones are killed, no process stays behind."""
+        """Cancel queued calls and kill running ones at once; no process stays behind."""
 
     def __enter__(self) -> Self:
         return self
@@ -132,10 +128,7 @@ class Workers(ABC):
 
 
 class InProcess(Workers):
-    """Takes the place of a `WorkerPool`: one call at a time, here.
-
-    Nothing can be killed at its limit, and nothing is confined: for rules one has read, in a notebook or a debugger.
-    """
+    """Makes one call at a time in this process, without limits and sandbox: for trusted rules, in a debugger."""
 
     workers = 1
 
@@ -147,13 +140,13 @@ class InProcess(Workers):
     def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
-        """Make calls one right after the other; their results are there."""
+        """Make calls, and return futures that are done."""
         if self._closed:
             raise WorkerFailure("closed", "These workers were closed; open others.")
-        return [self._made(call, each) for each in arguments]
+        return [self._made(call, keywords) for keywords in arguments]
 
     def close(self) -> None:
-        """Make no more calls."""
+        """Refuse further calls."""
         self._closed = True
 
     def _made(self, call: str, arguments: dict[str, Any]) -> Future[Any]:
@@ -163,7 +156,7 @@ class InProcess(Workers):
             with self._one_at_a_time:
                 if self._interrupts > interrupts:  # while it waited
                     raise InterruptedSolveError
-                # By way of JSON, as to another process: what works here works there.
+                # Through JSON, as to a worker: what works here works there.
                 result = json.loads(json.dumps(resolve(call)(**json.loads(json.dumps(arguments)))))
         except InterruptedSolveError as error:  # SCIP takes Ctrl-C itself
             if self._interrupts == interrupts:
@@ -180,7 +173,7 @@ class InProcess(Workers):
 
 
 def resolve(call: str) -> Callable[..., Any]:
-    """Return the function a call names; raise `BifeError` if no module of `bife_core` defines it."""
+    """Return the function of a call; raise `BifeError` if no module of `bife_core` defines it."""
     if not CALL.fullmatch(call):
         raise BifeError(f"A worker runs only 'bife_core.module:function', not {call!r}.")
     module, _, name = call.partition(":")

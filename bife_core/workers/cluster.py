@@ -1,4 +1,4 @@
-"""The worker processes all tasks of this process share: on this machine, or of a Dask cluster."""
+"""The workers that all tasks of this process share, of this machine or of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _pools: dict[RunnerConfig, Workers] = {}
 
 
 class DaskPool(Workers):
-    """Sends calls to the Dask cluster at an address, where each machine makes them in its own killable workers."""
+    """Sends calls to a Dask cluster, each of whose machines makes them in its own `WorkerPool`."""
 
     remote = True
 
@@ -44,24 +44,24 @@ class DaskPool(Workers):
 
     @property
     def workers(self) -> int:
-        """Threads of all workers, at least 1; a cluster may grow while it is used."""
+        """Threads of the cluster at present, at least 1."""
         return max(1, sum(int(count) for count in self._client.nthreads().values()))
 
     def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
-        """Queue calls; see `Workers`. Their results come together, when the last is done."""
+        """Queue calls, see `Workers`; their results come together."""
         if self._closed:
             raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
-        named: dict[str, Any] = dict(allowed)
-        named |= {k: [str(path) for path in named.get(k, ())] for k in ("reads", "writes")}
+        limits: dict[str, Any] = dict(allowed)
+        limits |= {k: [str(path) for path in limits.get(k, ())] for k in ("reads", "writes")}
         promised: list[Future[Any]] = [Future() for _ in arguments]
-        sent = self._client.submit(perform, call, list(arguments), named, pure=False)
+        sent = self._client.submit(perform, call, list(arguments), limits, pure=False)
         sent.add_done_callback(partial(self._arrived, call, promised))
         return promised
 
     def close(self) -> None:
-        """Leave the cluster at once."""
+        """Disconnect from the cluster."""
         self._closed = True
         self._client.close()
 
@@ -85,7 +85,7 @@ class DaskPool(Workers):
 def perform(
     call: str, arguments: list[dict[str, Any]], allowed: dict[str, Any]
 ) -> list[tuple[Any] | WorkerFailure]:
-    """Make calls one after the other in one worker of this machine; return each result in a tuple, or why none."""
+    """Make calls in one worker of this machine; return for each a tuple of its result, or its failure."""
     places: Any = allowed | {k: [Path(path) for path in allowed[k]] for k in ("reads", "writes")}
     answers: list[tuple[Any] | WorkerFailure] = []
     for future in worker_pool().submit_batch(call, arguments, **places):
@@ -97,11 +97,7 @@ def perform(
 
 
 def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
-    """Return the pool of a runner, opened on first use and closed when the process ends.
-
-    One pool for all tasks, and one slot per core for all programs of a user on this machine, keep solves apart: never
-    more than one on a core. Raises `ConfigError` if Dask is missing, or its scheduler cannot be reached.
-    """
+    """Return the shared pool of a runner, opened on first use; raise `ConfigError` if Dask cannot be reached."""
     with _lock:
         if runner not in _pools:
             _pools[runner] = DaskPool(runner.address) if runner.address else WorkerPool(runner.workers)
@@ -109,7 +105,7 @@ def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
 
 
 def close_workers() -> None:
-    """Stop all workers at once; a later task opens new ones."""
+    """Close all pools; a later task opens new ones."""
     with _lock:
         while _pools:
             _pools.popitem()[1].close()

@@ -1,8 +1,4 @@
-"""What a worker is held to, and what it does to itself before the first call.
-
-A system that lacks a measure goes without it, and `in_force` says so, except that a worker always dies with its
-parent (`bife_core.workers.worker` also watches the pipe its requests come through).
-"""
+"""The sandbox: the measures that a worker takes before its first call, and the limits of each call."""
 
 from __future__ import annotations
 
@@ -32,17 +28,17 @@ from bife_core.base.values import Value
 from bife_core.workers import linux
 
 MEASURES: Final = ("limits", "network", "files", "calls")
-"""Measures that can be left out, in the order they are taken."""
+"""The measures of the sandbox, in the order they are taken."""
 
 _SYSTEM: Final = (
     "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc", "/dev", "/sys", "/nix/store", "/gnu/store",
     "/proc/self", "/proc/thread-self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/sys",
     "/proc/filesystems",
 )  # fmt: skip
-"""Where interpreters, libraries and facts about the machine lie."""
+"""Interpreters, libraries and facts about the machine."""
 _CPU_GRACE_S: Final = 10.0
 MOST_KEPT_MB: Final = 1000.0
-"""Resident memory with which a worker is replaced after a call: twice what solving and scoring need at rest."""
+"""Resident memory above which a worker is replaced after a call: twice what solving and scoring need at rest."""
 
 _CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _FILE_MB: Final = 1024
@@ -51,7 +47,7 @@ _PROCESSES: Final = 64  # and threads, where they can be counted apart
 
 
 class Confinement(Value):
-    """What a worker may do besides reading Python, BiFE and the system, and writing its own directory."""
+    """What the sandbox allows besides reading Python, BiFE and the system, and writing the worker's own directory."""
 
     measures: tuple[str, ...] = MEASURES
     memory_mb: float  # address space of a call
@@ -60,7 +56,7 @@ class Confinement(Value):
 
 
 def usable_memory_mb() -> float:
-    """Return the memory this process may count on: the machine's, or less in a container that has less."""
+    """Return the memory of the machine, or of its container if that is less."""
     total = float(psutil.virtual_memory().total)
     for path in _CGROUP_LIMITS:
         with suppress(OSError, ValueError):  # no such file, or the word "max"
@@ -69,22 +65,22 @@ def usable_memory_mb() -> float:
 
 
 def memory_share_mb(workers: int) -> float:
-    """Return the address space each of so many workers gets: its part of 80 % of the memory, and 2 GiB at least."""
+    """Return the address space of each of so many workers: its part of 80 % of the memory, at least 2 GiB."""
     return max(2048.0, 0.8 * usable_memory_mb() / workers)
 
 
 def directories_of(paths: Iterable[Path]) -> frozenset[Path]:
-    """Return the directories files lie in, links followed; a directory stands for itself."""
-    found = {seen for path in paths for seen in (path.absolute(), Path(os.path.realpath(path)))}
-    return frozenset(path if path.is_dir() else path.parent for path in found)
+    """Return the directories of files, with those that links lead to; a directory stands for itself."""
+    targets = {target for path in paths for target in (path.absolute(), Path(os.path.realpath(path)))}
+    return frozenset(path if path.is_dir() else path.parent for path in targets)
 
 
 in_force: Final[dict[str, str]] = {}
-"""What was done to this process: measure to a phrase, which starts with "no:" if it failed."""
+"""A phrase for each measure taken in this process; it starts with "no:" if the measure failed."""
 
 
 def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> None:
-    """Pin this process to a core, if given, end it with `parent`, which writes to `lifeline`, and take all measures."""
+    """Pin this worker to a core, if any, tie its life to the `lifeline` of its `parent`, and take all measures."""
     faulthandler.enable()
     if core is not None and hasattr(os, "sched_setaffinity"):
         with suppress(OSError):  # the core went offline or the container shrank since the parent looked
@@ -103,13 +99,13 @@ def confine(core: int | None, lifeline: int, parent: int, confinement: Confineme
 
 
 def end_process_group() -> None:
-    """Kill this worker and every process it started that stayed in its group."""
+    """Kill this worker and its process group."""
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
 @contextmanager
 def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
-    """Hold a call to CPU seconds and to MiB beyond what the process has now, should the parent be stopped or slow."""
+    """Hold a call to CPU seconds, should the parent be stopped, and to MiB beyond what the process has now."""
     if in_force.get("limits", "no:").startswith("no:"):
         yield
         return
@@ -127,7 +123,7 @@ def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
 
 
 def is_clean() -> bool:
-    """Whether no thread but the worker's two is left, nor too much memory of compiled rules and large instances."""
+    """Return whether the worker may take another call: no thread is left but its two, nor too much memory."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library on Linux has it
         if trim is not None:
@@ -173,31 +169,31 @@ def _leave_network(confinement: Confinement) -> str:
 
 
 def _restrict_files(confinement: Confinement) -> str:
-    own = Path(tempfile.gettempdir())
+    scratch = Path(tempfile.gettempdir())
     readable = [*map(Path, _SYSTEM), *_installation(), *confinement.readable]
-    version = linux.restrict_files(readable, [own, Path("/dev/null"), *confinement.writable])
+    version = linux.restrict_files(readable, [scratch, Path("/dev/null"), *confinement.writable])
     return f"reads what a call names, writes its own temporary directory (Landlock {version})"
 
 
 def _installation() -> list[Path]:
-    """Where this Python, its packages, BiFE and the code compiled for it lie."""
+    """Return the paths of this Python, its packages, BiFE and its compiled code."""
     package = Path(__file__).resolve().parents[1]
     # What else lies beside the package in a checkout is none of a rule's business.
     imported = [path for path in sys.path if path and Path(path).resolve() != package.parent]
-    own = [str(package), *map(str, package.parent.glob("bife*.egg-info"))]
-    paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *own, *sysconfig.get_paths().values()]
+    bife = [str(package), *map(str, package.parent.glob("bife*.egg-info"))]
+    paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *bife, *sysconfig.get_paths().values()]
     for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", "BIFE_SANDBOX_READABLE"):
         paths += os.environ.get(variable, "").split(os.pathsep)
     return [*(Path(path).resolve() for path in paths if path), *_plugins(), compiled_code()]
 
 
 def _plugins() -> list[Path]:
-    """Where packages lie that extend BiFE: an editable installation is on no path of Python's."""
+    """Return the folders of packages that extend BiFE: editable ones are on no path of Python's."""
     groups = [group for group in entry_points().groups if group.startswith("bife.")]
     modules = [entry.module for group in groups for entry in entry_points(group=group)]
     specs = map(find_spec, {module.partition(".")[0] for module in modules})
-    places = [spec.submodule_search_locations or [spec.origin or ""] for spec in specs if spec is not None]
-    return [Path(place).resolve() for found in places for place in found if place]
+    folders = [spec.submodule_search_locations or [spec.origin or ""] for spec in specs if spec is not None]
+    return [Path(folder).resolve() for package in folders for folder in package if folder]
 
 
 def _filter_system_calls(confinement: Confinement) -> str:
@@ -206,6 +202,6 @@ def _filter_system_calls(confinement: Confinement) -> str:
 
 
 def _allowed(kind: int, value: int) -> tuple[int, int]:
-    """Return a soft limit that the hard one allows, and the hard one."""
+    """Return a soft limit, at most the hard one, and the hard one."""
     hard = resource.getrlimit(kind)[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard), hard

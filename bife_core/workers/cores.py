@@ -1,4 +1,4 @@
-"""Cores as slots: a process that measures holds one, and no other process that uses the same directory gets it."""
+"""Slots for cores, by lock files: a call that measures holds a core alone."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from bife_core.workers.base import WorkerFailure
 
 def usable_cores() -> tuple[int, ...]:
     """Return the cores this process may run on, in ascending order; all where the system knows no affinity (macOS)."""
-    known = hasattr(os, "sched_getaffinity")
-    return tuple(sorted(os.sched_getaffinity(0) if known else range(os.cpu_count() or 1)))
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return tuple(sorted(os.sched_getaffinity(0) if has_affinity else range(os.cpu_count() or 1)))
 
 
 class CoreSlots:
     """One lock file per core and machine in a directory, by default the user's (`bife_core.base.places.core_slots`).
 
-    Two searches that solve on one core at the same time would spoil each other's times. The operating system releases
-    a slot when its holder dies. Waiting callers form a line, so that no search waits for ever: the first of it tries
-    all cores, the others try for its place.
+    Solves on one core at the same time would spoil each other's times. The system releases a slot when its holder dies.
+    Waiting callers queue, so that none waits for ever: the first tries all cores, the others try for its place.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -62,7 +61,7 @@ class CoreSlots:
 
 
 def _opened(path: Path) -> int:
-    """Open a lock file, which other users of the directory can open too."""
+    """Open a lock file that other users can open too."""
     with suppress(FileNotFoundError):
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     path.parent.mkdir(parents=True, exist_ok=True)

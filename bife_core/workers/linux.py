@@ -1,8 +1,6 @@
-"""The Linux kernel's own walls, reached through the C library: namespaces, Landlock and seccomp.
+"""The sandbox on Linux: each function binds, for good, this thread and all it starts later, or raises `OSError`.
 
-Every function takes effect, for good, on the calling thread and all it starts later, or raises `OSError`. Numbers and
-structures are those of the kernel's headers (``linux/landlock.h``, ``linux/seccomp.h``, ``linux/audit.h``,
-``asm/unistd.h``).
+Numbers and structures are from ``linux/landlock.h``, ``linux/seccomp.h``, ``linux/audit.h`` and ``asm/unistd.h``.
 """
 
 from __future__ import annotations
@@ -39,10 +37,10 @@ _DIRECTORY_ONLY: Final = (1 << 3) | (1 << 4) | (1 << 5) | (0x7F << 6) | (1 << 13
 _CHANGES: Final = (1 << 1) | (1 << 4) | (1 << 5) | (0x7F << 6) | (1 << 13) | (1 << 14)
 """Write, remove, make (any kind), link or move elsewhere, truncate."""
 _RIGHTS_BY_VERSION: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many rights each version of the interface knows; later ones know no fewer."""
+"""Numbers of rights by version of the interface; later ones have no fewer."""
 
 _MACHINES: Final = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1)}
-"""How the kernel audits a machine's calls, and which number of `_DENIED` is the machine's."""
+"""Audit architecture, and the position of the machine's number in `_DENIED`."""
 _NONE: Final = -1
 
 _DENIED: Final[dict[str, tuple[int, int]]] = {
@@ -83,7 +81,7 @@ _DENIED: Final[dict[str, tuple[int, int]]] = {
     "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266), "adjtimex": (159, 171),
     "sethostname": (170, 161), "setdomainname": (171, 162),
 }  # fmt: skip
-"""Refused whatever the arguments; a pair of numbers, for x86_64 and aarch64 (which lacks some)."""
+"""Refused whatever the arguments: numbers for x86_64 and aarch64 (which lacks some)."""
 
 _GUARDED: Final[dict[str, tuple[int, int]]] = {
     "clone": (56, 220), "clone3": (435, 435), "kill": (62, 129), "tgkill": (234, 131), "fcntl": (72, 25),
@@ -92,7 +90,7 @@ _GUARDED: Final[dict[str, tuple[int, int]]] = {
 """Refused but for some arguments."""
 
 _SIGNAL_OWNER: Final = (8, 10, 15)
-"""The commands of `fcntl` that say whom the kernel is to send which signal."""
+"""The commands of `fcntl` that direct signals."""
 
 _LOAD: Final = 0x20
 _EQUAL: Final = 0x15
@@ -111,7 +109,7 @@ def die_with_parent(signal_number: int) -> None:
 
 
 def leave_network() -> None:
-    """Move, while there is one thread, to namespaces of its own: no network, no rights but those to own files."""
+    """Move to new namespaces, while there is one thread: no network, no rights but those to the user's files."""
     user, group = os.geteuid(), os.getegid()
     if _libc.unshare(_NEW_USER | _NEW_NET) != 0:
         raise _error("unshare")
@@ -121,15 +119,15 @@ def leave_network() -> None:
 
 
 def restrict_files(readable: Iterable[Path], writable: Iterable[Path]) -> int:
-    """Read files below `readable` and `writable` only, change what lies below `writable` only; return the interface.
+    """Allow reading below `readable` and `writable` only, and changes below `writable` only; return Landlock's version.
 
-    From its version 6 on, signals to processes outside are refused too, and in all looking into them by ``/proc``.
+    All versions refuse looking into other processes by ``/proc``, and those from 6 on signals to them.
     """
     version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
     if version <= 0:
         raise OSError(errno.EOPNOTSUPP, "the kernel has no Landlock")
-    known = (1 << _RIGHTS_BY_VERSION.get(version, 16)) - 1
-    handled = (_CHANGES | _READ_FILE) & known
+    supported = (1 << _RIGHTS_BY_VERSION.get(version, 16)) - 1
+    handled = (_CHANGES | _READ_FILE) & supported
     # File system, network (from version 4), scopes (from version 6): signals and abstract sockets.
     attributes = struct.pack("=QQQ", handled, 0b11, 0b11)[: 24 if version >= 6 else 16 if version >= 4 else 8]
     ruleset = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
@@ -160,7 +158,7 @@ def filter_system_calls() -> None:
 
 
 def _filter(audit: int, column: int, pid: int) -> list[bytes]:
-    denied, not_there = _REFUSE | errno.EPERM, _REFUSE | errno.ENOSYS
+    denied, unknown = _REFUSE | errno.EPERM, _REFUSE | errno.ENOSYS
     program = [
         _step(_LOAD, 4),  # architecture of the call
         _step(_EQUAL, audit, 1, 0),
@@ -175,13 +173,13 @@ def _filter(audit: int, column: int, pid: int) -> list[bytes]:
             program += [_step(_EQUAL, number, 0, 1), _step(_RETURN, denied)]
     # The C library falls back to clone, whose flags a filter can see.
     guarded = {name: numbers[column] for name, numbers in _GUARDED.items()}
-    program += [_step(_EQUAL, guarded["clone3"], 0, 1), _step(_RETURN, not_there)]
+    program += [_step(_EQUAL, guarded["clone3"], 0, 1), _step(_RETURN, unknown)]
     program += _if_call(guarded["clone"], [_step(_LOAD, _ARGUMENTS), _step(_ANY_BIT, _THREAD, 1, 0)], denied)
     group = (1 << 32) - pid
     either = (0, pid)
-    their_own = {"kill": (pid, group, 0), "tgkill": (pid,), "prlimit64": either, "sched_setaffinity": either}
-    for name, own in their_own.items():
-        tests = [_step(_EQUAL, value, len(own) - i, 0) for i, value in enumerate(own)]
+    targets = {"kill": (pid, group, 0), "tgkill": (pid,), "prlimit64": either, "sched_setaffinity": either}
+    for name, allowed in targets.items():
+        tests = [_step(_EQUAL, value, len(allowed) - i, 0) for i, value in enumerate(allowed)]
         program += _if_call(guarded[name], [_step(_LOAD, _ARGUMENTS), *tests], denied)
     for name, argument, refused in (("fcntl", 1, _SIGNAL_OWNER), ("prctl", 0, (_SET_PARENT_DEATH_SIGNAL,))):
         tests = [_step(_EQUAL, value, len(refused) - i, 0) for i, value in enumerate(refused)]
@@ -192,7 +190,7 @@ def _filter(audit: int, column: int, pid: int) -> list[bytes]:
 
 
 def _if_call(number: int, body: list[bytes], refusal: int) -> list[bytes]:
-    """For one call, run `body` and refuse what it does not jump over; all others go on behind it."""
+    """Run `body` for one call, and refuse what it does not jump over; other calls go on behind it."""
     return [_step(_EQUAL, number, 0, len(body) + 2), *body, _step(_RETURN, refusal), _step(_LOAD, 0)]
 
 
@@ -204,7 +202,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # what is not there needs no permission
+        return  # a missing path needs no permission
     try:
         if not path.is_dir():
             rights &= ~_DIRECTORY_ONLY

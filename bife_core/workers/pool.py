@@ -1,4 +1,4 @@
-"""A pool of persistent worker processes behind `concurrent.futures`."""
+"""A pool of persistent workers behind `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -37,20 +37,19 @@ class _Task(NamedTuple):
 
 
 class WorkerPool(Workers):
-    """Runs functions of `bife_core` in confined child processes with a hard limit on time.
+    """Runs functions of `bife_core` in sandboxed workers with a hard limit on time.
 
-    They start when first needed and serve many calls. One that overruns a limit, or dies, is killed with its whole
-    process group and replaced.
+    Workers start when first needed and serve many calls. One that overruns a limit, or dies, is killed with its process
+    group and replaced.
 
     Parameters
     ----------
     workers : int or None
-        Processes at most; None takes one per usable core.
+        Workers at most; None takes one per usable core.
     pin : bool
-        Make each call on a core of its own, so that CPU times are comparable; waiting for one does not count against
-        the limit of a call.
+        Make each call on a core of its own, so that CPU times are comparable; the limit of a call leaves out the wait.
     measures : tuple of str
-        What workers do to themselves (`bife_core.workers.confinement.MEASURES`).
+        Measures of the sandbox (`bife_core.workers.confinement.MEASURES`).
 
     Examples
     --------
@@ -73,18 +72,18 @@ class WorkerPool(Workers):
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 65_536)), hard))
         self._shared = _Shared(measures, memory_share_mb(self._workers))
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
-        # Holds only what workers share: a pool that is dropped or open at exit must not leave processes behind.
+        # Holds only what threads share: a pool that is dropped or open at exit must not leave processes behind.
         self._finalizer = weakref.finalize(self, self._shared.shut)
 
     @property
     def workers(self) -> int:
-        """Processes at most."""
+        """Workers at most."""
         return self._workers
 
     def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
-        """Queue calls; see `Workers`. A worker that may write more than they need is replaced before them."""
+        """Queue calls, see `Workers`; a worker that may write more than they need is replaced before them."""
         if not CALL.fullmatch(call):
             raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
         try:
@@ -93,60 +92,60 @@ class WorkerPool(Workers):
             raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
         reads, writes = directories_of(allowed.get("reads", ())), directories_of(allowed.get("writes", ()))
         limits = (allowed["limit_s"], allowed.get("memory_mb"), reads, writes)
-        tasks = tuple(_Task(Future(), call, each, *limits) for each in arguments)
+        tasks = tuple(_Task(Future(), call, keywords, *limits) for keywords in arguments)
         shared = self._shared
         with shared.lock:
             if shared.closed:
                 raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
             shared.queue.put(tasks)
             shared.unfinished += 1
-            if len(shared.workers) < min(self._workers, shared.unfinished):
-                shared.workers.append(_Worker(shared, self._cores[len(shared.workers)]))
-                shared.workers[-1].start()
+            if len(shared.threads) < min(self._workers, shared.unfinished):
+                shared.threads.append(_Thread(shared, self._cores[len(shared.threads)]))
+                shared.threads[-1].start()
         return [task.future for task in tasks]
 
     def close(self) -> None:
-        """Stop at once; see `Workers`."""
+        """Stop at once, see `Workers`."""
         self._finalizer()
-        for worker in self._shared.workers:
-            if worker is not threading.current_thread():
-                worker.join()
+        for thread in self._shared.threads:
+            if thread is not threading.current_thread():
+                thread.join()
 
 
 @dataclass
 class _Shared:
-    """What the workers of a pool share; without a reference to the pool, which may be collected."""
+    """What the threads of a pool share; without a reference to the pool, which may be collected."""
 
     measures: tuple[str, ...]
     memory_mb: float
     slots: CoreSlots = field(default_factory=CoreSlots)
     queue: SimpleQueue[tuple[_Task, ...] | None] = field(default_factory=SimpleQueue)
-    workers: list[_Worker] = field(default_factory=list)
+    threads: list[_Thread] = field(default_factory=list)
     readable: frozenset[Path] = frozenset()
     closed: bool = False
     unfinished: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def shut(self) -> None:
-        """Cancel what waits, kill what runs, and have all workers end."""
+        """Cancel what waits, kill what runs, and end all threads."""
         with self.lock:
             self.closed = True
-            running = [worker.process for worker in self.workers if worker.process is not None]
+            running = [thread.process for thread in self.threads if thread.process is not None]
         with suppress(Empty):  # the workers take from it too, so to look first would prove nothing
             while True:
                 for task in self.queue.get_nowait() or ():
                     task.future.cancel()
-        for _ in self.workers:
+        for _ in self.threads:
             self.queue.put(None)
         for process in running:
             process.kill()
 
 
-class _Worker(threading.Thread):
-    """Makes the calls of the queue, in a process of its own that is replaced whenever it does not fit the next call."""
+class _Thread(threading.Thread):
+    """Takes calls from the queue, for a worker that is replaced whenever it does not fit the next call."""
 
     def __init__(self, shared: _Shared, core: int | None) -> None:
-        super().__init__(name=f"bife-worker-{len(shared.workers)}", daemon=True)
+        super().__init__(name=f"bife-worker-{len(shared.threads)}", daemon=True)
         self.shared = shared
         self.core = core
         self.process: WorkerProcess | None = None
@@ -175,9 +174,9 @@ class _Worker(threading.Thread):
     def _make(self, task: _Task, hold: Callable[[], int | None]) -> Any:
         try:
             core = hold()
-            may = None if self.process is None else self.process.confinement
+            limits = None if self.process is None else self.process.confinement
             # A worker can take a call if it may read what the call does, and write nothing else.
-            if may and not (task.reads <= set(may.readable) and task.writes == set(may.writable)):
+            if limits and not (task.reads <= set(limits.readable) and task.writes == set(limits.writable)):
                 self._end_process()
             if self.process is None:
                 self._start_process(core, task)

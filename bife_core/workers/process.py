@@ -1,4 +1,4 @@
-"""One worker process as its parent sees it: start it, ask it, kill it, and remove its temporary directory."""
+"""A worker as its parent sees it: started, asked, killed, its temporary directory removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bife_core.workers.base import WorkerFailure
 from bife_core.workers.confinement import Confinement
 
 MOST_ANSWER_BYTES: Final = 64 * 2**20
-"""How long an answer may be; a worker that sends without end must not fill its parent's memory."""
+"""Largest answer; a worker that sends without end must not fill its parent's memory."""
 
 _FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)  # no fault of the process
 _SCRATCH: Final = f"bife-worker-{socket.gethostname()}-"
@@ -45,7 +45,7 @@ _SINGLE_THREADED: Final = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
 
 
 def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    """Return of a parent's environment what Python, SCIP and numba need: a rule must find no key, whatever it reads."""
+    """Return the part of an environment that Python, SCIP and numba need, without keys and passwords."""
     kept = {key: value for key, value in parent.items() if _KEPT.fullmatch(key) and not _SECRET.search(key)}
     # The child must import the very package its parent runs, installed or not.
     root = str(Path(__file__).resolve().parents[2])
@@ -56,8 +56,8 @@ def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, 
     return kept | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
 
 
-class _Errand:
-    """What is waited for, and its limit: processor time as far as others kept the worker from its core."""
+class _Deadline:
+    """The limit of a wait for a worker: processor time as far as others kept the worker from its core."""
 
     def __init__(self, name: str, limit_s: float, overdue: str, spent_before_s: float = 0.0) -> None:
         self.name = name
@@ -68,7 +68,7 @@ class _Errand:
         self._deadline_s = self._began_s + limit_s
 
     def left_s(self, pid: int) -> float:
-        """Return the seconds until it is overdue, or is to be looked at again; 0 or less once it is overdue."""
+        """Return the seconds until the limit or the next look at it; 0 or less once it has passed."""
         now_s = time.monotonic()
         waited_s = now_s - self._began_s
         if now_s >= self._deadline_s and waited_s < _PATIENCE * self._limit_s:
@@ -79,7 +79,7 @@ class _Errand:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process, 0 of one that is gone."""
+    """Return the processor time of a process, 0 if it is gone."""
     with suppress(psutil.Error):
         times = psutil.Process(pid).cpu_times()
         return float(times.user + times.system)
@@ -88,7 +88,7 @@ def cpu_seconds(pid: int) -> float:
 
 @cache
 def _remove_abandoned() -> None:
-    """Remove temporary directories of workers whose parent on this machine was killed; once a process."""
+    """Remove temporary directories of workers whose parent on this machine was killed, once per process."""
     for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*-*"):
         parent = path.name.removeprefix(_SCRATCH).partition("-")[0]
         if parent.isdigit() and not psutil.pid_exists(int(parent)):
@@ -96,7 +96,7 @@ def _remove_abandoned() -> None:
 
 
 class WorkerProcess:
-    """A started child process, pinned to a core if any, used by one thread at a time; any thread may `kill` it."""
+    """A started worker, pinned to a core if any, used by one thread at a time; any thread may `kill` it."""
 
     def __init__(self, core: int | None, confinement: Confinement) -> None:
         self._lock = threading.Lock()
@@ -148,11 +148,11 @@ class WorkerProcess:
                 self._core = core
 
     def wait_ready(self, limit_s: float) -> None:
-        """Wait until the child takes requests; raise `WorkerFailure` if it ends or takes more than `limit_s`."""
+        """Wait until the worker takes requests; raise `WorkerFailure` if it ends or takes more than `limit_s`."""
         overdue = f"A worker process was not ready {limit_s:g} s after its start; is the machine overloaded?"
-        errand = _Errand("its start", limit_s, overdue)
+        deadline = _Deadline("its start", limit_s, overdue)
         try:
-            self._read_message(errand, "ready")
+            self._read_message(deadline, "ready")
         except WorkerFailure as failure:  # no call is in it yet that could be at fault
             raise WorkerFailure("unmade", failure.reason, failure.detail, by_machine=True) from failure
         self.clean = True
@@ -162,22 +162,22 @@ class WorkerProcess:
     ) -> Any:
         """Run one call and return its result, or raise `WorkerFailure`; `clean` then says if another may follow."""
         overdue = f"{call} was stopped at its limit of {limit_s:g} s."
-        errand = _Errand(call, limit_s, overdue, cpu_seconds(self.pid))
-        # It cannot be known beforehand: an answer left by an earlier call is never taken for this one's.
+        deadline = _Deadline(call, limit_s, overdue, cpu_seconds(self.pid))
+        # Unpredictable, so that no answer left by an earlier call is taken for this one's.
         ticket = secrets.token_hex(8)
         facts = {"limit_s": limit_s, "memory_mb": memory_mb or self.confinement.memory_mb}
         request = {"call": call, "arguments": arguments, "ticket": ticket, **facts}
         self.clean = False
-        self._write(json.dumps(request).encode() + b"\n", errand)
-        answer = self._read_message(errand, "ticket")
+        self._write(json.dumps(request).encode() + b"\n", deadline)
+        answer = self._read_message(deadline, "ticket")
         if answer["ticket"] != ticket:
             raise WorkerFailure("died", f"The worker process answered what it was not asked during {call}.")
         self.clean = answer.get("clean") is True and not self._buffer
         if answer.get("ok") is True and "result" in answer:
             return answer["result"]
         reason, detail, error_type = (str(answer.get(key, "")) for key in ("reason", "detail", "error_type"))
-        known = getattr(builtins, error_type, None)
-        by_machine = isinstance(known, type) and issubclass(known, OSError)
+        builtin = getattr(builtins, error_type, None)
+        by_machine = isinstance(builtin, type) and issubclass(builtin, OSError)
         raise WorkerFailure("error", reason, detail, error_type, by_machine)
 
     def kill(self) -> None:
@@ -205,7 +205,7 @@ class WorkerProcess:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def close(self) -> None:
-        """Kill the process and release its pipes; for the thread that uses the worker."""
+        """Kill the process and release its pipes, from the thread that uses the worker."""
         self.kill()
         self._close_pipes()
 
@@ -213,27 +213,27 @@ class WorkerProcess:
         for descriptor in self._pipes.values():
             os.close(descriptor)
 
-    def _write(self, data: bytes, errand: _Errand) -> None:
+    def _write(self, data: bytes, deadline: _Deadline) -> None:
         view = memoryview(data)
         while view:
-            self._wait(self._pipes["requests"], selectors.EVENT_WRITE, errand)
+            self._wait(self._pipes["requests"], selectors.EVENT_WRITE, deadline)
             try:
                 with suppress(BlockingIOError):
                     view = view[os.write(self._pipes["requests"], view[:65536]) :]
             except BrokenPipeError:
-                raise self._lost(errand) from None
+                raise self._lost(deadline) from None
 
-    def _read_message(self, errand: _Errand, field: str) -> dict[str, Any]:
+    def _read_message(self, deadline: _Deadline, field: str) -> dict[str, Any]:
         parts, size = [self._buffer], len(self._buffer)
         while b"\n" not in parts[-1]:
             if size > MOST_ANSWER_BYTES:
-                reason = f"The worker process sent more than an answer can hold during {errand.name}."
+                reason = f"The worker process sent more than an answer can hold during {deadline.name}."
                 raise WorkerFailure("died", reason)
-            self._wait(self._pipes["responses"], selectors.EVENT_READ, errand)
+            self._wait(self._pipes["responses"], selectors.EVENT_READ, deadline)
             with suppress(BlockingIOError):
                 part = os.read(self._pipes["responses"], 1 << 20)
                 if not part:
-                    raise self._lost(errand)
+                    raise self._lost(deadline)
                 parts.append(part)
                 size += len(part)
         line, _, self._buffer = b"".join(parts).partition(b"\n")
@@ -241,34 +241,34 @@ class WorkerProcess:
             message = json.loads(line)
             if isinstance(message, dict) and field in message:
                 return message
-        reason = f"The worker process sent something that is no answer during {errand.name}."
+        reason = f"The worker process sent something that is no answer during {deadline.name}."
         raise WorkerFailure("died", reason, self._tail())
 
-    def _wait(self, descriptor: int, event: int, errand: _Errand) -> None:
+    def _wait(self, descriptor: int, event: int, deadline: _Deadline) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, event)
             while True:
-                left = errand.left_s(self.pid)
+                left = deadline.left_s(self.pid)
                 if left <= 0:
-                    raise WorkerFailure("timeout", errand.overdue, self._tail())
+                    raise WorkerFailure("timeout", deadline.overdue, self._tail())
                 if selector.select(min(left, 0.25)):
                     return
                 # A process the worker left behind can hold the pipe open, so its end is no sure sign.
                 if self._process.poll() is not None:
-                    raise self._lost(errand)
+                    raise self._lost(deadline)
 
-    def _lost(self, errand: _Errand) -> WorkerFailure:
+    def _lost(self, deadline: _Deadline) -> WorkerFailure:
         was_killed = self._killed
         self.kill()
         code = self._process.returncode
-        if code == -signal.SIGXCPU and not was_killed:  # its own limit, which is beyond the errand's
-            return WorkerFailure("timeout", errand.overdue, self._tail())
+        if code == -signal.SIGXCPU and not was_killed:  # its own limit, which is beyond the deadline
+            return WorkerFailure("timeout", deadline.overdue, self._tail())
         how = f"ended with exit code {code}"
         if was_killed:
             how = "was stopped because its pool was closed"
         elif code < 0:
             how = f"was killed by {signal.Signals(-code).name if -code in set(signal.Signals) else -code}"
-        reason = f"The worker process {how} during {errand.name}."
+        reason = f"The worker process {how} during {deadline.name}."
         return WorkerFailure("died", reason, self._tail(), by_machine=-code in _FROM_OUTSIDE)
 
     def _keep_tail(self) -> None:

@@ -1,4 +1,4 @@
-"""Small calls with known behaviour: `bife doctor`, benches and tests send them through a pool."""
+"""Small calls with known behaviour, for `bife doctor`, benches and tests."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def echo(value: Any) -> Any:
 
 
 def describe() -> dict[str, Any]:
-    """Return process id, cores, environment and measures of the worker."""
+    """Return process id, cores, environment and measures in force of the worker."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     return {"pid": os.getpid(), "cores": cores, "environment": dict(os.environ), "in_force": in_force}
 
 
 def pause(seconds: float) -> float:
-    """Sleep and return the seconds asked for."""
+    """Sleep, and return the seconds."""
     time.sleep(seconds)
     return seconds
 
 
 def run_unchecked(source: str) -> Any:
-    """Run any Python text and return what it leaves in `result`: the tests' way past the first two walls."""
+    """Run any Python text and return its `result`, past the first two walls, for tests of the sandbox."""
     scope: dict[str, Any] = {"result": None}
     exec(compile(source, "<unchecked>", "exec"), scope)
     return scope["result"]

@@ -1,4 +1,4 @@
-"""The child process of a pool: reads a request a line, answers a line, over pipes that nothing printed can disturb."""
+"""The program of a worker: one line of JSON in, one out, over pipes that printing cannot disturb."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bife_core.workers.confinement import Confinement, confine, end_process_grou
 
 
 def answer(line: bytes) -> bytes:
-    """Run one request and return its answer as one line of JSON, whatever happens in the call."""
+    """Run one request and return its answer as one line of JSON, whatever the call raises."""
     message: dict[str, Any] = {"ticket": None}
     try:
         request = json.loads(line)
@@ -31,7 +31,7 @@ def answer(line: bytes) -> bytes:
 def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
     for line in requests:
         inbox.put(line)
-    # The parent closed the pipe or died. The main thread may be deep in a call: no one waits for its result.
+    # The parent closed the pipe or died, so no one waits for the result of a call in the main thread.
     end_process_group()
 
 

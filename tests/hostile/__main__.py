@@ -37,16 +37,16 @@ def fight(cases, limit_s, workers=2):
     began = time.monotonic()
     conclusions = []
     broken = []
-    own = threading.local()
+    local = threading.local()
     with tempfile.TemporaryDirectory() as directory, ExitStack() as arenas:
         honest = arena.HonestStream(arenas.enter_context(closing(arena.Arena(Path(directory), 60.0))))
         honest.start()
 
         def work(case):
             try:
-                if not hasattr(own, "arena"):
-                    own.arena = arenas.enter_context(closing(arena.Arena(Path(directory), limit_s)))
-                conclusion = own.arena.face(case)
+                if not hasattr(local, "arena"):
+                    local.arena = arenas.enter_context(closing(arena.Arena(Path(directory), limit_s)))
+                conclusion = local.arena.face(case)
             except Exception as error:  # noqa: BLE001 - whatever a rule makes the parent raise is a failure
                 broken.append(f"{case.name}: the parent raised {type(error).__name__}: {error}")
                 return
@@ -55,15 +55,15 @@ def fight(cases, limit_s, workers=2):
         with ThreadPoolExecutor(workers) as threads:
             list(threads.map(work, cases))
         honest.end()
-    found = [one for _, one in conclusions]
-    failed = broken + [text for case, one in conclusions if (text := complaint(case, one))]
+    results = [result for _, result in conclusions]
+    failed = broken + [text for case, result in conclusions if (text := complaint(case, result))]
     return {
         "rules": len(cases),
-        "outcomes": dict(sorted(Counter(one.outcome for one in found).items())),
-        "solves": dict(sorted(Counter(one.solve for one in found if one.solve).items())),
-        "escapes": sum(bool(one.escapes) for one in found),
-        "hangs": sum(one.overdue_s > arena.GRACE_S for one in found),
-        "latest_s": round(max((one.overdue_s for one in found), default=0.0), 2),
+        "outcomes": dict(sorted(Counter(result.outcome for result in results).items())),
+        "solves": dict(sorted(Counter(result.solve for result in results if result.solve).items())),
+        "escapes": sum(bool(result.escapes) for result in results),
+        "hangs": sum(result.overdue_s > arena.GRACE_S for result in results),
+        "latest_s": round(max((result.overdue_s for result in results), default=0.0), 2),
         "unexpected": len(failed),
         "honest": honest.scored,
         "honest_disturbed": len(honest.disturbed),
@@ -73,19 +73,19 @@ def fight(cases, limit_s, workers=2):
     }
 
 
-def complaint(case, one):
+def complaint(case, result):
     """Say what is wrong with a conclusion; nothing if the rule was contained as expected."""
     wrong = ""
-    if one.escapes:
-        wrong = "; ".join(one.escapes)
-    elif one.overdue_s > arena.GRACE_S:
-        wrong = f"{one.overdue_s:.1f} s beyond its limit"
-    elif not case.accepts(one.outcome):
-        wrong = f"{one.outcome} instead of {' or '.join(case.expect)} ({one.reason})"
-    elif one.outcome != "scored" and not one.reason:
-        wrong = f"{one.outcome} without a reason"
-    elif case.solve and one.solve and one.solve not in case.solve:
-        wrong = f"solve {one.solve} instead of {' or '.join(case.solve)} ({one.reason})"
+    if result.escapes:
+        wrong = "; ".join(result.escapes)
+    elif result.overdue_s > arena.GRACE_S:
+        wrong = f"{result.overdue_s:.1f} s beyond its limit"
+    elif not case.accepts(result.outcome):
+        wrong = f"{result.outcome} instead of {' or '.join(case.expect)} ({result.reason})"
+    elif result.outcome != "scored" and not result.reason:
+        wrong = f"{result.outcome} without a reason"
+    elif case.solve and result.solve and result.solve not in case.solve:
+        wrong = f"solve {result.solve} instead of {' or '.join(case.solve)} ({result.reason})"
     return wrong and f"{case.name}: {wrong}"
 
 

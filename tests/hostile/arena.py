@@ -136,23 +136,23 @@ class Traps:
     def sprung(self, text, environment):
         """Return what was caught; `text` is all the rule could make known, `environment` what it was before."""
         now = _marked_files()
-        found = [f"{path} was made" for path in sorted(now - self._before)]
+        caught = [f"{path} was made" for path in sorted(now - self._before)]
         self._before |= now
         if SECRET in text:
-            found.append("a secret of the parent was read")
+            caught.append("a secret of the parent was read")
         if self._listener is not None:
             with suppress(BlockingIOError):
                 self._listener.accept()[0].close()
-                found.append(f"a connection to port {PORT} was made")
+                caught.append(f"a connection to port {PORT} was made")
         if _functions() != _FUNCTIONS:
-            found.append("a function of the parent was replaced")
+            caught.append("a function of the parent was replaced")
         if environment != dict(os.environ):
-            found.append("the parent's environment was changed")
+            caught.append("the parent's environment was changed")
         # Twice, as a worker may end meanwhile; what earlier tests started, such as a server, is known.
         strays = _grandchildren() & _grandchildren() - self._known
         if strays:
-            found.append(f"processes were started: {sorted(strays)}")
-        return tuple(found)
+            caught.append(f"processes were started: {sorted(strays)}")
+        return tuple(caught)
 
     def close(self):
         """Stop listening."""
@@ -173,12 +173,12 @@ def _marked_files():
 
 def _grandchildren():
     me = psutil.Process()
-    found = set()
+    pids = set()
     for child in me.children(recursive=True):
         with suppress(psutil.Error):
             if child.ppid() not in (me.pid, 1) and child.status() != psutil.STATUS_ZOMBIE:
-                found.add(child.pid)
-    return found
+                pids.add(child.pid)
+    return pids
 
 
 class HonestStream(threading.Thread):
@@ -199,10 +199,10 @@ class HonestStream(threading.Thread):
         """Go round until asked to stop."""
         while not self._stop_asked.is_set():
             for source, expected in self._expected.items():
-                found = self._score(source)
+                score = self._score(source)
                 self.scored += 1
-                if found != expected:
-                    self.disturbed.append(f"{found} instead of {expected}")
+                if score != expected:
+                    self.disturbed.append(f"{score} instead of {expected}")
             self._stop_asked.wait(0.05)
 
     def end(self):

@@ -78,7 +78,7 @@ def _repeated(source, times):
     first, block = lines.index(numbered[0]), "".join(numbered)
 
     def copy(i):
-        return _NUMBER.sub(lambda found: str(eval(found[1], {"i": i})), block)
+        return _NUMBER.sub(lambda match: str(eval(match[1], {"i": i})), block)
 
     return "".join([*lines[:first], *map(copy, range(times)), *lines[first + len(numbered) :]])
 

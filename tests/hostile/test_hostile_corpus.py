@@ -28,13 +28,13 @@ SAMPLE = (
 def test_every_static_rejection_is_one_sentence_of_the_expected_kind():
     wrong, rejected = [], 0
     for case in CASES.values():
-        found = check_source(case.text)
-        if not isinstance(found, Rejection):
+        answer = check_source(case.text)
+        if not isinstance(answer, Rejection):
             continue
         rejected += 1
-        sentence = re.fullmatch(r"[A-Z][^\n]{5,350}\.", found.reason)
-        if not case.accepts(outcome_of(found.kind)) or sentence is None:
-            wrong.append(f"{case.name}: {found}")
+        sentence = re.fullmatch(r"[A-Z][^\n]{5,350}\.", answer.reason)
+        if not case.accepts(outcome_of(answer.kind)) or sentence is None:
+            wrong.append(f"{case.name}: {answer}")
     assert wrong == []
     assert rejected >= 150
     assert [case.name for case in CASES.values() if not case.expect] == []

@@ -22,10 +22,8 @@ _Bundle = tuple[int, ...]
 
 
 def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> Milp:
-    """Draw a winner determination instance: accept bids of highest total price, each item sold at most once.
-
-    Equal streams give the instances of learn2branch. Substitute bids of one bidder share a dummy item.
-    """
+    """Draw a winner determination instance, that of learn2branch for an equal stream: sell each item once, at most."""
+    # Substitute bids of one bidder share a dummy item.
     market = _Market(rng, items)
     accepted: list[tuple[_Bundle, float]] = []
     n_items = items

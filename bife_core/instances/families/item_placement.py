@@ -38,9 +38,8 @@ def item_placement(
 ) -> Milp:
     """Rebuild instance `k`: place items in bins so that each resource is used evenly.
 
-    With the default parameters, 0 to 9,899 are the competition's training set, then come 100 of its validation set and
-    100 of its test set, as in the published files. `small` items take 0 to 0.1 of each resource, `big` ones as much as
-    `big_sizes` say.
+    By default 0 to 9,899 are the published training set, then come 100 instances of validation and 100 of test. `small`
+    items take 0 to 0.1 of each resource, `big` ones a share in the range `big_sizes`.
     """
     random = Random(_SEED + k)
     sizes = []
@@ -82,7 +81,7 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def competition_index(place: Place) -> int:
-    """Return the competition's number: the seed orders its training set alone, which collection and design share."""
+    """Return the competition's number; the seed orders only its training set, which collection and design share."""
     if place.split == "validation":
         return _TRAIN + place.index
     if place.split == "test":

@@ -35,9 +35,8 @@ Integers = NDArray[np.int64]
 class Layer:
     """One affine layer, in multiples of 1 / `denominator`; a dense one is a convolution as large as its input.
 
-    `weights` are (inputs of a neuron, channels), `biases` (channels,), and `reads` (positions, inputs of a neuron)
-    says which neurons of the layer below each position reads. Neuron ``position * channels + channel`` is the one of
-    that channel there.
+    `weights` are (inputs of a neuron, channels), `biases` (channels,), and `reads` (positions, inputs of a neuron) are
+    the neurons of the layer below that a position reads; a neuron is ``position * channels + channel``.
     """
 
     weights: Integers
@@ -73,11 +72,11 @@ class Classifier:
         pixels = self.images[image] * UNIT
         low = (pixels - radius * self.levels) // self.levels
         high = -((-pixels - radius * self.levels) // self.levels)
-        found = [(np.maximum(low, 0), np.minimum(high, UNIT))]
+        bounds = [(np.maximum(low, 0), np.minimum(high, UNIT))]
         for layer in self.layers:
-            low, high = found[-1]
-            found.append(layer.bounds(np.maximum(low, 0), np.maximum(high, 0)))
-        return found
+            low, high = bounds[-1]
+            bounds.append(layer.bounds(np.maximum(low, 0), np.maximum(high, 0)))
+        return bounds
 
 
 @lru_cache(maxsize=2)
@@ -113,18 +112,17 @@ _SPLIT_OF: Final[tuple[Split, ...]] = (
 def network_verification(place: Place, *, network: str, radius: float) -> Milp:
     """Return the instance of one held-out digit and its most dangerous rival.
 
-    Each digit stands in one split only; its pixels may move by `radius`, where white is 1. Minimise ``logit_true -
-    logit_rival``, which is negative where the network can be made to err. Columns are pixels ``x``, inputs ``a`` of
-    the neurons, and, of a neuron that may be on or off, its output ``h`` and a binary ``s``; neurons that are always
-    off are left out.
+    Each digit is in one split only; its pixels may move by `radius`, where white is 1. Minimise ``logit_true -
+    logit_rival``, negative if the network can err. Columns are pixels ``x``, inputs ``a`` of neurons, and, for a
+    neuron that may be on or off, its output ``h`` and a binary ``s``; neurons that are always off are left out.
     """
     pairs = _pairs(place.split, network, radius)
     if place.split in ("collection", "design"):  # which the seed orders
         pairs = RandomState(seed_below(2**32, place.seed)).permutation(pairs)
     image, rival = pairs[place.index].tolist()
-    known = classifier(network)
-    bounds = known.bounds(image, round(radius * UNIT))
-    true = int(known.labels[image])
+    model = classifier(network)
+    bounds = model.bounds(image, round(radius * UNIT))
+    true = int(model.labels[image])
     growing = Milp(f"{network}-{image}-{true}-{rival}")
 
     def columns(name: str, bounds: tuple[Integers, Integers], kept: Integers, **more: Any) -> Integers:
@@ -136,8 +134,8 @@ def network_verification(place: Place, *, network: str, radius: float) -> Milp:
         return where
 
     below = columns("x", bounds[0], np.arange(len(bounds[0][0])))
-    for number, (layer, (low, high)) in enumerate(zip(known.layers, bounds[1:], strict=True), start=1):
-        last = number == len(known.layers)
+    for number, (layer, (low, high)) in enumerate(zip(model.layers, bounds[1:], strict=True), start=1):
+        last = number == len(model.layers)
         kept = np.array(sorted((true, rival))) if last else np.flatnonzero(high > 0)
         cost = np.where(kept == true, 1.0, -1.0) if last else 0.0
         inputs = columns("logit" if last else f"a{number}", (low, high), kept, cost=cost)

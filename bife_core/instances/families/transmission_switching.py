@@ -39,9 +39,8 @@ class Grid:
     """A grid per unit (base 100 MVA), its angles in radians; buses are named by their position.
 
     `reference` is the bus whose angle is 0. A line's flow counts from `tail` to `head`; `susceptance` is the flow for
-    an angle of 1, which may be negative, and `miles` is 0 for a transformer. `risk` (days, lines) is how likely a
-    fire is that the line lights, and `load_factors` (days,) the share of the load at the peak of each day, None where
-    there is none on record.
+    an angle of 1, which may be negative, and `miles` is 0 for a transformer. `risk` is (days, lines), `load_factors`
+    (days,) the share of the load at the peak of each day, None where no loads are published.
     """
 
     reference: int
@@ -103,7 +102,7 @@ _MILLIONS_A_MILE: Final = 7.0
 _BIG_ANGLE: Final = 2 * np.pi
 
 _ENDS: Final = {"wecc240": (8, 14, 30), "rts_gmlc": (17, 29, 62)}
-"""After how many days on record those of design, of validation and of test end: half of all are for judging."""
+"""The numbers of days after which those of design, validation and test end; half of all are for validation and test."""
 
 
 def _windows(split: Split, network: str, days: int) -> tuple[int, int]:
@@ -120,45 +119,45 @@ def _first_day(place: Place, network: str, days: int) -> int:
 
 
 def transmission_switching(place: Place, *, network: str, days: int, budget: float) -> Milp:
-    """Make an instance of consecutive days of a split that share the lines underground, and draw its loads.
+    """Make an instance of consecutive days that share the lines underground, and draw its loads.
 
-    A split's part of the days on record is cut into windows that share no day, and its instances take them in turn.
-    `budget` is millions of dollars for undergrounding. Minimise the load that is shed, per unit. Columns are ``y``
-    (line underground), and for each day ``shed``, ``angle``, ``gen``, ``flow`` and ``z`` (line energised).
+    The instances of a split take disjoint windows of its days in turn. `budget` is in millions of dollars. Minimise the
+    load that is shed, per unit. Columns are ``y`` (line underground), and for each day ``shed``, ``angle``, ``gen``,
+    ``flow`` and ``z`` (line energised).
     """
     rng = instance_stream(place)
-    known = grid(network)
+    system = grid(network)
     first_day = _first_day(place, network, days)
     chosen = np.arange(first_day, first_day + days)
-    recorded = known.load_factors
+    recorded = system.load_factors
     factors = rng.uniform(0.9, 1.0, size=days) if recorded is None else recorded[chosen]
-    loads = known.load * factors[:, None] * rng.uniform(0.95, 1.05, size=(days, len(known.load)))
+    loads = system.load * factors[:, None] * rng.uniform(0.95, 1.05, size=(days, len(system.load)))
     loads[loads < _MATTERS] = 0.0
-    risk = known.risk[chosen]
+    risk = system.risk[chosen]
     growing = Milp(f"{network}-day{first_day + 1}-{days}x{budget:g}")
     buried = np.flatnonzero((risk > _MATTERS).any(axis=0))
-    y = np.full(len(known.tail), -1)
+    y = np.full(len(system.tail), -1)
     y[buried] = growing.columns([f"y_{line + 1}" for line in buried.tolist()], 0, 1, integer=True)
-    cost = _MILLIONS_A_MILE * known.miles[buried]
+    cost = _MILLIONS_A_MILE * system.miles[buried]
     growing.row("budget", y[buried][cost > 0], cost[cost > 0], high=budget)
     for day, (risks, load) in enumerate(zip(risk, loads, strict=True), start=1):
-        _add_day(growing, known, day, risks, load, y)
+        _add_day(growing, system, day, risks, load, y)
     return growing
 
 
-def _add_day(growing: Milp, known: Grid, day: int, risk: _Vector, load: _Vector, y: _Places) -> None:
+def _add_day(growing: Milp, system: Grid, day: int, risk: _Vector, load: _Vector, y: _Places) -> None:
     """Add columns and rows of one day; `y` is where each line's column is, or -1."""
-    lines, buses = len(known.tail), len(load)
+    lines, buses = len(system.tail), len(load)
 
     def names(kind: str, numbers: _Places) -> list[str]:
         return [f"{kind}_{day}_{number + 1}" for number in numbers.tolist()]
 
     every = np.arange(buses)
     shed = growing.columns(names("shed", every), 0, load, cost=1.0)
-    reach = np.where(every == known.reference, 0.0, np.pi)
+    reach = np.where(every == system.reference, 0.0, np.pi)
     angle = growing.columns(names("angle", every), -reach, reach)
-    made = growing.columns(names("gen", np.arange(len(known.capacity))), 0, known.capacity)
-    flow = growing.columns(names("flow", np.arange(lines)), -known.rate, known.rate)
+    made = growing.columns(names("gen", np.arange(len(system.capacity))), 0, system.capacity)
+    flow = growing.columns(names("flow", np.arange(lines)), -system.rate, system.rate)
     switchable = np.flatnonzero(risk > _MATTERS)
     z = np.full(lines, -1)
     z[switchable] = growing.columns(names("z", switchable), 0, 1, integer=True)
@@ -168,9 +167,9 @@ def _add_day(growing: Milp, known: Grid, day: int, risk: _Vector, load: _Vector,
     growing.row(f"risk_{day}", members, parts, high=_DAILY_RISK - math.fsum(risk[z < 0]))
     for line in range(lines):
         at = f"{day}_{line + 1}"
-        b, rate = float(known.susceptance[line]), float(known.rate[line])
-        tail, head = angle[known.tail[line]], angle[known.head[line]]
-        least, greatest = float(known.least_angle[line]), float(known.greatest_angle[line])
+        b, rate = float(system.susceptance[line]), float(system.rate[line])
+        tail, head = angle[system.tail[line]], angle[system.head[line]]
+        least, greatest = float(system.least_angle[line]), float(system.greatest_angle[line])
         if z[line] < 0:
             growing.row(f"law_{at}", [flow[line], tail, head], [1.0, -b, b], low=0.0, high=0.0)
             growing.row(f"angle_{at}", [tail, head], [1.0, -1.0], low=least, high=greatest)
@@ -187,9 +186,9 @@ def _add_day(growing: Milp, known: Grid, day: int, risk: _Vector, load: _Vector,
         growing.row(f"angle_above_{at}", apart, [1.0, -1.0, _BIG_ANGLE], high=greatest + _BIG_ANGLE)
         growing.row(f"angle_below_{at}", apart, [1.0, -1.0, -_BIG_ANGLE], low=least - _BIG_ANGLE)
     for bus in range(buses):
-        leaving, entering = flow[known.tail == bus], flow[known.head == bus]
-        given = made[known.generator_bus == bus]
-        members = [*leaving, *entering, *given, shed[bus]]
+        leaving, entering = flow[system.tail == bus], flow[system.head == bus]
+        generated = made[system.generator_bus == bus]
+        members = [*leaving, *entering, *generated, shed[bus]]
         signs = [*np.ones(len(leaving)), *-np.ones(len(members) - len(leaving))]
         growing.row(f"balance_{day}_{bus + 1}", members, signs, low=-float(load[bus]), high=-float(load[bus]))
 

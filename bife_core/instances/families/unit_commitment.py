@@ -43,7 +43,7 @@ class _Unit:
     """A power plant: the numbers of its row in the table by their names, and its points and start-up categories."""
 
     name: str
-    known: Mapping[str, float]
+    values: Mapping[str, float]
     points: tuple[tuple[float, float], ...]
     starts: tuple[tuple[int, float], ...]
 
@@ -55,14 +55,14 @@ def _rows(table: str) -> list[dict[str, str]]:
 
 @lru_cache(maxsize=1)
 def _units() -> tuple[_Unit, ...]:
-    found = []
+    units = []
     for row in _rows(UNITS):
-        known = {key: float(value) for key, value in row.items() if key != "unit" and value}
-        points = tuple((known[f"point_mw_{k}"], known[f"point_cost_{k}"]) for k in range(POINTS))
-        categories = [k for k in range(STARTS) if f"start_lag_{k}" in known]
-        starts = tuple((int(known[f"start_lag_{k}"]), known[f"start_cost_{k}"]) for k in categories)
-        found.append(_Unit(row["unit"], known, points, starts))
-    return tuple(found)
+        values = {key: float(value) for key, value in row.items() if key != "unit" and value}
+        points = tuple((values[f"point_mw_{k}"], values[f"point_cost_{k}"]) for k in range(POINTS))
+        categories = [k for k in range(STARTS) if f"start_lag_{k}" in values]
+        starts = tuple((int(values[f"start_lag_{k}"]), values[f"start_cost_{k}"]) for k in categories)
+        units.append(_Unit(row["unit"], values, points, starts))
+    return tuple(units)
 
 
 @lru_cache(maxsize=1)
@@ -98,23 +98,23 @@ def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first
         least, most = (sum(row[f"{bound}_{area}"] for area in chosen) for bound in ("least", "most"))
         q = growing.columns([f"q_{t}"], least, most)
         u, p, r = (np.array([columns[kind][t] for columns in made]) for kind in ("u", "p", "r"))
-        power = [unit.known["least_mw"] for unit in units]
-        asked = float(share * demand[t])
-        growing.row(f"demand_{t}", [*p, *u, *q], [*np.ones(len(units)), *power, 1.0], low=asked, high=asked)
+        power = [unit.values["least_mw"] for unit in units]
+        load = float(share * demand[t])
+        growing.row(f"demand_{t}", [*p, *u, *q], [*np.ones(len(units)), *power, 1.0], low=load, high=load)
         growing.row(f"reserve_{t}", r, low=share * row["reserve"])
     return growing
 
 
 def _add_unit(growing: Milp, unit: _Unit, hours: int) -> dict[str, _Columns]:
     """Add columns and rows of one unit; return the columns other units share rows with."""
-    known, name = unit.known, unit.name
+    values, name = unit.values, unit.name
     at = range(hours)
 
     def names(kind: str) -> list[str]:
         return [f"{kind}_{name}_{t}" for t in at]
 
     idle_cost = unit.points[0][1]
-    u = growing.columns(names("u"), known["must_run"], 1, cost=idle_cost, integer=True)
+    u = growing.columns(names("u"), values["must_run"], 1, cost=idle_cost, integer=True)
     v = growing.columns(names("v"), 0, 1, integer=True)
     w = growing.columns(names("w"), 0, 1, integer=True)
     p = growing.columns(names("p"), 0, np.inf)
@@ -126,7 +126,7 @@ def _add_unit(growing: Milp, unit: _Unit, hours: int) -> dict[str, _Columns]:
     _choose_starts(growing, unit, v, w)
     above = [unit.points[0][0] - mw for mw, _ in unit.points]
     for t in at:
-        step = [own[t] for own in steps]
+        step = [column[t] for column in steps]
         growing.row(f"power_{name}_{t}", [p[t], *step], [1.0, *above], low=0, high=0)
         growing.row(f"step_{name}_{t}", [u[t], *step], [1.0, *-np.ones(len(step))], low=0, high=0)
     return {"u": u, "p": p, "r": r}
@@ -134,10 +134,10 @@ def _add_unit(growing: Milp, unit: _Unit, hours: int) -> dict[str, _Columns]:
 
 def _keep_on_or_off(growing: Milp, unit: _Unit, u: _Columns, v: _Columns, w: _Columns) -> None:
     """Add what ties running to starts and stops, and how long a unit stays on or off at least."""
-    known, name, hours = unit.known, unit.name, len(u)
-    on = known["on"]
-    up, down = (min(int(known[key]), hours) for key in ("hours_up", "hours_down"))
-    still = int(known["hours_up"] - known["been_up"] if on else known["hours_down"] - known["been_down"])
+    values, name, hours = unit.values, unit.name, len(u)
+    on = values["on"]
+    up, down = (min(int(values[key]), hours) for key in ("hours_up", "hours_down"))
+    still = int(values["hours_up"] - values["been_up"] if on else values["hours_down"] - values["been_down"])
     if (left := min(still, hours)) > 0:
         total = left if on else 0
         growing.row(f"still_{name}", u[:left], low=total, high=total)
@@ -155,18 +155,18 @@ def _keep_to_ramps(
     growing: Milp, unit: _Unit, u: _Columns, v: _Columns, w: _Columns, p: _Columns, r: _Columns
 ) -> None:
     """Add how much a unit can give, and how fast that changes."""
-    known, name, hours = unit.known, unit.name, len(u)
-    span = known["most_mw"] - known["least_mw"]
-    starting = max(known["most_mw"] - known["ramp_start"], 0.0)
-    stopping = max(known["most_mw"] - known["ramp_stop"], 0.0)
-    before = known["on"] * (known["mw"] - known["least_mw"])
-    growing.row(f"ramp_up_{name}_0", [p[0], r[0]], [1, 1], high=known["ramp_up"] + before)
-    growing.row(f"ramp_down_{name}_0", [p[0]], [1], low=before - known["ramp_down"])
-    growing.row(f"stop_{name}", [w[0]], [stopping], high=known["on"] * span - before)
+    values, name, hours = unit.values, unit.name, len(u)
+    span = values["most_mw"] - values["least_mw"]
+    starting = max(values["most_mw"] - values["ramp_start"], 0.0)
+    stopping = max(values["most_mw"] - values["ramp_stop"], 0.0)
+    before = values["on"] * (values["mw"] - values["least_mw"])
+    growing.row(f"ramp_up_{name}_0", [p[0], r[0]], [1, 1], high=values["ramp_up"] + before)
+    growing.row(f"ramp_down_{name}_0", [p[0]], [1], low=before - values["ramp_down"])
+    growing.row(f"stop_{name}", [w[0]], [stopping], high=values["on"] * span - before)
     for t in range(hours):
         if t:
-            growing.row(f"ramp_up_{name}_{t}", [p[t], r[t], p[t - 1]], [1, 1, -1], high=known["ramp_up"])
-            growing.row(f"ramp_down_{name}_{t}", [p[t - 1], p[t]], [1, -1], high=known["ramp_down"])
+            growing.row(f"ramp_up_{name}_{t}", [p[t], r[t], p[t - 1]], [1, 1, -1], high=values["ramp_up"])
+            growing.row(f"ramp_down_{name}_{t}", [p[t - 1], p[t]], [1, -1], high=values["ramp_down"])
         growing.row(f"started_{name}_{t}", [p[t], r[t], u[t], v[t]], [1, 1, -span, starting], high=0)
         if t + 1 < hours:
             growing.row(f"stopping_{name}_{t}", [p[t], r[t], u[t], w[t + 1]], [1, 1, -span, stopping], high=0)
@@ -174,13 +174,13 @@ def _keep_to_ramps(
 
 def _choose_starts(growing: Milp, unit: _Unit, v: _Columns, w: _Columns) -> None:
     """Add start-up categories: the longer a unit was off, the costlier its start."""
-    known, name, hours = unit.known, unit.name, len(v)
+    values, name, hours = unit.values, unit.name, len(v)
     columns: dict[tuple[int, int], int] = {}
     ends = [lag for lag, _ in unit.starts[1:]]
     for k, (_, cost) in enumerate(unit.starts):
         for t in range(hours):
             # A unit that was off before the plan began may already be too cold for a category.
-            too_cold = k < len(ends) and not known["on"] and ends[k] - known["been_down"] <= t < ends[k] - 1
+            too_cold = k < len(ends) and not values["on"] and ends[k] - values["been_down"] <= t < ends[k] - 1
             if not too_cold:
                 added = growing.columns([f"d{k}_{name}_{t}"], 0, 1, cost=cost, integer=True)
                 columns[k, t] = int(added[0])

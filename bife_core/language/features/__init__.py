@@ -1,7 +1,4 @@
-"""The features of a candidate (Khalil et al., 2016): one table in the order of the paper, with the formulas.
-
-Machine code (`bife_core.solver.scip.compiled`), C (`bife_core.export`) and prompts are derived from this table.
-"""
+"""The features of a candidate (Khalil et al., 2016): one table from which machine code, C and prompts are derived."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Features folded over the LP rows of a candidate, and over the active (tight) ones in four weightings.
-
-A fold starts from a constant and takes one row after the other; a formula turns its result into features.
-"""
+"""Features folded over the LP rows of a candidate, and over the active (tight) ones in four weightings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The names that a rule may use, and how large it may be.
-
-One more function of numbers that numba knows is one more word below, and its C in `bife_core.export`.
-"""
+"""The names that a rule may use, each of which needs its C in `bife_core.export`, and how large a rule may be."""
 
 from __future__ import annotations
 

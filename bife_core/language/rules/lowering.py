@@ -266,9 +266,9 @@ class _Function:
             case ast.BoolOp(op=op, values=values) if not all(map(self._is_truth, values)):
                 # Python's `or` and `and` return one of their operands.
                 *first, result = [self._kept(self.number(part)) for part in values]
-                for operand in reversed(first):
-                    yes, no = (result, operand) if isinstance(op, ast.And) else (operand, result)
-                    result = self._kept(f"({yes} if {operand} != 0.0 else {no})")
+                for term in reversed(first):
+                    yes, no = (result, term) if isinstance(op, ast.And) else (term, result)
+                    result = self._kept(f"({yes} if {term} != 0.0 else {no})")
                 return result
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._choice(test, body, orelse)

@@ -160,8 +160,8 @@ class Module:
                     raise forbidden("an integer must not exceed 2**53; write it as a float", node)
                 return value
             case ast.Name(id=name) if name in local:
-                value = values.get(name)
-                return value if isinstance(value, int) else None
+                integer = values.get(name)
+                return integer if isinstance(integer, int) else None
             case ast.Name(id=name) if name in self.constants:
                 return self.constants[name]
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):

@@ -100,21 +100,10 @@ class CompiledRule:
     """A rule as machine code, made by `bife_core.language.rules.compile_rule`.
 
     Numbers are 64-bit floats with IEEE arithmetic: ``x / 0`` is an infinity or NaN, ``log(0)`` is -inf, ``sqrt(-1)`` is
-    NaN. A rule never raises, and its time is bounded by the length of its text.
-
-    Attributes
-    ----------
-    name, source : str
-        Name and text.
-    sha : str
-        Hash of what the rule computes, whatever its names, comments and layout.
-    features : frozenset of int
-        Columns the rule reads.
-    address : int
-        Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major,
-        n x `component.n_features`; the function returns 0, takes no Python lock, and lives as long as the process.
-    component : Component
-        What the rule decides.
+    NaN. A rule never raises, and its time is bounded by the length of its text. `sha` is a hash of what it computes,
+    whatever its names, comments and layout; `features` are the columns it reads. `address` is that of the C function
+    ``int64_t score(const double *X, int64_t n, double *out)``, with a row-major `X` of n x `component.n_features`. The
+    function returns 0, takes no Python lock, and lives as long as the process.
     """
 
     name: str
@@ -138,7 +127,7 @@ class CompiledRule:
         Raises
         ------
         RuleError
-            If these are no numbers, or the shape is wrong.
+            If `X` is no such matrix.
         """
         try:
             matrix = np.ascontiguousarray(X, dtype=np.float64)

@@ -159,9 +159,9 @@ def test_what_does_not_fit_is_refused_in_a_sentence(function, fitting, name, val
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
     for value in values:
-        given = {key: one() if callable(one) else one for key, one in fitting.items()}
+        arguments = {key: fit() if callable(fit) else fit for key, fit in fitting.items()}
         with pytest.raises(BifeError) as caught:
-            function(**given | {name: value})
+            function(**arguments | {name: value})
         sentence = str(caught.value)
         assert "\n" not in sentence, value
         assert "\0" not in sentence, value
@@ -169,8 +169,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(function, fitting, name, val
 
 def test_every_function_that_is_exported_is_tried():
     exported = {getattr(bife_core, name) for name in bife_core.__all__ if name not in ("FEATURES",)}
-    functions = {one for one in exported if inspect.isfunction(one)}
-    assert functions <= FUNCTIONS.keys()
+    assert set(filter(inspect.isfunction, exported)) <= FUNCTIONS.keys()
 
 
 def test_what_fits_is_passed_on_as_it_is():

@@ -99,13 +99,13 @@ def test_files_are_written_where_standard_output_is_closed(tmp_path):
     assert (tmp_path / "out").read_text() == "second"
 
 
-@pytest.mark.parametrize("given", ["{}", "solver={}", "{},budget=0.5", "{}/../a.lp"])
-def test_what_is_read_is_not_written_over_by_any_name(tmp_path, monkeypatch, given):
+@pytest.mark.parametrize("text", ["{}", "solver={}", "{},budget=0.5", "{}/../a.lp"])
+def test_what_is_read_is_not_written_over_by_any_name(tmp_path, monkeypatch, text):
     (file := tmp_path / "a.lp").write_text("a model")
     (tmp_path / "hard").hardlink_to(file)
     (tmp_path / "soft").symlink_to(tmp_path / "hard")
     monkeypatch.chdir(tmp_path)
-    read = [None, "relpscost", given.format(tmp_path / "b" if ".." in given else file)]
+    read = [None, "relpscost", text.format(tmp_path / "b" if ".." in text else file)]
     (tmp_path / "b").mkdir()
     for path in (file, Path("a.lp"), tmp_path / "hard", tmp_path / "soft"):
         with pytest.raises(ConfigError, match=f"{path.name} is read and would be written over"):

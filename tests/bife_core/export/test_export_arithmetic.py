@@ -56,24 +56,24 @@ def in_c(sources, folder):
     )
     assert done.returncode == 0, done.stderr
     code = ctypes.CDLL(str(path.with_suffix(".so")))
-    found = []
+    scored = []
     for k in range(len(sources)):
         scores = np.empty(len(X))
         getattr(code, f"run_{k}")(
             X.ctypes.data_as(ctypes.c_void_p), len(X), scores.ctypes.data_as(ctypes.c_void_p)
         )
-        found.append(scores)
-    return found
+        scored.append(scores)
+    return scored
 
 
 def assert_same(sources, folder):
-    for source, found in zip(sources, in_c(sources, folder), strict=True):
+    for source, scored in zip(sources, in_c(sources, folder), strict=True):
         rule = compile_rule(source)
         assert isinstance(rule, CompiledRule), (source, rule)
         if any(word in source for word in LAST_BIT):
-            np.testing.assert_allclose(found, rule.score(X), rtol=1e-15, err_msg=source)
+            np.testing.assert_allclose(scored, rule.score(X), rtol=1e-15, err_msg=source)
         else:
-            np.testing.assert_array_equal(found, rule.score(X), err_msg=source)
+            np.testing.assert_array_equal(scored, rule.score(X), err_msg=source)
 
 
 def of(expressions):

@@ -1,12 +1,15 @@
 """An exported rule branches as the native one does, node for node, and falls back where it must."""
 
 import ctypes
+import json
 import subprocess
+import sys
 
 import numpy as np
 import pyscipopt
 import pytest
 
+from bench import export
 from bench.export import SHOW_FEATURES, compiler, rule_of_all
 from bife_core import FeatureExtractor
 from bife_core.export import export_c
@@ -50,11 +53,11 @@ def test_every_feature_is_that_of_the_kernel(family, all_features, golden_dir, t
         if not extractor:
             extractor.append(FeatureExtractor(model, frozenset(range(BRANCHING.n_features))))
         _, expected = extractor[0].extract()
-        found = np.full((len(expected), BRANCHING.n_features), np.nan)
-        assert code.show_features(scip_address(model), found.ctypes.data) == len(expected)
+        shown = np.full((len(expected), BRANCHING.n_features), np.nan)
+        assert code.show_features(scip_address(model), shown.ctypes.data) == len(expected)
         for feature in FEATURES:
             np.testing.assert_array_equal(
-                found[:, feature.index], expected[:, feature.index], err_msg=feature.name
+                shown[:, feature.index], expected[:, feature.index], err_msg=feature.name
             )
 
     model = read_model(golden_dir / f"{family}_0.mps.gz")
@@ -153,3 +156,30 @@ def test_a_rule_cannot_end_the_comment_it_stands_in(tmp_path):
     path.write_text('def candidate_variable_score(f):\n    """*/ int x; /*"""\n    return f[18]\n')
     text = export_c(str(path))
     assert text.index("*/") > text.index("return f[18]")
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("mistake", "seen"),
+    [
+        (("", ""), {"other_choices": 0, "values_off": 0}),
+        (("weight_4 = fabs(SCIProwGetDualsol(row))", "weight_4 = 1.0"), {"other_choices", "values_off"}),
+        (("own > highest", "own < 1e6"), {"other_choices"}),
+    ],
+    ids=["none", "of a feature", "of a choice"],
+)
+def test_a_mistake_is_seen_in_the_scip_of_another_python(
+    mistake, seen, knapsacks, tmp_path, monkeypatch, capfd
+):
+    text = export_c("paper_ca")
+    assert mistake[0] in text
+    monkeypatch.setattr(export, "export_c", lambda rule: text.replace(*mistake) if mistake[0] else text)
+    export.elsewhere(sys.executable, "paper_ca", [("ca", knapsacks[0].path)], tmp_path, 30)
+    report = json.loads(capfd.readouterr().out)
+    assert report["branchings"] > 3
+    assert report["same"] or mistake[0], "with another choice the limit on nodes cuts another tree"
+    counts = {name: report[name] for name in ("other_choices", "values_off")}
+    if isinstance(seen, dict):
+        assert counts == seen
+    else:
+        assert {name for name, count in counts.items() if count} == seen

@@ -63,14 +63,14 @@ def test_splits_and_indices_share_nothing_whatever_the_seed(benchmark, tmp_path)
         for seed in (0, 1)
     }
     for split in SPLITS:
-        here = [digest for (other, _), found in drawn.items() for digest in found if other == split]
-        elsewhere = [digest for (other, _), found in drawn.items() for digest in found if other != split]
+        here = [digest for (other, _), digests in drawn.items() for digest in digests if other == split]
+        elsewhere = [digest for (other, _), digests in drawn.items() for digest in digests if other != split]
         if split in ("validation", "test"):
             assert not set(here) & set(elsewhere)
     for seed in (0, 1):
         assert len({digest for split in SPLITS for digest in drawn[split, seed]}) == 12
     if benchmark.family.count is None:
-        assert len({digest for found in drawn.values() for digest in found}) == 24
+        assert len({digest for digests in drawn.values() for digest in digests}) == 24
     instances = [i for split in SPLITS for i in benchmark.instances(split, 3)]
     assert len({i.name for i in instances}) == len({i.path for i in instances}) == 12
 

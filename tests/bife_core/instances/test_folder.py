@@ -79,16 +79,16 @@ def test_no_split_cuts_through_a_group_and_each_begins_with_one_instance_of_ever
         Instance(f"m{k}", Path(f"m{k}"), f"d{k}", f"g{n}" if n else "") for k, n in enumerate(numbers)
     ]
     members = {}
-    for one in instances:
-        members.setdefault(one.group, []).append(one)
+    for instance in instances:
+        members.setdefault(instance.group, []).append(instance)
     ordered = [tuple(group) for group in members.values()]
     kept = {f"g{n}": split for n, split in served.items()}
     parts, _ = _split(ordered, kept)
-    assert all(one in parts[kept[one.group]] for one in instances if one.group in kept)
+    assert all(instance in parts[kept[instance.group]] for instance in instances if instance.group in kept)
     parts, _ = _split(ordered, {})
     places = {}
     for split, part in parts.items():
-        groups = [one.group for one in part]
+        groups = [instance.group for instance in part]
         assert len(set(groups[: len(set(groups))])) == len(set(groups)) > 0
         for group in groups:
             places.setdefault(group, set()).add(split)
@@ -96,7 +96,7 @@ def test_no_split_cuts_through_a_group_and_each_begins_with_one_instance_of_ever
     assert sum(map(len, shared)) == len(frozenset.union(*shared)) == len(SPLITS), (
         "a group is in another split too"
     )
-    assert {one for part in parts.values() for one in part} == set(instances)
+    assert {instance for part in parts.values() for instance in part} == set(instances)
 
 
 def test_what_an_expression_matches_in_a_path_makes_a_group(folder):
@@ -108,12 +108,13 @@ def test_what_an_expression_matches_in_a_path_makes_a_group(folder):
     benchmark = open_folder(folder, folder.parent / "cache", groups=r"(plan-\d)/|never")
     assert "19 usable instances in 7 groups." in benchmark.notes
     assert "With fewer than 24 groups of usable instances (7 here)" in benchmark.notes[-1]
-    groups = {one.name: one.group for one in benchmark.usable}
-    assert groups.pop("alone.lp") == next(one.digest for one in benchmark.usable if one.name == "alone.lp")
+    groups = {instance.name: instance.group for instance in benchmark.usable}
+    digests = {instance.name: instance.digest for instance in benchmark.usable}
+    assert groups.pop("alone.lp") == digests["alone.lp"]
     assert all(name.startswith(f"{group}/") for name, group in groups.items())
-    assert len({one.group for one in benchmark.instances("test", 2)}) == 2
+    assert len({instance.group for instance in benchmark.instances("test", 2)}) == 2
     by_number = open_folder(folder, folder.parent / "cache", groups=r"m\d")
-    assert len({one.group for one in by_number.usable}) == 4
+    assert len({instance.group for instance in by_number.usable}) == 4
     with pytest.raises(ConfigError, match=r"instances.groups is no regular expression: '\(', missing \)"):
         open_folder(folder, folder.parent / "cache", groups="(")
 

@@ -68,31 +68,29 @@ def packing(folder, name, more=""):
 
 def test_instances_are_like_those_they_are_of(tmp_path):
     paths = [packing(tmp_path, "a.lp"), packing(tmp_path, "b.lp", " c: x + z <= 1\n")]
-    known = likeness_of(paths)
-    assert known.ranges["constraints"] == (2.0, 3.0)
-    assert [known.difference(shape(read_model(path))) for path in paths] == [None, None]
-    assert Likeness.model_validate_json(known.model_dump_json()) == known
+    likeness = likeness_of(paths)
+    assert likeness.ranges["constraints"] == (2.0, 3.0)
+    assert [likeness.difference(shape(read_model(path))) for path in paths] == [None, None]
+    assert Likeness.model_validate_json(likeness.model_dump_json()) == likeness
 
 
 def test_other_types_of_rows_and_other_sizes_make_a_difference(tmp_path):
     plain = packing(tmp_path, "a.lp")
     covering = packing(tmp_path, "c.lp", " c: x + z >= 1\n")
-    known, found = likeness_of([plain]), shape(read_model(plain))
-    assert "set packing" in str(known.difference(shape(read_model(covering))))
-    assert likeness_of([covering]).difference(found) is not None
-    assert known.difference(found | {"variables": 4.0}) is None
-    assert known.difference(found | {"variables": 6.0}) == "variables: 6 here, 3 there"
+    likeness, numbers = likeness_of([plain]), shape(read_model(plain))
+    assert "set packing" in str(likeness.difference(shape(read_model(covering))))
+    assert likeness_of([covering]).difference(numbers) is not None
+    assert likeness.difference(numbers | {"variables": 4.0}) is None
+    assert likeness.difference(numbers | {"variables": 6.0}) == "variables: 6 here, 3 there"
 
 
 def test_families_are_distinguished(tmp_path):
-    files = {
-        name: [
-            one.path
-            for one in GeneratedBenchmark(family, "tiny", seed=0, cache_dir=tmp_path).instances("test", 4)
-        ]
-        for name, family in FAMILIES.items()
-    }
-    known = {name: likeness_of(paths[:3]) for name, paths in files.items()}
+    files = {}
+    for name, family in FAMILIES.items():
+        benchmark = GeneratedBenchmark(family, "tiny", seed=0, cache_dir=tmp_path)
+        files[name] = [instance.path for instance in benchmark.instances("test", 4)]
+    ranges = {name: likeness_of(paths[:3]) for name, paths in files.items()}
     for name, paths in files.items():
-        found = shape(read_model(paths[3]))
-        assert [other for other, one in known.items() if one.difference(found) is None] == [name]
+        numbers = shape(read_model(paths[3]))
+        alike = [other for other, likeness in ranges.items() if likeness.difference(numbers) is None]
+        assert alike == [name]

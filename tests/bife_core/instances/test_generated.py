@@ -7,8 +7,9 @@ import pytest
 
 from bife_core.base.errors import ConfigError, InstanceError
 from bife_core.instances.base import Place, content_digest
-from bife_core.instances.config import FAMILIES
-from bife_core.instances.generated import GeneratedBenchmark, fetch, instance_stream
+from bife_core.instances.config import FAMILIES, InstancesConfig
+from bife_core.instances.folder import FolderBenchmark
+from bife_core.instances.generated import GeneratedBenchmark, fetch, instance_stream, open_benchmark
 
 TEXT = "NAME a\nROWS\n" + " L row\n" * 200 + "ENDATA\n"
 
@@ -49,7 +50,7 @@ def test_an_instance_is_a_group_of_its_own_unless_its_family_says_which(benchmar
     alone = benchmark.instance("test", 3)
     assert alone.group == alone.digest
     paired = replace(benchmark.family, group=lambda place: f"pair {place.index // 2}")
-    groups = [one.group for one in replace(benchmark, family=paired).instances("test", 3)]
+    groups = [instance.group for instance in replace(benchmark, family=paired).instances("test", 3)]
     assert groups == ["set_covering: pair 0", "set_covering: pair 0", "set_covering: pair 1"]
 
 
@@ -116,3 +117,24 @@ def test_two_processes_fill_the_same_place_at_once(tmp_path):
     kept = [path.name for path in tmp_path.rglob("*") if path.is_file()]
     assert sorted(kept) == sorted(line.split()[1] for line in answers[0].splitlines())
     assert len(kept) == 12
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_opens_by_name(name, tmp_path):
+    opened = open_benchmark(InstancesConfig(benchmark=name, size="tiny", seed=5), tmp_path)
+    assert isinstance(opened, GeneratedBenchmark)
+    assert (opened.name, opened.size, opened.seed, opened.notes) == (name, "tiny", 5, FAMILIES[name].notes)
+    assert opened.instances("test", 1)[0].path.is_relative_to(tmp_path)
+
+
+def test_a_folder_opens_by_path(tmp_path, foreign):
+    (tmp_path / "lseu.mps").write_bytes((foreign / "lseu.mps").read_bytes())
+    opened = open_benchmark(InstancesConfig(benchmark="folder", folder=tmp_path), tmp_path / ".cache")
+    assert isinstance(opened, FolderBenchmark)
+    assert opened.name == tmp_path.name
+    assert opened.instances("test", 1)[0].path == tmp_path / "lseu.mps", "models stay where they are"
+
+
+def test_an_unknown_size_is_named_with_the_known_ones(tmp_path):
+    with pytest.raises(ConfigError, match=r"set_covering has no size 'huge'.*tiny, test, transfer"):
+        open_benchmark(InstancesConfig(benchmark="set_covering", size="huge"), tmp_path)

@@ -22,7 +22,7 @@ def test_it_is_the_published_file_in_every_number_and_name(k):
     assert_same(published, model)
     assert (model.name, model.maximise, arrays(model).rows.nnz) == (published.getProbName(), False, 7_440)
     kinds = {v.name: v.vtype() for v in published.getVars()}
-    assert kinds == {one.name: "BINARY" if one.integer else "CONTINUOUS" for one in model.variables}
+    assert kinds == {v.name: "BINARY" if v.integer else "CONTINUOUS" for v in model.variables}
 
 
 def test_splits_are_those_of_the_competition(tmp_path):
@@ -39,6 +39,6 @@ def test_splits_are_those_of_the_competition(tmp_path):
 
 
 def test_a_seed_deals_out_the_training_set_anew_and_leaves_the_test_set(tmp_path):
-    one, other = benchmark(tmp_path), benchmark(tmp_path, seed=3**80)
-    assert one.model("design", 0).name != other.model("design", 0).name
-    assert one.model("test", 5).name == other.model("test", 5).name
+    first, second = benchmark(tmp_path), benchmark(tmp_path, seed=3**80)
+    assert first.model("design", 0).name != second.model("design", 0).name
+    assert first.model("test", 5).name == second.model("test", 5).name

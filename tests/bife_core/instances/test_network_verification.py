@@ -68,12 +68,12 @@ RADIUS = round(0.14 * UNIT)
 
 def activations(network, pixels):
     """The network in floating point: inputs of the neurons of each layer, for pixels between 0 and 1."""
-    found, values = [], pixels
+    inputs_of, values = [], pixels
     for layer in network.layers:
         weights, biases = layer.weights / layer.denominator, layer.biases / layer.denominator
-        found.append((values[layer.reads] @ weights + biases).ravel())
-        values = np.maximum(found[-1], 0)
-    return found
+        inputs_of.append((values[layer.reads] @ weights + biases).ravel())
+        values = np.maximum(inputs_of[-1], 0)
+    return inputs_of
 
 
 @pytest.mark.parametrize(

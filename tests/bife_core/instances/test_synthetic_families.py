@@ -68,16 +68,16 @@ def test_the_first_graph_is_that_of_learn2branch():
 @pytest.mark.parametrize("seed", range(2))
 def test_cliques_partition_the_nodes_and_rows_cover_the_edges(seed):
     edges, degrees = attachment_graph(RandomState(seed), 60, 5)
-    known = set(edges)
-    assert len(edges) == len(known) == 5 * 55
+    pairs = set(edges)
+    assert len(edges) == len(pairs) == 5 * 55
     assert np.bincount(np.ravel(edges)).tolist() == degrees.tolist()
     cliques = clique_partition(edges, degrees)
     assert sorted(node for clique in cliques for node in clique) == list(range(60))
-    assert all(pair in known for clique in cliques for pair in combinations(clique, 2))
+    assert all(pair in pairs for clique in cliques for pair in combinations(clique, 2))
     rows = arrays(independent_set(RandomState(seed), nodes=60, affinity=5)).rows
     members = [rows.indices[a:b].tolist() for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)]
-    assert {pair for row in members for pair in combinations(row, 2)} == known
-    assert sum(len(row) * (len(row) - 1) // 2 for row in members) == len(known)
+    assert {pair for row in members for pair in combinations(row, 2)} == pairs
+    assert sum(len(row) * (len(row) - 1) // 2 for row in members) == len(pairs)
 
 
 def test_the_first_facility_location_instance_is_that_of_learn2branch():

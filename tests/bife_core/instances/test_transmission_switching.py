@@ -18,11 +18,11 @@ def place(split="test", index=0, seed=0, size="test"):
 
 def rows_of(model):
     """Rows as mappings of column name to coefficient, with both sides."""
-    found = {}
+    rows = {}
     for name, columns, coefficients, low, high in model.constraints:
         names = [model.variables[j].name for j in columns]
-        found[name] = (dict(zip(names, coefficients.tolist(), strict=True)), low, high)
-    return found
+        rows[name] = (dict(zip(names, coefficients.tolist(), strict=True)), low, high)
+    return rows
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +98,10 @@ def test_a_line_that_must_go_is_underground_or_off(tiny):
 
 def test_a_line_under_current_obeys_the_law_of_flow(tiny):
     """With its z at 1, both rows of a switchable line say that flow is b times the difference of angles."""
-    line = next(int(one.name.split("_")[-1]) for one in tiny.variables if one.name.startswith("z_"))
-    known, rows = grid("rts_gmlc"), rows_of(tiny)
-    b = known.susceptance[line - 1]
-    ends = [f"angle_1_{end[line - 1] + 1}" for end in (known.tail, known.head)]
+    line = next(int(column.name.split("_")[-1]) for column in tiny.variables if column.name.startswith("z_"))
+    published, rows = grid("rts_gmlc"), rows_of(tiny)
+    b = published.susceptance[line - 1]
+    ends = [f"angle_1_{end[line - 1] + 1}" for end in (published.tail, published.head)]
     for side, sign in (("above", 1), ("below", -1)):
         entries, low, high = rows[f"law_{side}_1_{line}"]
         assert [entries[name] for name in (f"flow_1_{line}", *ends)] == [1, -b, b]

@@ -27,14 +27,14 @@ def table(name):
 def solved(model):
     """Return the cheapest plan by column name, and its cost."""
     model = arrays(model)
-    found = milp(
+    solution = milp(
         model.objective,
         integrality=model.integer,
         bounds=Bounds(model.lower, model.upper),
         constraints=LinearConstraint(model.rows, model.row_lower, model.row_upper),
     )
-    assert found.status == 0
-    return dict(zip(model.column_names, found.x.tolist(), strict=True)), found.fun
+    assert solution.status == 0
+    return dict(zip(model.column_names, solution.x.tolist(), strict=True)), solution.fun
 
 
 def least_of(model, name):
@@ -73,11 +73,11 @@ def test_days_take_turns_and_none_is_in_two_splits_but_those_of_collection_and_d
         for seed in (0, 1)
     }
     for split, many in (("design", 4), ("validation", 2), ("test", 6)):
-        own = days[split, 0]
-        assert own[:many] == own[many : 2 * many]
-        assert len(set(own)) == many
-        assert set(days[split, 1]) == set(own)
-        assert [FAMILIES["unit_commitment"].group(place(split, k)) for k in range(12)] == own
+        values = days[split, 0]
+        assert values[:many] == values[many : 2 * many]
+        assert len(set(values)) == many
+        assert set(days[split, 1]) == set(values)
+        assert [FAMILIES["unit_commitment"].group(place(split, k)) for k in range(12)] == values
     assert days["test", 0] != days["test", 1]
     assert set(days["collection", 0]) == set(days["design", 0])
     assert len({day for held in days.values() for day in held}) == 12
@@ -87,9 +87,9 @@ def test_days_take_turns_and_none_is_in_two_splits_but_those_of_collection_and_d
 def test_every_area_is_drawn_and_asked_for_a_third():
     names = {unit_commitment(place(index=k), hours=1).name for k in range(20)}
     assert {re.search(r"area(\d+)", name)[1] for name in names} == {"1", "2", "3"}
-    one, whole = (unit_commitment(place(), hours=1, areas=areas) for areas in ("1", "123"))
+    alone, three = (unit_commitment(place(), hours=1, areas=areas) for areas in ("1", "123"))
     for kind in ("demand_0", "reserve_0"):
-        low_one, low_whole = (least_of(m, kind) for m in (one, whole))
+        low_one, low_whole = (least_of(m, kind) for m in (alone, three))
         assert low_one == pytest.approx(low_whole / 3)
 
 
@@ -102,40 +102,40 @@ def test_the_cheapest_plan_is_one_a_planner_could_run_and_costs_what_it_says(spl
     for row in table(UNITS):
         if not row["unit"].startswith("1"):
             continue
-        known = {key: float(value) for key, value in row.items() if key != "unit" and value}
+        facts = {key: float(value) for key, value in row.items() if key != "unit" and value}
         on = [round(plan[f"u_{row['unit']}_{t}"]) for t in range(hours)]
-        least, most, was_on = known["least_mw"], known["most_mw"], known["on"]
+        least, most, was_on = facts["least_mw"], facts["most_mw"], facts["on"]
         mw = np.array([plan[f"p_{row['unit']}_{t}"] + least * on[t] for t in range(hours)])
         kept = np.array([plan[f"r_{row['unit']}_{t}"] for t in range(hours)])
         made += mw
-        lasted = known["been_up"] if was_on else known["been_down"]
-        before, above = was_on, was_on * (known["mw"] - least)
-        points = [(known[f"point_mw_{k}"], known[f"point_cost_{k}"]) for k in range(4)]
+        lasted = facts["been_up"] if was_on else facts["been_down"]
+        before, above = was_on, was_on * (facts["mw"] - least)
+        points = [(facts[f"point_mw_{k}"], facts[f"point_cost_{k}"]) for k in range(4)]
         starts = [
-            (known[f"start_lag_{k}"], known[f"start_cost_{k}"]) for k in range(3) if f"start_lag_{k}" in known
+            (facts[f"start_lag_{k}"], facts[f"start_cost_{k}"]) for k in range(3) if f"start_lag_{k}" in facts
         ]
         for t in range(hours):
-            assert on[t] >= known["must_run"]
+            assert on[t] >= facts["must_run"]
             assert mw[t] >= least * on[t] - 1e-6
             assert mw[t] + kept[t] <= most * on[t] + 1e-5
             if on[t] != before:
-                assert lasted >= known["hours_up" if before else "hours_down"]
+                assert lasted >= facts["hours_up" if before else "hours_down"]
                 if on[t]:
                     bill += [price for lag, price in starts if lag <= lasted][-1]
-                    assert mw[t] + kept[t] <= known["ramp_start"] + 1e-5
+                    assert mw[t] + kept[t] <= facts["ramp_start"] + 1e-5
                 lasted = 0
             lasted += 1
             now = mw[t] - least * on[t]
-            assert now - above <= known["ramp_up"] + 1e-5
-            assert above - now <= known["ramp_down"] + 1e-5
+            assert now - above <= facts["ramp_up"] + 1e-5
+            assert above - now <= facts["ramp_down"] + 1e-5
             before, above = on[t], now
             bill += on[t] * np.interp(mw[t], *zip(*points, strict=True)) if on[t] else 0.0
     assert cost == pytest.approx(bill, rel=1e-5)
     for t in range(hours):
         made[t] += plan[f"q_{t}"]
     model = unit_commitment(place(split), **SIZES["tiny"])
-    asked = [least_of(model, f"demand_{t}") for t in range(hours)]
-    assert made == pytest.approx(asked)
+    demand = [least_of(model, f"demand_{t}") for t in range(hours)]
+    assert made == pytest.approx(demand)
     date = re.search(r"\d{4}-\d\d-\d\d", model.name)[0]
     shape = [float(row["demand"]) for row in table(HOURS) if row["day"] == date][first : first + hours]
-    assert np.ptp(np.array(asked) / np.array(shape)) < 1e-9
+    assert np.ptp(np.array(demand) / np.array(shape)) < 1e-9

@@ -79,9 +79,9 @@ def test_rules_of_a_component_are_checked_compiled_and_hashed_as_its_own(node_or
     same = compile_rule("def candidate_variable_score(f): return f[0]")
     assert rule.sha != same.sha, "of another width, its machine code is another"
     for source, why in (("node[3]", "from 0 to 2"), ("node", r"such as node\[0\]")):
-        found = compile_rule(f"def node_score(node): return {source}", component=node_order)
+        result = compile_rule(f"def node_score(node): return {source}", component=node_order)
         with pytest.raises(AssertionError, match=why):
-            raise AssertionError(found.reason)
+            raise AssertionError(result.reason)
     for given in (REFERENCE_RULES["hybrid"].source, '{"kind": "scip", "name": "pscost"}'):
         failure = score_text(given, None, "accuracy", 0, method=True, component="node_order")["failure"]
         assert "node_score(node)" in failure or "node_order was expected" in failure
@@ -111,9 +111,9 @@ def test_a_file_of_its_function_is_a_method_that_scip_solves_by(node_order, gold
     highest = method_of(DEEPEST.replace("node[0]", "-node[0]"))
     assert load_method(deepest.compiled) == deepest
     assert method_of(deepest.text).identity == deepest.identity != highest.identity
-    one, other = (bife_core.solve(golden_dir / "cauctions_0.mps.gz", by) for by in (deepest, highest))
-    assert one.primal_bound == pytest.approx(other.primal_bound)
-    assert one.nodes != other.nodes
+    first, second = (bife_core.solve(golden_dir / "cauctions_0.mps.gz", by) for by in (deepest, highest))
+    assert first.primal_bound == pytest.approx(second.primal_bound)
+    assert first.nodes != second.nodes
 
 
 def test_models_are_asked_for_its_function_and_answer_with_it(node_order):
@@ -138,9 +138,9 @@ def test_a_search_breeds_its_rules_and_one_by_f_lf_is_refused(node_order, tmp_pa
     benchmark = bife_core.open_benchmark(config.instances, tmp_path)
     with bife_core.InProcess() as workers:
         design = benchmark.instances("design", 1)
-        found = bife_core.create_study(config, design, workers=workers, folder=tmp_path / "search").run()
-    assert [sample.failure for sample in found.samples if not sample.valid] == []
-    assert found.samples[2].source == node_order.baseline
-    assert "node_score(node)" in str(found.best.source)
+        result = bife_core.create_study(config, design, workers=workers, folder=tmp_path / "search").run()
+    assert [sample.failure for sample in result.samples if not sample.valid] == []
+    assert result.samples[2].source == node_order.baseline
+    assert "node_score(node)" in str(result.best.source)
     with pytest.raises(ConfigError, match="goes by F_LF"):
         open_search(SearchConfig(component="node_order"))

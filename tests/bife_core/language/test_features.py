@@ -4,9 +4,10 @@ import re
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from bife_core.language.components import BRANCHING
-from bife_core.language.features import FEATURES, columns, rows
+from bife_core.language.features import FEATURES, Group, columns, rows
 from tests.support.documents import DOCS
 
 DOCUMENT = DOCS / "reference" / "features.md"
@@ -66,6 +67,11 @@ def test_formulas_are_plain_functions_that_follow_the_definitions():
     assert columns.cutoff(2.0, 3.0, 0, 6) == (2.0, 3.0, 0.0, 0.5)
     assert rows.add_side(rows.NO_RATIOS, -1.0, 3.0) == (-0.25, -0.25, 1.0, -1.0)
     assert rows.add_share(rows.NO_SHARES, 1.0, 4.0, -3.0)[:4] == (0.25, 0.25, 0.25, 0.25)
+
+
+def test_an_input_of_a_formula_that_is_no_call_is_refused():
+    with pytest.raises(ValueError, match=r"such as 'int SCIPf\(column\)', not 'SCIPgetDepth'"):
+        list(Group("tree", cost="candidate", role="tree", inputs=("fraction", "SCIPgetDepth")).calls)
 
 
 def test_the_document_has_a_row_for_every_feature():

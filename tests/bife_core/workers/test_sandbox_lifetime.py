@@ -22,7 +22,7 @@ idle = pool.submit("bife_core.workers.selftest:describe", {}, limit_s=60).result
 future = pool.submit(CALL, ARGUMENTS, limit_s=600)
 pids = set()
 while len(pids) < 1:
-    pids = {worker.process.pid for worker in pool._shared.workers if worker.process}
+    pids = {worker.process.pid for worker in pool._shared.threads if worker.process}
 time.sleep(0.3)
 print(*pids, flush=True)
 ENDING
@@ -55,20 +55,18 @@ def test_workers_die_when_the_parent_is_killed(tmp_path, busy):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
-    parent, pids = start(tmp_path, PAUSE, {"seconds": 600}, "sys.exit(0)")
-    assert parent.wait(timeout=20) == 0
+INTERRUPTED = "\ntry:\n    with pool:\n        future.result()\nexcept KeyboardInterrupt:\n    sys.exit(7)"
+
+
+@pytest.mark.parametrize(("ending", "code"), [("sys.exit(0)", 0), (INTERRUPTED, 7)])
+def test_workers_die_when_the_parent_ends_without_closing_the_pool_or_is_interrupted(tmp_path, ending, code):
+    parent, pids = start(tmp_path, PAUSE, {"seconds": 600}, ending)
+    if code:
+        time.sleep(0.3)
+        parent.send_signal(signal.SIGINT)
+    assert parent.wait(timeout=20) == code
     assert pids
     assert list(tmp_path.iterdir()) == []
-    assert all(gone(pid, 10) for pid in pids)
-
-
-def test_an_interrupted_parent_does_not_hang(tmp_path):
-    ending = "\ntry:\n    with pool:\n        future.result()\nexcept KeyboardInterrupt:\n    sys.exit(7)"
-    parent, pids = start(tmp_path, PAUSE, {"seconds": 600}, ending)
-    time.sleep(0.3)
-    parent.send_signal(signal.SIGINT)
-    assert parent.wait(timeout=20) == 7
     assert all(gone(pid, 10) for pid in pids)
 
 

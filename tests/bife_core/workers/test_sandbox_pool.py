@@ -38,27 +38,23 @@ def failure_of(pool, what, limit_s=20.0, **arguments):
     return caught.value
 
 
-@pytest.fixture(scope="module")
-def pool():
-    with WorkerPool(1) as pool:
-        yield pool
+def pid_of(pool):
+    """Return the process of the pool's worker."""
+    return pool.submit(CALL + "describe", {}, limit_s=60).result()["pid"]
 
 
 def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
-    before = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
-    start = time.monotonic()
+    before, start = pid_of(pool), time.monotonic()
     failure = failure_of(pool, "pause", limit_s=0.3, seconds=600)
     assert failure.kind == "timeout"
     assert str(failure) == "bife_core.workers.selftest:pause was stopped at its limit of 0.3 s."
     assert 0.3 <= time.monotonic() - start < 20.0
     assert gone(before)
-    after = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
-    assert after != before
+    assert pid_of(pool) != before
 
 
 def test_time_that_others_took_from_a_call_does_not_count(pool):
-    pid = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
-    before = cpu_seconds(pid)
+    before = cpu_seconds(pid := pid_of(pool))
     call = pool.submit(RUN, text_of(burn, seconds=0.6), limit_s=1.0)
     while cpu_seconds(pid) < before + 0.3:
         time.sleep(0.01)
@@ -69,8 +65,7 @@ def test_time_that_others_took_from_a_call_does_not_count(pool):
 
 
 def test_a_call_that_never_ends_has_its_limit_of_processor_time_and_no_more(pool):
-    pid = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
-    before, spent = cpu_seconds(pid), 0.0
+    before, spent = cpu_seconds(pid := pid_of(pool)), 0.0
     call = pool.submit(RUN, text_of(burn, seconds=600), limit_s=0.5)
     while not call.done():
         spent = max(spent, cpu_seconds(pid) - before)
@@ -108,24 +103,14 @@ def test_processes_a_call_started_die_with_it(tmp_path, own_session):
 
 
 def test_an_exception_becomes_a_sentence_and_the_worker_lives_on(pool):
-    before = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
+    before = pid_of(pool)
     failure = failure_of(pool, fail, message="two\nlines")
-    assert (failure.kind, str(failure), failure.error_type) == (
-        "error",
-        "ValueError: two lines",
-        "ValueError",
-    )
-    assert "<unchecked>" in failure.detail
-    assert pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"] == before
-
-
-def test_an_error_of_ours_keeps_its_own_sentence(pool):
+    assert (failure.kind, str(failure)) == ("error", "ValueError: two lines")
+    assert (failure.error_type, "<unchecked>" in failure.detail) == ("ValueError", True)
     failure = failure_of(pool, fail, message="Give a better rule.", known=True)
-    assert (str(failure), failure.error_type) == ("Give a better rule.", "RuleError")
-
-
-def test_a_result_json_cannot_hold_is_an_error(pool):
+    assert (str(failure), failure.error_type) == ("Give a better rule.", "RuleError"), "its own sentence"
     assert "JSON" in str(failure_of(pool, unserialisable))
+    assert pid_of(pool) == before
 
 
 @pytest.mark.parametrize(
@@ -149,7 +134,7 @@ def test_arguments_must_be_json(pool):
 
 def test_close_stops_running_and_queued_calls_and_leaves_no_process():
     pool = WorkerPool(2)
-    pids = {pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"] for _ in range(2)}
+    pids = {pid_of(pool) for _ in range(2)}
     running_calls = [pool.submit(CALL + "pause", {"seconds": 600}, limit_s=600) for _ in range(2)]
     queued = pool.submit(CALL + "pause", {"seconds": 600}, limit_s=600)
     time.sleep(0.5)
@@ -232,7 +217,7 @@ def test_closing_cancels_what_is_still_to_come_in_turn():
 
 def test_a_call_whose_worker_is_killed_is_repeated_and_that_is_noted(pool):
     notes = []
-    pid = pool.submit(CALL + "describe", {}, limit_s=60).result()["pid"]
+    pid = pid_of(pool)
     future = pool.submit(CALL + "pause", {"seconds": 0.5}, limit_s=60, note=notes.append)
     time.sleep(0.2)
     os.kill(pid, signal.SIGKILL)
@@ -267,11 +252,8 @@ def test_a_queued_call_can_be_cancelled(pool):
 
 
 def test_a_worker_that_has_grown_fat_is_replaced_between_calls(pool):
-    def pid():
-        return int(pool.submit(CALL + "describe", {}, limit_s=60).result()["pid"])
-
-    first = pid()
+    first = pid_of(pool)
     assert pool.submit(RUN, text_of(hoard, megabytes=100), limit_s=60).result() == 100
-    assert pid() == first
+    assert pid_of(pool) == first
     assert pool.submit(RUN, text_of(hoard, megabytes=1000), limit_s=60).result() == 1000
-    assert pid() != first
+    assert pid_of(pool) != first

@@ -15,16 +15,11 @@ import pytest
 import bife_core
 from bife_core.workers import WorkerFailure, WorkerPool
 from bife_core.workers.confinement import MEASURES, usable_memory_mb
+from bife_core.workers.process import worker_environment
 from tests.support.misbehaving import RUN
 
 DESCRIBE = "bife_core.workers.selftest:describe"
 ECHO = "bife_core.workers.selftest:echo"
-
-
-@pytest.fixture(scope="module")
-def pool():
-    with WorkerPool(1) as pool:
-        yield pool
 
 
 def run(pool, source, limit_s=20.0, **options):
@@ -42,11 +37,11 @@ def holds(pool, measure):
 
 
 def test_every_measure_is_reported(pool):
-    found = pool.submit(DESCRIBE, {}, limit_s=20).result()["in_force"]
-    assert set(found) == set(MEASURES)
-    assert all(found.values())
+    measures = pool.submit(DESCRIBE, {}, limit_s=20).result()["in_force"]
+    assert set(measures) == set(MEASURES)
+    assert all(measures.values())
     if sys.platform == "linux":
-        assert not found["limits"].startswith("no:")
+        assert not measures["limits"].startswith("no:")
 
 
 def test_packages_that_extend_bife_can_be_imported_however_they_are_installed(pool):
@@ -284,3 +279,35 @@ def test_what_hangs_is_stopped_at_its_limit(pool, way):
 
 def test_a_workers_share_of_memory_is_no_more_than_there_is():
     assert 0 < usable_memory_mb() <= psutil.virtual_memory().total / 2**20
+
+
+SECRETS = """
+    OPENAI_API_KEY BIFE_LLM_API_KEY BIFE_LLM_BASE_URL AWS_SECRET_ACCESS_KEY GITHUB_TOKEN
+    MLFLOW_TRACKING_PASSWORD MLFLOW_TRACKING_URI DATABASE_URL SSH_AUTH_SOCK XDG_TOKEN BIFE_SOME_token
+    BIFE_STORE BIFE_MLFLOW_UI BIFE_ENV_FILE HTTPS_PROXY
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "BIFE_SANDBOX_READABLE", "NUMBA_OPT"]
+)
+def test_what_python_scip_and_numba_need_is_kept(name):
+    assert worker_environment({name: "kept"}, Path("/tmp/x"))[name] == "kept"
+
+
+def test_the_parents_search_path_comes_after_its_own_package():
+    path = worker_environment({"PYTHONPATH": "/elsewhere"}, Path("/tmp/x"))["PYTHONPATH"].split(os.pathsep)
+    assert path[1:] == ["/elsewhere"]
+    assert (Path(path[0]) / "bife_core" / "workers").is_dir()
+
+
+def test_a_real_worker_sees_no_secret_and_computes_on_one_thread(monkeypatch):
+    for name in SECRETS.split():
+        monkeypatch.setenv(name, "s3cret")
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    with WorkerPool(1) as pool:
+        facts = pool.submit(DESCRIBE, {}, limit_s=20).result()
+    environment = facts["environment"]
+    assert "s3cret" not in environment.values()
+    assert environment["OMP_NUM_THREADS"] == environment["NUMBA_NUM_THREADS"] == "1"
+    assert environment["TMPDIR"] != os.environ.get("TMPDIR")

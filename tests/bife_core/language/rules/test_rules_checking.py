@@ -15,10 +15,10 @@ HEAD = "def candidate_variable_score(variable_features):\n"
 
 
 def rejection(source):
-    found = check_source(source)
-    assert isinstance(found, Rejection), f"accepted: {source!r}"
-    assert re.fullmatch(r"[A-Z][^\n]*\.", found.reason), found.reason
-    return found
+    answer = check_source(source)
+    assert isinstance(answer, Rejection), f"accepted: {source!r}"
+    assert re.fullmatch(r"[A-Z][^\n]*\.", answer.reason), answer.reason
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def rejection(source):
     ],
 )
 def test_ordinary_rules_are_accepted(source):
-    assert isinstance(found := check_source(source), Program), found
+    assert isinstance(answer := check_source(source), Program), answer
 
 
 REJECTED = [  # beside the corpus of tests/hostile
@@ -61,9 +61,9 @@ REJECTED = [  # beside the corpus of tests/hostile
 
 @pytest.mark.parametrize(("kind", "source"), REJECTED)
 def test_what_is_no_rule_is_rejected_by_its_kind(kind, source):
-    found = rejection(source)
-    assert found.kind == kind, found
-    assert compile_rule(source) == found
+    answer = rejection(source)
+    assert answer.kind == kind, answer
+    assert compile_rule(source) == answer
 
 
 READ = {
@@ -85,9 +85,9 @@ def test_exactly_the_features_it_reads_are_known(body):
     """The extractor computes only what is named here, so no other feature may change a score."""
     rule = compile_rule(f"def candidate_variable_score(f):\n    {body}\n")
     assert rule.features == frozenset(READ[body])
-    one, two = np.random.default_rng(0).uniform(0.5, 2.0, (2, 40, BRANCHING.n_features))
-    two[:, sorted(rule.features)] = one[:, sorted(rule.features)]
-    np.testing.assert_array_equal(rule.score(one), rule.score(two))
+    first, second = np.random.default_rng(0).uniform(0.5, 2.0, (2, 40, BRANCHING.n_features))
+    second[:, sorted(rule.features)] = first[:, sorted(rule.features)]
+    np.testing.assert_array_equal(rule.score(first), rule.score(second))
 
 
 def test_checking_near_the_end_of_the_stack_is_a_rejection_not_a_crash():
@@ -98,10 +98,10 @@ def test_checking_near_the_end_of_the_stack_is_a_rejection_not_a_crash():
 
     for depth in range(500, 1000, 20):
         try:
-            found = deep(depth)
+            answer = deep(depth)
         except RecursionError:
             break  # pytest's own frames and ours left no room for the call itself
-        assert isinstance(found, Program | Rejection)
+        assert isinstance(answer, Program | Rejection)
     else:
         pytest.fail("the stack never ended")
 

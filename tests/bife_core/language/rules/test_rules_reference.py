@@ -7,8 +7,10 @@ import pytest
 
 from bife_core.language.components import BRANCHING
 from bife_core.language.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule
+from bife_core.language.rules.language import BUILTINS, CONSTANTS, MATH_FUNCTIONS, NUMPY_FUNCTIONS
 from bife_core.language.rules.reference_rules import read_rules
 from bife_core.solver.methods.loading import load_rule
+from tests.support.documents import DOCS
 
 
 def candidates(n=400):
@@ -60,13 +62,13 @@ def published_cfl(X):
 )
 def test_the_papers_rules_rank_as_published(name, published):
     X = candidates()
-    expected, found = published(X), load_rule(name).score(X)
-    order = np.argsort(found, kind="stable")
-    expected, found = expected[order], found[order]
+    expected, scores = published(X), load_rule(name).score(X)
+    order = np.argsort(scores, kind="stable")
+    expected, scores = expected[order], scores[order]
     scale = np.abs(expected).max()
     assert np.all(np.diff(expected) >= -1e-13 * scale)
     # Nor does the re-expressed form make ties the published one does not have.
-    tied = np.diff(found) == 0
+    tied = np.diff(scores) == 0
     assert np.all(np.abs(np.diff(expected))[tied] <= 1e-13 * scale)
 
 
@@ -128,3 +130,23 @@ def test_a_rule_is_its_function_below_what_it_uses():
     )  # fmt: skip
     assert "SLACK, SUM = 18, 23" in rule.source
     assert compile_rule(rule.source).features == {18, 23}
+
+
+PAGE = (DOCS / "reference" / "rule-language.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("rule", REFERENCE_RULES.values(), ids=lambda rule: rule.name)
+def test_every_reference_rule_is_in_the_table_with_its_origin(rule):
+    benchmark = f"`{rule.benchmark}`" if rule.benchmark else ""
+    assert f"| `{rule.name}` | {benchmark} | {rule.summary} | {rule.origin} |" in PAGE
+
+
+def test_every_allowed_word_is_named():
+    words = NUMPY_FUNCTIONS | MATH_FUNCTIONS | BUILTINS | CONSTANTS.keys()
+    assert [word for word in sorted(words) if f"`{word}`" not in PAGE] == []
+
+
+def test_the_example_is_a_rule():
+    example = PAGE.split("```python\n")[1].split("```")[0]
+    rule = compile_rule(example)
+    assert rule.features == frozenset({18, 20, 21})
