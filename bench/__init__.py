@@ -57,9 +57,7 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     parser.add_argument("--draw", type=int, default=defaults.pop("draw", 0), help="seed of the instances")
     parser.add_argument("--instances", type=int, default=defaults.pop("instances", 5), help="per family")
     parser.add_argument("--seeds", type=int, nargs="+", default=defaults.pop("seeds", [0]), help="SCIP seeds")
-    parser.add_argument(
-        "--size", default=defaults.pop("size", "test"), help="instance size: tiny, test or transfer"
-    )
+    parser.add_argument("--size", default=defaults.pop("size", "test"), help="tiny, test or transfer")
     for name, value in defaults.items():
         option = f"--{name.replace('_', '-')}"
         if value is False:
@@ -93,14 +91,14 @@ def model_of(path: Path, params: Mapping[str, Any] | None = None) -> pyscipopt.M
 
 def rounded(numbers: Mapping[str, float | None], digits: int = 3) -> dict[str, float | None]:
     """Return numbers as a line of the result has them, None for what is none."""
-    known = {name: float("nan") if value is None else float(value) for name, value in numbers.items()}
-    return {name: round(value, digits) if math.isfinite(value) else None for name, value in known.items()}
+    values = {name: float("nan") if value is None else float(value) for name, value in numbers.items()}
+    return {name: round(value, digits) if math.isfinite(value) else None for name, value in values.items()}
 
 
 def interval_of(logs: Any) -> dict[str, float | None]:
     """Return ratio and interval from logarithms of ratios."""
-    found = ratio_interval(logs)
-    return rounded({"ratio": found.ratio, "ci_low": found.low, "ci_high": found.high})
+    interval = ratio_interval(logs)
+    return rounded({"ratio": interval.ratio, "ci_low": interval.low, "ci_high": interval.high})
 
 
 def benchmark_of(family: str, options: argparse.Namespace) -> Benchmark:

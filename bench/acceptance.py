@@ -91,8 +91,8 @@ def acceptance(sources: Iterable[str], X: npt.NDArray[np.float64]) -> dict[str, 
         scores = rule.score(X)
         scores[np.isnan(scores)] = np.nan  # one bit pattern for all that is no number
         digest.update(scores.tobytes())
-    found = {"rules": rules, "compiled": compiled, "scores": digest.hexdigest()[:16]}
-    return found | ({"rejected": rejected[:_SHOWN_REASONS]} if rejected else {})
+    counts = {"rules": rules, "compiled": compiled, "scores": digest.hexdigest()[:16]}
+    return counts | ({"rejected": rejected[:_SHOWN_REASONS]} if rejected else {})
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ def table() -> dict[str, dict[str, tuple[float, ...]]]:
     row = re.compile(rf"^\| ([^|]+) \| \d+ \| {ratio} \|[^|]*\| {ratio} \|[^|]*\| {ratio} \|", re.MULTILINE)
     for family, *numbers in row.findall(_PAGE.read_text(encoding="utf-8")):
         values = list(map(float, numbers))
-        known = {kind: tuple(values[at : at + 3]) for kind, at in zip(_KINDS, (0, 3, 6), strict=True)}
-        rows.setdefault(family, known)  # a later table has other columns
+        ratios = {kind: tuple(values[at : at + 3]) for kind, at in zip(_KINDS, (0, 3, 6), strict=True)}
+        rows.setdefault(family, ratios)  # a later table has other columns
     return rows
 
 

@@ -40,7 +40,7 @@ import numpy as np
 from scipy.stats import permutation_test
 
 from bench import GENERAL, PUBLISHED, emit, home_of, interval_of, parse
-from bench.search_cost import beside_rpb, row_of, searched, side_by_side
+from bench.search_cost import beside_rpb, once, row_of, searched, side_by_side
 from bife_core import (
     Decisions,
     Method,
@@ -109,40 +109,39 @@ def main() -> None:
         }
         for family in options.families:
             config = configured(family, options)
-            found, budget_s = list[Measured](), None
+            measured, budget_s = list[Measured](), None
             for search in options.searches:
                 costs = []
                 for seed in range(options.search_seeds):
-                    asked = searched_by(search, config, seed, budget_s)
-                    row = found_and_chosen(search, asked, home)
+                    searching = searched_by(search, config, seed, budget_s)
+                    row = once(search, searching, home, found_and_chosen)
                     emit({"family": family, "search": search, "search_seed": seed, "version": version} | row)
                     method = method_of(row["rule"]) if row["rule"] else None
-                    found.append(Measured(search, method, seed))
+                    measured.append(Measured(search, method, seed))
                     costs.append(row["solver_s"])
                 budget_s = budget_s or statistics.median(costs)
             if options.only_search:
                 continue
             if budget_s:
-                found.append(Measured("tuned_scip", tuned(config, budget_s, home)))
-            published = [PUBLISHED[family]] if family in PUBLISHED else []
-            names = [*published, *options.others, *([ORACLE] if options.oracle else []), RPB]
+                measured.append(Measured("tuned_scip", tuned(config, budget_s, home)))
+            names = filter(None, (PUBLISHED.get(family), *options.others, options.oracle and ORACLE, RPB))
             others = rules[family] | {name: load_method(name) for name in names}
-            found += [Measured(name, method) for name, method in others.items()]
+            measured += [Measured(name, method) for name, method in others.items()]
             for solver in options.solvers:
                 sized = {"instances.size": options.size} if options.size else {}
                 compared = with_overrides(config, {"solver": solver, **sized})
-                summary = side_by_side([one.method for one in found if one.method], compared, home)
+                summary = side_by_side([entry.method for entry in measured if entry.method], compared, home)
                 about = {"family": family, "size": compared.instances.size, "solver": solver}
-                for line in lines(summary, found):
+                for line in lines(summary, measured):
                     emit(about | {"version": version} | line)
 
 
 def version_of(home: Path) -> str:
     """Return the commits that a store was filled at, the present one last."""
-    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    here = subprocess.run(asked, capture_output=True, text=True).stdout.strip() or "unknown"
-    known = (home / "versions").read_text().split() if (home / "versions").exists() else []
-    every = [*(one for one in known if one != here), here]
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    here = subprocess.run(command, capture_output=True, text=True).stdout.strip() or "unknown"
+    versions = (home / "versions").read_text().split() if (home / "versions").exists() else []
+    every = [*(version for version in versions if version != here), here]
     write_whole(home / "versions", "\n".join(every))
     return " ".join(every)
 
@@ -166,8 +165,8 @@ def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float 
     """Return the settings of one of `--searches`, bounded by CPU seconds of solves if they are given."""
     name, *settings = search.replace("{seed}", str(seed)).split(",")
     bound = {"search.samples": MOST_SAMPLES, "budget.solver_s": budget_s} if budget_s else {}
-    own = {"search.method": "random" if name == SCREENED else name, "search.seed": seed}
-    return with_overrides(config, own | bound | dict(map(assignment, settings)))
+    chosen = {"search.method": "random" if name == SCREENED else name, "search.seed": seed}
+    return with_overrides(config, chosen | bound | dict(map(assignment, settings)))
 
 
 def assignment(text: str) -> tuple[str, Any]:
@@ -182,9 +181,9 @@ def assignment(text: str) -> tuple[str, Any]:
 def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str, Any]:
     """Run a search and let validation choose; the text of what it chose is the line's `rule`."""
     screened = name.startswith(SCREENED)
-    found = searched(config, home, Screened if screened else None)
-    row = row_of(found) | ({"screened": CHILDREN * found.cost.samples} if screened else {})
-    distinct = {sample.sha: sample for sample in reversed(by_high_fidelity(found.samples))}
+    result = searched(config, home, Screened if screened else None)
+    row = row_of(result) | ({"screened": CHILDREN * result.cost.samples} if screened else {})
+    distinct = {sample.sha: sample for sample in reversed(by_high_fidelity(result.samples))}
     best = list(reversed(distinct.values()))[: config.validation.finalists]
     few = [method_of(sample.source or "", sample.id) for sample in best]
     if few:
@@ -224,9 +223,9 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
     design = open_benchmark(config.instances, home / "instances").instances("design", config.high.instances)
     with WorkerPool(config.runner.workers) as pool:
         solving = SolveContext(config.high, config.solver, pool, Store(home))
-        found = tune(design, solving, Space({"pscost": load_method("pscost")}), budget_s)
-    emit({"family": config.instances.benchmark, "tuned_scip": found.best.choices, "found": found.sentence})
-    return found.configuration.model_copy(update={"name": "tuned_scip"})
+        result = tune(design, solving, Space({"pscost": load_method("pscost")}), budget_s)
+    emit({"family": config.instances.benchmark, "tuned_scip": result.best.choices, "found": result.sentence})
+    return result.configuration.model_copy(update={"name": "tuned_scip"})
 
 
 def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
@@ -245,8 +244,8 @@ def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[
         }
         for label, method in summary.methods.items()
     }
-    for one in summary.comparisons:
-        rows[summary.methods[one.method].identity] |= beside_rpb(one)
+    for comparison in summary.comparisons:
+        rows[summary.methods[comparison.method].identity] |= beside_rpb(comparison)
     logs: dict[str, list[float]] = {}
     rules: dict[str, list[str]] = {}
     known_as = {method.identity: label for label, method in summary.methods.items()}
@@ -271,30 +270,30 @@ def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[
         yield {"searches": pair} | between(*(logs[name] for name in pair)) | between_rules
 
 
-def on_instances(summary: EvaluationSummary, one: list[str], other: list[str]) -> dict[str, Any]:
+def on_instances(summary: EvaluationSummary, first: list[str], second: list[str]) -> dict[str, Any]:
     """Return the ratio of costs of some methods to those of others, both as geometric means, with its interval."""
     frame = branched(summary.frame)
     logs = np.log(METRICS[summary.protocol.metric].of(frame))
     costs = frame.assign(cost=logs).pivot_table("cost", "group", "method")
     if costs.empty:  # nobody branches
         return {}
-    difference = costs[one].mean(axis="columns") - costs[other].mean(axis="columns")
+    difference = costs[first].mean(axis="columns") - costs[second].mean(axis="columns")
     return interval_of(difference) | {"p_rules": round(signed_rank_test(difference), 5)}
 
 
-def between(one: Sequence[float], other: Sequence[float]) -> dict[str, Any]:
+def between(first: Sequence[float], second: Sequence[float]) -> dict[str, Any]:
     """Return how two searches compare, from the log ratio of the rule of each of their seeds."""
-    both, p_value = (one, other), None
-    if min(len(one), len(other)) > 1:
-        ways = math.comb(len(one) + len(other), len(one))
-        found = permutation_test(
+    both, p_value = (first, second), None
+    if min(len(first), len(second)) > 1:
+        ways = math.comb(len(first) + len(second), len(first))
+        test = permutation_test(
             both,
             lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
             n_resamples=np.inf if ways <= MOST_PERMUTATIONS else MOST_PERMUTATIONS,
             vectorized=True,
             rng=0,
         )
-        p_value = round(float(found.pvalue), 5)
+        p_value = round(float(test.pvalue), 5)
     return {
         "mean_ratios": [round(math.exp(statistics.fmean(logs)), 3) for logs in both],
         "ranges": [[round(math.exp(end), 3) for end in (min(logs), max(logs))] for logs in both],

@@ -107,22 +107,18 @@ def solved(path: Path, node_limit: int, put_in_charge: Callable[[pyscipopt.Model
 def elsewhere(python: str, rule: str, models: list[tuple[str, Path]], folder: Path, node_limit: int) -> None:
     """Have another Python's SCIP branch by an exported rule, and print what was seen of it."""
     loaded = load_rule(rule)
-    source = folder / "shown.c"
+    source, library = folder / "shown.c", folder / "shown.so"
     source.write_text(export_c(rule) + SHOW_FEATURES, encoding="utf-8")
-    build(source, source.with_suffix(".so"))
+    build(source, library)
     for k, (_, path) in enumerate(models):
         # As SCIP writes it: up to 9.2.1 SCIP refuses free MPS with lines as short as those of some families.
         model_of(path).writeProblem(str(folder / f"{k}.mps"), verbose=False)
     params = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "limits/nodes": node_limit}
-    asked: dict[str, Any] = {
-        "name": loaded.name,
-        "rule": loaded.source,
-        "library": str(source.with_suffix(".so")),
-    }
-    asked |= {"include": INCLUDE_FUNCTION, "params": params}
-    asked["models"] = [(name, path.name, str(folder / f"{k}.mps")) for k, (name, path) in enumerate(models)]
-    there = Path(__file__).with_name("other_scip.py")
-    subprocess.run([python, "-I", str(there)], input=json.dumps(asked), text=True, check=True)
+    request: dict[str, Any] = {"name": loaded.name, "rule": loaded.source, "library": str(library)}
+    request |= {"include": INCLUDE_FUNCTION, "params": params}
+    request["models"] = [(name, path.name, str(folder / f"{k}.mps")) for k, (name, path) in enumerate(models)]
+    script = Path(__file__).with_name("other_scip.py")
+    subprocess.run([python, "-I", str(script)], input=json.dumps(request), text=True, check=True)
 
 
 def main() -> None:

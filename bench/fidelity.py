@@ -58,7 +58,7 @@ def main() -> None:
     )  # fmt: skip
     if options.instances < 2:
         sys.exit(
-            "--instances must be at least 2: the best of a kind is chosen on one half and compared on the other."
+            "--instances must be at least 2: one half chooses the best of a kind, the other compares it."
         )
     with home_of(options.store) as home, bife_core.WorkerPool(options.workers) as pool:
         for family in options.families:
@@ -88,38 +88,38 @@ def measured(family: str, options: Any, home: Path, pool: bife_core.WorkerPool) 
         solving = SolveContext(high, SolverConfig.model_validate(options.solver), pool, bife_core.Store(home))
         reference = measure_reference(instances, solving)
         rows: list[Values] = []
-        for number, one in enumerate(rated):
+        for number, entry in enumerate(rated):
             print(f"{family}, seed {seed}: {number + 1} of {len(rated)}", file=sys.stderr, flush=True)
-            score = score_high(one.method, instances, solving, reference=reference)
-            whole = score.f_hf is not None and None not in score.costs
-            rows.append(np.array(score.costs if whole else [None] * len(instances), dtype=float))
+            score = score_high(entry.method, instances, solving, reference=reference)
+            complete = score.f_hf is not None and None not in score.costs
+            rows.append(np.array(score.costs if complete else [None] * len(instances), dtype=float))
         measurements.append(np.array(rows))
     costs = np.stack(measurements, axis=1)  # methods x seeds x instances
     sound = np.flatnonzero(np.isfinite(costs).all(axis=(1, 2)))
-    costs, known = costs[sound], [rated[number] for number in sound]
+    costs, methods = costs[sound], [rated[number] for number in sound]
     kinds = {name: int(getattr(decisions, name).sum()) for name in ("pruned", "tightenable", "genuine")}
     lines = [{"decisions": len(decisions)} | kinds | {"without_f_hf": len(rated) - len(sound)}]
-    rules = [number for number, one in enumerate(known) if one.scores is not None]
-    scores = [one.scores for one in known if one.scores is not None]
+    rules = [number for number, entry in enumerate(methods) if entry.scores is not None]
+    scores = [entry.scores for entry in methods if entry.scores is not None]
     f_hf = list(-costs[rules].mean(axis=2).T)
     lines += foretold_by_measures(decisions, scores, f_hf)
     if len(f_hf) > 1:
         lines.append({"variant": "ceiling"} | foretold(list(combinations(f_hf, 2))))
-    return lines + differences(known, np.log(costs))
+    return lines + differences(methods, np.log(costs))
 
 
-def differences(known: Sequence[Rated], logs: Values) -> list[dict[str, Any]]:
+def differences(methods: Sequence[Rated], logs: Values) -> list[dict[str, Any]]:
     """Return a line for each method, the best of each kind, and by how much all differ, from logarithms of costs."""
-    general = next(number for number, one in enumerate(known) if one.method.name == GENERAL_RULE)
+    general = next(number for number, entry in enumerate(methods) if entry.method.name == GENERAL_RULE)
     beside = (logs - logs[general]).mean(axis=1)  # methods x instances
     lines: list[dict[str, Any]] = [
-        {"rule": one.method.name, "kind": one.kind, "ratio": round(float(np.exp(row.mean())), 3)}
-        for one, row in zip(known, beside, strict=True)
+        {"rule": entry.method.name, "kind": entry.kind, "ratio": round(float(np.exp(row.mean())), 3)}
+        for entry, row in zip(methods, beside, strict=True)
     ]
-    for kind in dict.fromkeys(one.kind for one in known):
-        of_kind = [number for number, one in enumerate(known) if one.kind == kind]
+    for kind in dict.fromkeys(entry.kind for entry in methods):
+        of_kind = [number for number, entry in enumerate(methods) if entry.kind == kind]
         best = min(of_kind, key=lambda number: beside[number, ::2].mean())
-        line = {"kind": kind, "rules": len(of_kind), "best": known[best].method.name}
+        line = {"kind": kind, "rules": len(of_kind), "best": methods[best].method.name}
         lines.append(line | interval_of(beside[best, 1::2]))
     means = logs.mean(axis=2)  # methods x seeds
     noise = float(np.sqrt(means.var(axis=1, ddof=1).mean())) if means.shape[1] > 1 else float("nan")
@@ -145,7 +145,7 @@ def foretold_by_measures(
             lines.append({"variant": measure, "reason": str(error)})
             continue
         f_lf = np.array([yardstick.of_scores(each) for each in scores])
-        lines.append({"variant": measure} | foretold([(f_lf, one) for one in f_hf]))
+        lines.append({"variant": measure} | foretold([(f_lf, values) for values in f_hf]))
     return lines
 
 
@@ -157,7 +157,7 @@ def different_rules(decisions: bife_core.Decisions, count: int, answers: Sequenc
         sources += [("model", f"{name}-{at}", source) for at, source in enumerate(recorded(directory))]
     drawn = offline(max(count - len(sources), count // 4), seed=0)
     sources += [("grammar", f"grammar-{at}", source) for at, source in enumerate(drawn)]
-    sources.sort(key=lambda one: one[1] != GENERAL_RULE)
+    sources.sort(key=lambda entry: entry[1] != GENERAL_RULE)
     different: dict[str, Rated] = {}
     for kind, name, source in sources:
         rule = bife_core.compile_rule(source)
@@ -170,8 +170,8 @@ def different_rules(decisions: bife_core.Decisions, count: int, answers: Sequenc
         chosen = chosen_rows(scores, decisions.offsets)
         rated = Rated(kind, method_of(source, name), scores)
         different.setdefault(behaviour_of(chosen, decisions.offsets), rated)
-    known = list(different.values())
-    return [known[at] for at in np.linspace(0, len(known) - 1, min(count, len(known))).round().astype(int)]
+    rules = list(different.values())
+    return [rules[at] for at in np.linspace(0, len(rules) - 1, min(count, len(rules))).round().astype(int)]
 
 
 def foretold(pairs: Sequence[tuple[Values, Values]]) -> dict[str, Any]:
@@ -183,20 +183,20 @@ def foretold(pairs: Sequence[tuple[Values, Values]]) -> dict[str, Any]:
         np.nanquantile(resampled, [0.025, 0.975]) if np.isfinite(resampled).any() else (np.nan, np.nan)
     )
     numbers = {"tau": tau(pairs, np.arange(count)), "low": low, "high": high}
-    numbers[f"top{TOP}"] = np.mean([recall(given, truth) for given, truth in pairs])
+    numbers[f"top{TOP}"] = np.mean([recall(predicted, truth) for predicted, truth in pairs])
     return rounded(numbers) | {"rules": count}
 
 
 def tau(pairs: Sequence[tuple[Values, Values]], rows: npt.NDArray[np.int64]) -> float:
     """Return Kendall's tau-b over the given rules; NaN where all values are equal."""
-    return float(np.mean([kendalltau(given[rows], truth[rows]).statistic for given, truth in pairs]))
+    return float(np.mean([kendalltau(predicted[rows], truth[rows]).statistic for predicted, truth in pairs]))
 
 
-def recall(given: Values, truth: Values) -> float:
+def recall(predicted: Values, truth: Values) -> float:
     """Return which share of the best by `truth` are among the best by `given`, where ties share the last places."""
-    top = min(TOP, len(given))
-    last = np.sort(given)[-top]
-    above, tied = given > last, given == last
+    top = min(TOP, len(predicted))
+    last = np.sort(predicted)[-top]
+    above, tied = predicted > last, predicted == last
     placed = above + tied * (top - above.sum()) / tied.sum()
     return float(placed[np.argsort(-truth, kind="stable")[:top]].sum() / top)
 

@@ -110,10 +110,11 @@ def promoted(rows: list[dict[str, Any]], limit_s: float) -> bool:
     if not may_pass(rows):
         return False
     frame = solve_frame(rows, limit_s if math.isfinite(limit_s) else 1000.0)
-    (found,) = compare_methods(frame, ("rule",), "relpscost", confidence=LEVEL)
+    (comparison,) = compare_methods(frame, ("rule",), "relpscost", confidence=LEVEL)
     evidence = Evidence(
-        **found.model_dump(include={"baseline", *Ratio.model_fields}),
-        sha="a", benchmark="null", size="test", p_value=found.p_adjusted, seeds=1, evaluation_run="", test_digest="",
+        **comparison.model_dump(include={"baseline", *Ratio.model_fields}),
+        sha="a", benchmark="null", size="test", p_value=comparison.p_adjusted,
+        seeds=1, evaluation_run="", test_digest="",
     )  # fmt: skip
     return gate(evidence, None).promote
 
@@ -123,7 +124,8 @@ def may_pass(rows: list[dict[str, Any]]) -> bool:
     logs: dict[str, list[float]] = {}
     for rule, rpb in zip(rows[::2], rows[1::2], strict=True):
         logs.setdefault(rule["group"], []).append(math.log(rule["cpu_s"] / rpb["cpu_s"]))
-    return UpperBound.of([float(np.mean(one)) for one in logs.values()], LEVEL).missing(0.0) == 0.0
+    means = [float(np.mean(group)) for group in logs.values()]
+    return UpperBound.of(means, LEVEL).missing(0.0) == 0.0
 
 
 def main() -> None:

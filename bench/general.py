@@ -44,19 +44,19 @@ def main() -> None:
         parts = {family: collected(family, options, home, pool) for family in options.families}
     fitted = {family: pair[0] for family, pair in parts.items()}
     held_out = {family: pair[1] for family, pair in parts.items()}
-    own = {family: best_formula(part, rng) for family, part in fitted.items()}
-    rules = {family: as_rule(root) for family, root in own.items()}
+    formulas = {family: best_formula(part, rng) for family, part in fitted.items()}
+    rules = {family: as_rule(root) for family, root in formulas.items()}
     limit = {family: low_fidelity(rule, fitted[family]) for family, rule in rules.items()}
-    known = {family: low_fidelity(rule, held_out[family]) for family, rule in rules.items()}
-    for family, root in own.items():
-        emit({"family": family, "own": round(known[family], 3), "own_formula": describe(root)})
+    reached = {family: low_fidelity(rule, held_out[family]) for family, rule in rules.items()}
+    for family, root in formulas.items():
+        emit({"family": family, "own": round(reached[family], 3), "own_formula": describe(root)})
     for family in options.families if len(options.families) > 2 else ():
         others = {other: part for other, part in fitted.items() if other != family}
         root = general(others, limit, rng)
-        share = shares(root, held_out, known)[family]
+        share = shares(root, held_out, reached)[family]
         emit({"without": family, "formula": describe(root), "source": write(root), "held_out": share})
     root = general(fitted, limit, rng)
-    emit({"formula": describe(root), "source": write(root), "shares": shares(root, held_out, known)})
+    emit({"formula": describe(root), "source": write(root), "shares": shares(root, held_out, reached)})
 
 
 def best_formula(decisions: Decisions, rng: np.random.Generator) -> Node:
@@ -68,11 +68,9 @@ def best_formula(decisions: Decisions, rng: np.random.Generator) -> Node:
 def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[Decisions, Decisions]:
     """Return decisions of a family to fit and to judge by."""
     sized = Namespace(**vars(options) | {"size": SIZES.get(family, "test")})
-    collection = CollectionConfig(
-        decisions=options.fit + options.held_out,
-        decisions_per_instance=options.decisions_per_instance,
-        time_limit_s=options.time_limit,
-    )
+    settings = {"decisions": options.fit + options.held_out, "time_limit_s": options.time_limit}
+    settings["decisions_per_instance"] = options.decisions_per_instance
+    collection = CollectionConfig.model_validate(settings)
     return cut(decisions_of(benchmark_of(family, sized), collection, home, pool, options.solver), options.fit)
 
 
@@ -81,7 +79,7 @@ def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.
     families = list(parts)
     weights = np.full(len(families), 1.0 / len(families))
     pieces = {family: [part[k : k + 1] for k in range(len(part))] for family, part in parts.items()}
-    known: dict[Node, float] = {}
+    least: dict[Node, float] = {}
     for _ in range(_ROUNDS):
         drawn = [
             pieces[family][int(k)]
@@ -91,10 +89,10 @@ def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.
         fitter = Fitter(Columns(concatenate(drawn)))
         made = [*fitter.select(_FIT["terms"]), *fit_rules(fitter, rng, **_FIT)[:6]]
         for root in {fitted.root for fitted in made}:
-            known[root] = min(shares(root, parts, limit).values())
-        best = max(known, key=lambda root: known[root])
-        found = shares(best, parts, limit)
-        weights *= np.exp(-_LEARNING_RATE * np.array([found[family] for family in families]))
+            least[root] = min(shares(root, parts, limit).values())
+        best = max(least, key=lambda root: least[root])
+        reached = shares(best, parts, limit)
+        weights *= np.exp(-_LEARNING_RATE * np.array([reached[family] for family in families]))
         weights /= weights.sum()
     return best
 

@@ -73,9 +73,9 @@ def costs(
             seconds = raw_s(score_high(rule, [instance], anew))
             by_kernel.append(2.0 * seconds / (before + kernel_s(order)))
             by_rpb.append(seconds / raw_s(score_high(load_method(RPB), [instance], anew)))
-        whole = score_high(rule, instances, anew, reference=reference)  # of the same solves
-    root = math.inf if whole.f_hf is None else -whole.f_hf
-    return {"raw": raw_s(whole), "root": root, "kernel": fmean(by_kernel), "rpb": fmean(by_rpb)}
+        score = score_high(rule, instances, anew, reference=reference)  # of the same solves
+    root = math.inf if score.f_hf is None else -score.f_hf
+    return {"raw": raw_s(score), "root": root, "kernel": fmean(by_kernel), "rpb": fmean(by_rpb)}
 
 
 def raw_s(score: HighScore) -> float:
@@ -86,9 +86,8 @@ def main() -> None:
     options = parse(
         __doc__, instances=8, solver="default", rule=None, loops=4, memory_mb=0, rounds=2, workers=1
     )
-    config = PipelineConfig.model_validate(
-        {"high": {"instances": options.instances, "time_limit_s": 300.0}}
-    ).high
+    limits = {"instances": options.instances, "time_limit_s": 300.0}
+    config = PipelineConfig.model_validate({"high": limits}).high
     with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as kept:
         solving = SolveContext(config, SolverConfig.model_validate(options.solver), pool, Store(Path(kept)))
         for family in options.families:

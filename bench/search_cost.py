@@ -13,6 +13,7 @@ With `--home` the same command goes on where it stopped. The defaults are the pa
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ from typing import Any
 
 import bife_core
 from bench import emit, home_of, parse, rounded
-from bife_core.extend import SEARCHES, EvaluationSummary, Generator, method_of
+from bife_core.extend import SEARCHES, EvaluationSummary, Generator, method_of, write_whole
+from bife_core.run.study.identity import VERSION
 
 TUNER, PAPER = "llm4branch", "bife"
 DEFAULT, UNRACED = "bife_default", "bife_unraced"
@@ -32,17 +34,15 @@ def main() -> None:
         __doc__, instances=20, samples=100, decisions=1000, held_out=20, time_limit=60.0, tuning_calls=100,
         workers=1, home=None, searches=" ".join([DEFAULT, UNRACED, *SEARCHES]),
     )  # fmt: skip
-    wanted = options.searches.split()
     with home_of(options.home) as home:
         for family in options.families:
             configs = {method: configured(family, method, options) for method in SEARCHES}
             configs[DEFAULT] = bife_core.with_overrides(configs[PAPER], defaults())
-            configs[UNRACED] = bife_core.with_overrides(
-                configs[DEFAULT], {"high.race": False, "high.load_correction": False}
-            )
+            unraced = {"high.race": False, "high.load_correction": False}
+            configs[UNRACED] = bife_core.with_overrides(configs[DEFAULT], unraced)
             spent: dict[str, dict[str, Any]] = {}
-            for method in wanted:
-                spent[method] = row_of(searched(configs[method], home))
+            for method in options.searches.split():
+                spent[method] = once(method, configs[method], home, lambda _, *to: row_of(searched(*to)))
                 emit({"family": family, "search": method} | spent[method])
                 for base in (PAPER, DEFAULT):
                     if base in spent and method != base:
@@ -72,20 +72,32 @@ def configured(family: str, method: str, options: Any) -> bife_core.PipelineConf
     }
     if method == TUNER:
         initial = max(1, min(10, options.tuning_calls // 4))
-        own = {"screening_limit_s": options.time_limit, "tuning_calls": options.tuning_calls}
-        scale["search.options"] = own | {"tuning_initial": initial}
+        tuning = {"screening_limit_s": options.time_limit, "tuning_calls": options.tuning_calls}
+        scale["search.options"] = tuning | {"tuning_initial": initial}
     return bife_core.with_overrides(bife_core.preset("paper"), scale)
 
 
 def defaults() -> dict[str, Any]:
     """Return how the product's settings of the search and of F_HF differ from the published ones."""
-    own, published = bife_core.PipelineConfig(), bife_core.preset("paper")
+    default, published = bife_core.PipelineConfig(), bife_core.preset("paper")
     return {
         f"{section}.{name}": value
         for section in ("search", "high")
-        for name, value in getattr(own, section)
+        for name, value in getattr(default, section)
         if value != getattr(getattr(published, section), name)
     }
+
+
+def once(
+    name: str, config: bife_core.PipelineConfig, home: Path, search: Callable[..., Any]
+) -> dict[str, Any]:
+    """Return the row that an earlier run kept of a search, or run it and keep what it returns."""
+    identity = f"{config.fingerprint()}-{VERSION}{SEARCHES.revision(config.search.method)}"
+    file = home / "searches" / f"{name.partition(',')[0]}-{identity}.json"
+    if not file.exists():
+        write_whole(file, json.dumps(search(name, config, home)))
+    row: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return row
 
 
 def searched(
@@ -101,8 +113,8 @@ def searched(
     with bife_core.WorkerPool(config.runner.workers) as pool:
         decisions, folder, writing = None, home / "decisions" / benchmark.name, None
         if search.low_fidelity:
-            asked = config.collection.model_copy(update={"nodes": search.sees_nodes})
-            decisions = bife_core.collect_decisions(benchmark, asked, folder, pool, solver=config.solver)
+            collection = config.collection.model_copy(update={"nodes": search.sees_nodes})
+            decisions = bife_core.collect_decisions(benchmark, collection, folder, pool, solver=config.solver)
             writing = generator and generator(bife_core.Decisions.load(decisions.path))
         study = bife_core.create_study(
             config,
@@ -131,8 +143,8 @@ def row_of(result: bife_core.Evolution) -> dict[str, Any]:
     )
 
 
-def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
-    return {name: round(one[name] / other[name], 2) for name in ("design_s", "solver_s")}
+def over(cost: dict[str, Any], base: dict[str, Any]) -> dict[str, float]:
+    return {name: round(cost[name] / base[name], 2) for name in ("design_s", "solver_s")}
 
 
 def side_by_side(

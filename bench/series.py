@@ -70,17 +70,17 @@ def main() -> None:
                 (usual,) = run_solves([[job]], store, pool)
                 if usual.result is None:
                     raise SystemExit(f"SCIP's default settings fail on {file.name}: {usual.failure}")
-                own = series.solve(file)
-                scores.append((score(own.result, limit_s), score(usual.result, limit_s)))
-                line = {"series": folder.name, "position": position, "instance": file.name, "arm": own.arm}
-                line |= {"starts": own.starts, "score": scores[-1][0], "default": scores[-1][1]}
-                integrals = (own.result.primal_dual_integral, usual.result.primal_dual_integral)
+                learnt = series.solve(file)
+                scores.append((score(learnt.result, limit_s), score(usual.result, limit_s)))
+                line = {"series": folder.name, "position": position, "instance": file.name, "arm": learnt.arm}
+                line |= {"starts": learnt.starts, "score": scores[-1][0], "default": scores[-1][1]}
+                integrals = (learnt.result.primal_dual_integral, usual.result.primal_dual_integral)
                 emit(line | dict(zip(("integral", "default_integral"), integrals, strict=True)))
             parts = {"ratio": scores, "from_fifth": scores[4:], "from_tenth": scores[9:]}
-            ratios = {
-                name: fmean(own for own, _ in part) / fmean(other for _, other in part) if part else None
-                for name, part in parts.items()
+            means = {
+                name: [fmean(column) for column in zip(*part, strict=True)] for name, part in parts.items()
             }
+            ratios = {name: mean[0] / mean[1] if mean else None for name, mean in means.items()}
             emit({"series": folder.name, "solves": len(scores)} | ratios)
             drawn[folder.name] = scores
     if options.chart:

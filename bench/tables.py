@@ -42,7 +42,7 @@ def main() -> None:
             compared.setdefault(where, []).append(row)
     if compared:
         heads = list(map(head, compared.values()))
-        print(f"{table(' '.join(dict.fromkeys(name for one in heads for name in one)), heads)}\n")
+        print(f"{table(' '.join(dict.fromkeys(name for columns in heads for name in columns)), heads)}\n")
     for where, methods in compared.items():
         metric = next((row["metric"] for row in methods if "metric" in row), "time")
         print(f"{where}, by {metric}:\n\n{table(_COMPARED, methods)}\n")
@@ -59,13 +59,13 @@ def head(rows: Sequence[Row]) -> Row:
     for row in rows:
         by_method.setdefault(row["method"], []).append(row)
     first, (rpb,) = rows[0], by_method[RPB]
-    searches = {name: own for name, own in by_method.items() if "search_seed" in own[0]}
-    found = next(iter(searches), "")
-    best = middle(by_method[found]) if found else {}
+    searches = {name: rows_of for name, rows_of in by_method.items() if "search_seed" in rows_of[0]}
+    best_search = next(iter(searches), "")
+    best = middle(by_method[best_search]) if best_search else {}
     published = PUBLISHED.get(first["family"])
     columns = {"pscost": "pscost", "tuned_scip": "tuned SCIP", published: "published"}
     others = {title: over_seeds(by_method[name]) for name, title in columns.items() if name in by_method}
-    others |= {name: over_seeds(own) for name, own in searches.items() if name != found}
+    others |= {name: over_seeds(rows_of) for name, rows_of in searches.items() if name != best_search}
     return {
         "family": first["family"],
         "SCIP": first["solver"],
@@ -73,7 +73,7 @@ def head(rows: Sequence[Row]) -> Row:
         "RPB_s": rpb["cpu_s"],
         "branching": f"{100 * rpb['branching']:.0f} %",
         **{title.replace(" ", "_"): text for title, text in others.items()},
-        "found": over_seeds(by_method[found]) if found else None,
+        "found": over_seeds(by_method[best_search]) if best_search else None,
         "interval": f"{best['ci_low']} to {best['ci_high']}" if "ci_low" in best else None,
         "proofs": f"{best['proofs']}, RPB {best['proofs_rpb']}" if "proofs" in best else None,
         "version": first.get("version"),

@@ -146,26 +146,26 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
     limits = {"cost": options.cost, "time_limit_s": options.time_limit}
     high = PipelineConfig.model_validate({"high": limits}).high
     methods = {name: load_method(name) for name in options.methods}
-    found: list[Method] = []
+    configurations: list[Method] = []
     for name in options.tuners:
         tuner, _, how = name.partition("/")
-        space = Space({key: one for key, one in methods.items() if one.by_scip or how != "without"})
+        space = Space({key: each for key, each in methods.items() if each.by_scip or how != "without"})
         answer = Path(options.answers.replace("{family}", family)).read_text() if how == "model" else ""
         proposals = read_configurations(answer, space)
         proposer: Proposer = TUNERS[tuner](space, seed)
         with WorkerPool(options.workers) as pool:
             solving = SolveContext(high, SolverConfig(), pool, store)
             tuned = tune(design, solving, space, options.seconds, proposals=proposals, proposer=proposer)
-        found.append(tuned.configuration.model_copy(update={"name": name}))
+        configurations.append(tuned.configuration.model_copy(update={"name": name}))
         led = [(at, trial.raced.ratio) for at, trial in enumerate(tuned.trials) if trial.raced.won]
         about = {"family": family, "seed": seed, "tuner": name, "trials": len(tuned.trials)}
         result = {"design": tuned.best.raced.ratio, "found": tuned.best.choices, "led": led}
         emit(about | {"cpu_s": tuned.cpu_s} | result | {"notes": tuned.notes})
-    rules = [one for one in methods.values() if options.alone and not one.by_scip]
+    rules = [rule for rule in methods.values() if options.alone and not rule.by_scip]
     if options.test_size:
         benchmark = benchmark_of(family, Namespace(**vars(options) | {"size": options.test_size}))
-    better = [method for method in [*found, *rules] if method.identity != RPB]
-    for method in found:
+    better = [method for method in [*configurations, *rules] if method.identity != RPB]
+    for method in configurations:
         if method.identity == RPB:  # nothing is better than SCIP's default settings
             emit({"family": family, "seed": seed, "method": method.name, "ratio": 1.0})
     if not better:
@@ -179,9 +179,9 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
         store=store,
     )
     fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
-    for one in summary.comparisons:
-        emit({"family": family, "seed": seed, **one.model_dump(include=fields), "wrong": summary.mismatches})
-    for other in found[1:]:
+    for row in summary.comparisons:
+        emit({"family": family, "seed": seed, **row.model_dump(include=fields), "wrong": summary.mismatches})
+    for other in configurations[1:]:
         if (pair := summary.versus(other.name)) is not None:
             about = {"family": family, "seed": seed, "method": summary.rule, "over": other.name}
             emit(about | pair.model_dump(include=fields - {"method"}))

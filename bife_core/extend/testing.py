@@ -92,11 +92,11 @@ WORLDS: Final = (World(1), World(2, failing=0.3, repeating=0.3), World(3, failin
 
 def drive(search: BaseSearch, answer: Callable[[Request], Answered]) -> tuple[tuple[Request, ...], ...]:
     """Run a search to its end, and return what it asked."""
-    asked: list[tuple[Request, ...]] = []
+    rounds: list[tuple[Request, ...]] = []
     while requests := search.ask():
-        asked.append(requests)
+        rounds.append(requests)
         search.tell(tuple(answer(request) for request in requests))
-    return tuple(asked)
+    return tuple(rounds)
 
 
 def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> None:
@@ -119,9 +119,9 @@ def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> No
             copy.tell(tuple(Answered.model_validate(json.loads(text)) for text in stored))
         assert (copy.samples, copy.summaries) == (search.samples, search.summaries), "not rebuilt by answers"
         assert drive(copy, world) == drive(search, world), "a rebuilt search goes on otherwise"
-    other = config.model_copy(update={"seed": 1})
-    asked = [drive(open_search(settings), World(seed=8)) for settings in (config, other)]
-    assert asked[0] != asked[1], "another seed gives the same requests"
+    reseeded = config.model_copy(update={"seed": 1})
+    drawn, drawn_anew = (drive(open_search(settings), World(seed=8)) for settings in (config, reseeded))
+    assert drawn != drawn_anew, "another seed gives the same requests"
 
 
 def _check_requests(config: SearchConfig, world: World) -> None:
@@ -138,8 +138,10 @@ def _check_requests(config: SearchConfig, world: World) -> None:
                 assert request.seed == sample_seed(config.drawn, request.id), "a seed is not that of its id"
                 assert request.scored <= search.low_fidelity, "a score is asked for without low_fidelity"
                 assert all(parent.valid for parent in request.parents), "a parent is a failure"
-                own = request.training is not None or request.source is not None
-                assert own or not search.origin, "origin says that rules are found, and one is to be written"
+                without_generator = request.training is not None or request.source is not None
+                assert without_generator or not search.origin, (
+                    "origin says that no generator writes, and one is to"
+                )
             elif isinstance(request, SolveRequest):
                 solved += 1
                 assert request.sample.valid, "a failure is to be solved with"
@@ -156,12 +158,12 @@ def _check_requests(config: SearchConfig, world: World) -> None:
         assert (search.ask(), search.samples) == (requests, before), "answers that do not fit change it"
         search.tell(answers)
     assert sampled == config.samples, f"{sampled} samples were asked for, not {config.samples}"
-    found = sum(summary.samples for summary in search.summaries)
-    assert found == len(search.samples), "the summaries do not count every sample"
-    goes_by = "f_hf" if solved else "f_lf"
-    known = [getattr(rule, goes_by) for rule in search.samples if rule.valid]
-    best = max((value for value in known if value is not None), default=None)
-    assert (None if search.best is None else getattr(search.best, goes_by)) == best, "best is not the best"
+    counted = sum(summary.samples for summary in search.summaries)
+    assert counted == len(search.samples), "the summaries do not count every sample"
+    fidelity = "f_hf" if solved else "f_lf"
+    values = [getattr(rule, fidelity) for rule in search.samples if rule.valid]
+    best = max((value for value in values if value is not None), default=None)
+    assert (search.best and getattr(search.best, fidelity)) == best, "best is not the best"
 
 
 def check_family(name: str, size: str = "tiny") -> None:
@@ -171,9 +173,9 @@ def check_family(name: str, size: str = "tiny") -> None:
     for _ in range(2):
         with TemporaryDirectory() as folder:
             benchmark = open_benchmark(config, folder)
-            instances = [one for split in SPLITS for one in benchmark.instances(split, 2)]
-            digests.append([one.digest for one in instances])
-            for model in (read_model(one.path) for one in instances):
+            instances = [instance for split in SPLITS for instance in benchmark.instances(split, 2)]
+            digests.append([instance.digest for instance in instances])
+            for model in (read_model(instance.path) for instance in instances):
                 assert model.getNBinVars() + model.getNIntVars(), "an instance has no integer variable"
     assert digests[0] == digests[1], "the same seed makes other instances the second time"
     assert len(set(digests[0])) == len(digests[0]), "two instances are the same"
@@ -185,19 +187,22 @@ def check_generator(generator: Generator) -> None:
     parents = tuple(Sample(id=name, generation=0, operator="i1", source=source, f_lf=0.5) for name in "ab")
     context = PromptContext(benchmark="set_covering")
     for number, operator in enumerate(OPERATORS):
-        shown = () if operator == "i1" else parents
-        request = SampleRequest(id=operator, generation=1, operator=operator, parents=shown, seed=number)
+        of = () if operator == "i1" else parents
+        request = SampleRequest(id=operator, generation=1, operator=operator, parents=of, seed=number)
         before = request.model_dump()
         draft = generator.generate(request, context)
         assert request.model_dump() == before, "it changes the request"
-        one_of_both = (draft.source is None) != (draft.failure is None)
-        assert one_of_both, "a draft has a source or a failure, never both"
+        assert (draft.source is None) != (draft.failure is None), (
+            "a draft has a source or a failure, never both"
+        )
         assert Draft.model_validate_json(draft.model_dump_json()) == draft, "a draft does not survive JSON"
         again = generator.generate(request, context)
         same = (again.source, again.failure) == (draft.source, draft.failure)
         assert same, "the same request, another rule"
-    asked = ReflectionRequest(id="r", generation=1, operator="why", parents=parents, prompt="Why?", seed=0)
-    draft = generator.generate(asked, context)
+    reflection = ReflectionRequest(
+        id="r", generation=1, operator="why", parents=parents, prompt="Why?", seed=0
+    )
+    draft = generator.generate(reflection, context)
     assert (draft.text is None) != (draft.failure is None), "a reflection has a text or a failure, never both"
 
 
@@ -238,7 +243,7 @@ def _solved(*attachments: Callable[[Any], object]) -> list[tuple[int, int]]:
     for attach, model in zip(attachments, models, strict=True):
         attach(model)
         model.optimize()
-        found = model.getObjVal()
-        reason = f"SCIP ends with {found:g}, not with the optimum {optimum:g}"
-        assert math.isclose(found, optimum, rel_tol=1e-6), reason
+        objective = model.getObjVal()
+        reason = f"SCIP ends with {objective:g}, not with the optimum {optimum:g}"
+        assert math.isclose(objective, optimum, rel_tol=1e-6), reason
     return [(model.getNTotalNodes(), model.getNLPIterations()) for model in models]

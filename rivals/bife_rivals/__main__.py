@@ -39,8 +39,8 @@ def main() -> None:
         raise SystemExit(
             f"Training needs {error.name}: pip install 'bife-rivals[learned]' brings it."
         ) from error
-    given = {name: getattr(options, name) for name in ("samples", "held_back", "mode", "start")}
-    fields = {name: value for name, value in given.items() if value is not None} | {
+    chosen = {name: getattr(options, name) for name in ("samples", "held_back", "mode", "start")}
+    fields = {name: value for name, value in chosen.items() if value is not None} | {
         "network": options.network,
         "instances": {"benchmark": options.instances, "size": options.size},
         "solver": options.solver,

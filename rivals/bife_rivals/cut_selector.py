@@ -120,11 +120,11 @@ def _describe(scip, row, incumbent, forced, n_forced, out):
 
 
 @jit
-def _swap(cuts, scores, one, other):
-    first = int64_at(cuts)[one]
-    int64_at(cuts)[one] = int64_at(cuts)[other]
+def _swap(cuts, scores, place, other):
+    first = int64_at(cuts)[place]
+    int64_at(cuts)[place] = int64_at(cuts)[other]
     int64_at(cuts)[other] = first
-    scores[one], scores[other] = scores[other], scores[one]
+    scores[place], scores[other] = scores[other], scores[place]
 
 
 @jit

@@ -96,8 +96,8 @@ own score is `cut[0] + 0.1 * cut[2] + 0.1 * cut[3] + 0.0001 * cut[15]`.""",
 _RPB: Final = load_method(RPB)
 
 
-def _loaded(given: Any) -> Any:
-    return load_method(given) if isinstance(given, str) else given
+def _loaded(branching: Any) -> Any:
+    return load_method(branching) if isinstance(branching, str) else branching
 
 
 class CutOptions(Value):

@@ -39,9 +39,9 @@ def initial(seed: int, shapes: Shapes = GNN | NORMS) -> Weights:
     orthogonal = jax.nn.initializers.orthogonal()
     weights: Weights = {}
     for name, shape in shapes.items():
-        key, own = jax.random.split(key)
+        key, drawn_by = jax.random.split(key)
         if name.endswith(".weight"):
-            weights[name] = orthogonal(own, shape)
+            weights[name] = orthogonal(drawn_by, shape)
         else:
             weights[name] = jnp.ones(shape) if name.endswith(".scale") else jnp.zeros(shape)
     return weights
@@ -110,7 +110,7 @@ def _moments(weights: Weights, graph: Graph, stage: int) -> dict[str, tuple[Any,
     """Return how many numbers each normalisation of a stage saw, with their mean and variance."""
     seen: dict[str, Any] = {}
     embeddings(weights, graph, seen)
-    found = {}
+    moments = {}
     for name, what in STAGES[stage].items():
         x = seen[name]
         count = getattr(graph, f"n_{what}")  # padding is behind
@@ -119,8 +119,8 @@ def _moments(weights: Weights, graph: Graph, stage: int) -> dict[str, tuple[Any,
         n = count * (x.shape[1] if len(axes) == 2 else 1)
         mean = jnp.sum(jnp.where(mask, x, 0.0), axis=axes) / n
         variance = jnp.sum(jnp.where(mask, (x - mean) ** 2, 0.0), axis=axes) / n
-        found[name] = (n, mean, variance)
-    return found
+        moments[name] = (n, mean, variance)
+    return moments
 
 
 def fitted(weights: Weights, graphs: list[Graph]) -> Weights:

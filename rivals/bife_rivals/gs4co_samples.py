@@ -37,12 +37,12 @@ class _Edges:
 
     def gathered(self, how: str, value: Value) -> Any:
         """Return sum, mean, max or min at each vertex, 0 where no edge leads."""
-        found = np.zeros(len(self.degrees), self.values.dtype)
-        each = np.broadcast_to(np.asarray(self.each(value), found.dtype), self.values.shape)
-        found[self.reached] = _UFUNCS[how].reduceat(each, self.begins)
+        sums = np.zeros(len(self.degrees), self.values.dtype)
+        each = np.broadcast_to(np.asarray(self.each(value), sums.dtype), self.values.shape)
+        sums[self.reached] = _UFUNCS[how].reduceat(each, self.begins)
         if how == "mean":
-            found[self.reached] /= self.degrees[self.reached]
-        return found
+            sums[self.reached] /= self.degrees[self.reached]
+        return sums
 
 
 class GraphSamples(Samples):
@@ -52,7 +52,7 @@ class GraphSamples(Samples):
         super().__init__(decisions)
         g = join(nodes, [0] * len(nodes), len(nodes))
         features = (g.variables[g.candidates], g.rows, g.variables)
-        self._features: list[Floats] = [np.ascontiguousarray(one.T, number) for one in features]
+        self._features: list[Floats] = [np.ascontiguousarray(values.T, number) for values in features]
         # To candidates, and to rows.
         near, far = g.near_values.astype(number), g.edge_values.astype(number)
         to_candidates = _Edges(g.near_candidates, g.near_rows, near, len(g.candidates))
@@ -77,8 +77,8 @@ class GraphSamples(Samples):
         left, middle = self._value(tokens, at + 1, depth)
         right, end = self._value(tokens, middle, depth)
         of_edges = left[0] or right[0]
-        one, other = (self._edges[depth - 1].each(side) if of_edges else side[1] for side in (left, right))
-        return (of_edges, COMBINED[token - _GRAMMAR.leaves](one, other)), end
+        values, other = (self._edges[depth - 1].each(side) if of_edges else side[1] for side in (left, right))
+        return (of_edges, COMBINED[token - _GRAMMAR.leaves](values, other)), end
 
     def gathered(self, tokens: tuple[int, ...], depth: int) -> Any:
         """Return what a part of an expression, which begins by gathering, gives each vertex."""

@@ -86,7 +86,7 @@ class GraphPolicy:
         memory = jnp.zeros((LAYERS, 2, count, most, HEADS, self.width // HEADS))
         for step in range(most):
             places[:, step], added[:, step] = walk.place, walk.added()
-            seen = (one[:, np.newaxis] for one in (last, here, walk.place))
+            seen = (ids[:, np.newaxis] for ids in (last, here, walk.place))
             logits, memory = _logits(self.parameters, *seen, step, memory)
             masked = np.asarray(logits[:, 0], dtype=np.float64) + added[:, step]
             logs = masked - masked.max(axis=1, keepdims=True)
@@ -105,9 +105,9 @@ class GraphPolicy:
 
     def update(self, batch: GraphBatch, advantages: Floats, objective: Objective, rate: float) -> None:
         """Change the parameters by one step of Adam."""
-        given = (batch.tokens, batch.lengths, batch.log_probability, batch.places, batch.added, advantages)
+        taught = (batch.tokens, batch.lengths, batch.log_probability, batch.places, batch.added, advantages)
         before = (self.parameters, self.moments, self.updates)
-        self.parameters, self.moments = _updated(*before, rate, given, objective)
+        self.parameters, self.moments = _updated(*before, rate, taught, objective)
         self.updates += 1
 
 
@@ -124,25 +124,25 @@ def _logits(w: Weights, last: Any, here: Any, following: Any, at: Any, memory: A
     n, t, width = x.shape
     seen = jnp.arange(memory.shape[3]) <= at + jnp.arange(t)[:, None]
 
-    def layer(x: Any, given: tuple[Weights, Any]) -> tuple[Any, Any]:
-        own, memory = given
-        asked = (_normal(x) @ own["ask"] + own["ask bias"]).reshape(n, t, 3, HEADS, width // HEADS)
-        memory = jax.lax.dynamic_update_slice(memory, jnp.moveaxis(asked[:, :, 1:], 2, 0), (0, 0, at, 0, 0))
-        match = jnp.einsum("nqhd,nkhd->nhqk", asked[:, :, 0], memory[0]) / np.sqrt(width // HEADS)
+    def layer(x: Any, layer_input: tuple[Weights, Any]) -> tuple[Any, Any]:
+        block, memory = layer_input
+        heads = (_normal(x) @ block["ask"] + block["ask bias"]).reshape(n, t, 3, HEADS, width // HEADS)
+        memory = jax.lax.dynamic_update_slice(memory, jnp.moveaxis(heads[:, :, 1:], 2, 0), (0, 0, at, 0, 0))
+        match = jnp.einsum("nqhd,nkhd->nhqk", heads[:, :, 0], memory[0]) / np.sqrt(width // HEADS)
         share = jax.nn.softmax(jnp.where(seen, match, -1e9), axis=-1)
         mixed = jnp.einsum("nhqk,nkhd->nqhd", share, memory[1]).reshape(n, t, width)
-        x = x + mixed @ own["mix"] + own["mix bias"]
-        up = jax.nn.relu(_normal(x) @ own["up"] + own["up bias"])
-        return x + up @ own["down"] + own["down bias"], memory
+        x = x + mixed @ block["mix"] + block["mix bias"]
+        up = jax.nn.relu(_normal(x) @ block["up"] + block["up bias"])
+        return x + up @ block["down"] + block["down bias"], memory
 
     layers = {name: value for name, value in w.items() if name.split()[0] in ("ask", "mix", "up", "down")}
     x, memory = jax.lax.scan(layer, x, (layers, memory))
     return _normal(x) @ w["head"] + w["head bias"], memory
 
 
-def loss(w: Weights, given: tuple[Any, ...], objective: Objective) -> Any:
+def loss(w: Weights, taught: tuple[Any, ...], objective: Objective) -> Any:
     """Return the negative of the objective for the five parts of a batch and the advantages."""
-    tokens, lengths, before, places, added, advantages = given
+    tokens, lengths, before, places, added, advantages = taught
     n, steps = tokens.shape
     last = jnp.concatenate([jnp.full((n, 1), added.shape[2]), tokens[:, :-1]], axis=1)
     here = jnp.concatenate([jnp.zeros_like(places[:, :1]), places[:, :-1]], axis=1)
@@ -161,10 +161,10 @@ def loss(w: Weights, given: tuple[Any, ...], objective: Objective) -> Any:
 
 @partial(jax.jit, static_argnames="objective")
 def _updated(
-    w: Weights, moments: Any, count: Any, rate: Any, given: tuple[Any, ...], objective: Objective
+    w: Weights, moments: Any, count: Any, rate: Any, taught: tuple[Any, ...], objective: Objective
 ) -> tuple[Weights, Any]:
     """Return parameters and moments after one more update than `count`."""
-    slope = jax.grad(loss)(w, given, objective)
+    slope = jax.grad(loss)(w, taught, objective)
     steps, adam = _ADAM.update(slope, optax.ScaleByAdamState(count, *moments))
     return {name: w[name] - rate * steps[name] for name in w}, (adam.mu, adam.nu)
 

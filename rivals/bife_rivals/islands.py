@@ -134,7 +134,7 @@ class Islands:
         ]
         for island, migrants in enumerate(leaving):
             target = (island + 1) % len(self._members)
-            known = {rule.id for rule in self._members[target]}
+            residents = {rule.id for rule in self._members[target]}
             for migrant in migrants:
-                if migrant.id not in known:
+                if migrant.id not in residents:
                     self._place(target, migrant)

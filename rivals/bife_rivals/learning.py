@@ -94,8 +94,8 @@ class State:
         about = json.loads(flat.pop("about").tobytes())
         parts: dict[str, Weights] = {}
         for name, array in flat.items():
-            part, _, own = name.partition(".")
-            parts.setdefault(part, {})[own] = jnp.asarray(array)
+            part, _, field = name.partition(".")
+            parts.setdefault(part, {})[field] = jnp.asarray(array)
         count = jnp.asarray(about.pop("count"), dtype=jnp.int32)
         adam = optax.ScaleByAdamState(count=count, mu=parts["mu"], nu=parts["nu"])
         return cls(weights=parts["weights"], best=parts["best"], adam=adam, **about)
@@ -123,8 +123,8 @@ def _loss(trained: Weights, weights: Weights, batch: Any, network: Network) -> t
     """Return the mean cross entropy over the graphs of a batch, and the scores."""
     scores = network.scores(weights | trained, batch)
     losses = -log_softmax(scores, batch)[batch.taken]
-    there = jnp.arange(len(batch.taken)) < batch.n_graphs
-    return jnp.sum(jnp.where(there, losses, 0.0)) / batch.n_graphs, scores
+    is_graph = jnp.arange(len(batch.taken)) < batch.n_graphs
+    return jnp.sum(jnp.where(is_graph, losses, 0.0)) / batch.n_graphs, scores
 
 
 @partial(jax.jit, static_argnames="network")
@@ -158,8 +158,8 @@ def measure(network: Network, weights: Weights, samples: Samples, size: int = 32
         mean, scores = _loss(trained_part(weights), weights, batch, network)
         loss += float(mean) * len(drawn)
         ends = np.cumsum([len(sample.best) for sample in drawn])
-        for sample, own in zip(drawn, np.split(np.asarray(scores)[: ends[-1]], ends[:-1]), strict=True):
-            right += hits(own, sample.best)
+        for sample, shown in zip(drawn, np.split(np.asarray(scores)[: ends[-1]], ends[:-1]), strict=True):
+            right += hits(shown, sample.best)
     return {"loss": loss / len(samples)} | accuracies(right, len(samples))
 
 
@@ -175,7 +175,7 @@ def begin(network: Network, train: Samples, config: TrainingConfig) -> State:
     weights = network.initial(config.seed)
     count = max(1, len(train) // 10)  # as published
     drawn = np.random.default_rng([config.seed, 0]).choice(len(train), count, replace=False)
-    weights = network.fitted(weights, [one for _, one in batches(network, train, drawn, config.batch)])
+    weights = network.fitted(weights, [batch for _, batch in batches(network, train, drawn, config.batch)])
     return State(weights, weights, _adam.init(trained_part(weights)), rate=config.rate)
 
 
@@ -193,8 +193,8 @@ def next_epoch(
     for _, batch in batches(network, train, order, config.batch):
         weights, adam, loss = _step(weights, adam, state.rate, batch, network)
         losses.append(float(loss))
-    found = measure(network, weights, valid, config.batch)
-    better = found["loss"] < state.best_loss
+    measured = measure(network, weights, valid, config.batch)
+    better = measured["loss"] < state.best_loss
     idle = 0 if better else state.idle + 1
     after = replace(
         state,
@@ -204,9 +204,9 @@ def next_epoch(
         idle=idle,
         rate=state.rate * (0.2 if idle and idle % config.patience == 0 else 1.0),
         best=weights if better else state.best,
-        best_loss=found["loss"] if better else state.best_loss,
+        best_loss=measured["loss"] if better else state.best_loss,
     )
-    metrics = {f"valid_{name}": value for name, value in found.items()}
+    metrics = {f"valid_{name}": value for name, value in measured.items()}
     return after, {"train_loss": float(np.mean(losses)), "rate": state.rate} | metrics
 
 
@@ -225,9 +225,9 @@ def epochs(
 def clocked(folder: Path, states: Iterator[Epoch]) -> Iterator[Epoch]:
     """Go through a training, and keep the seconds of the clock it took so far; killed epochs are left out."""
     began = time.perf_counter() - _clock(folder)
-    for one in states:
+    for epoch in states:
         write_whole(folder / CLOCK, str(time.perf_counter() - began))
-        yield one
+        yield epoch
 
 
 def _clock(folder: Path) -> float:
@@ -247,8 +247,8 @@ def write_method(
     rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in facts.items()}
     method = network.method(state.best, folder.name).model_copy(update={"about": about | rounded})
     file = folder / method.file_name
-    known = load_method(file) if file.exists() else None
-    if isinstance(known, NetworkMethod) and known.weights == method.weights:
-        method = known if known.about.get(CLOCK) == about.get(CLOCK) else method
+    written = load_method(file) if file.exists() else None
+    if isinstance(written, NetworkMethod) and written.weights == method.weights:
+        method = written if written.about.get(CLOCK) == about.get(CLOCK) else method
     write_whole(file, method.text)
     return method, file

@@ -174,8 +174,8 @@ class Llm4BranchSearch(BaseSearch):
         if program.tuner.done:
             source = with_values(program.sample.source or "", program.tuner.best)
             thought = f"{program.sample.thought or ''} (Its numbers were tuned since.)".strip()
-            known = {"source": source, "sha": rule_sha(source), "thought": thought}
-            self._store(program, program.sample.model_copy(update=known))
+            changes = {"source": source, "sha": rule_sha(source), "thought": thought}
+            self._store(program, program.sample.model_copy(update=changes))
             program.stage = "validation"
         return True
 

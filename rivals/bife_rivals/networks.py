@@ -14,30 +14,17 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, field_validator
 
-from bife_core import NodeMethod
-from bife_core.extend import Node, free_state
+from bife_core import FEATURES, NodeMethod
+from bife_core.extend import ROW_FEATURES, VARIABLE_FEATURES, Node, free_state
 from bife_rivals import kernels
-from bife_rivals.weights import (
-    EMBEDDING,
-    GNN,
-    N_FEATURES,
-    N_ROW,
-    N_VARIABLE,
-    NORMS,
-    PERCEPTRON,
-    Floats,
-    Shapes,
-    block,
-    folded,
-    of_text,
-)
+from bife_rivals.weights import EMBEDDING, GNN, NORMS, PERCEPTRON, Floats, Shapes, block, folded, of_text
 
 _PROTOTYPE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 ARRAYS: Final[dict[str, npt.NDArray[Any]]] = {
-    "features": np.empty((1, N_FEATURES)),
-    "variables": np.empty((1, N_VARIABLE)),
-    "rows": np.empty((1, N_ROW)),
+    "features": np.empty((1, len(FEATURES))),
+    "variables": np.empty((1, len(VARIABLE_FEATURES))),
+    "rows": np.empty((1, len(ROW_FEATURES))),
     "edge_values": np.empty(1),
     **dict.fromkeys(("candidates", "edge_starts", "edge_variables"), np.empty(1, np.int64)),
 }
@@ -61,15 +48,15 @@ class NativeMethod(NodeMethod):
         """Score the candidates of a node by the machine code that runs in SCIP, which may have seen another first."""
         memory = np.zeros(2, np.int64)
         try:
-            return [self._scored(one, memory) for one in (first, node) if one is not None][-1]
+            return [self._scored(shown, memory) for shown in (first, node) if shown is not None][-1]
         finally:
             free_state(memory, slots=(0,))
 
     def _scored(self, node: Node, memory: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        given: dict[str, npt.NDArray[Any]] = {
-            name: np.ascontiguousarray(getattr(node, name), one.dtype) for name, one in ARRAYS.items()
+        arrays: dict[str, npt.NDArray[Any]] = {
+            name: np.ascontiguousarray(getattr(node, name), item.dtype) for name, item in ARRAYS.items()
         }
-        at = {name: array.ctypes.data for name, array in given.items()}
+        at = {name: array.ctypes.data for name, array in arrays.items()}
         words = [at["features"], at["variables"], len(node.variables), at["candidates"]]
         words += [at["rows"], len(node.rows), at["edge_starts"], at["edge_variables"], at["edge_values"]]
         words += [node.first, node.depth, self.data, memory.ctypes.data]
@@ -98,9 +85,9 @@ class NetworkMethod(NativeMethod):
     @field_validator("weights")
     @classmethod
     def _complete(cls, text: str) -> str:
-        found = {name: array.shape for name, array in of_text(text).items()}
-        if found != cls.shapes:
-            wrong = sorted({name for name, _ in found.items() ^ cls.shapes.items()})
+        shapes = {name: array.shape for name, array in of_text(text).items()}
+        if shapes != cls.shapes:
+            wrong = sorted({name for name, _ in shapes.items() ^ cls.shapes.items()})
             raise ValueError(f"the weights of a {cls.__name__} have other arrays: {', '.join(wrong[:3])}")
         return text
 

@@ -116,8 +116,8 @@ class ReevoSearch(BaseSearch):
         parent = Sample(id=name, generation=0, operator="improve_seed", source=source)
         seed = [self.sample_request(0, "improve_seed", source=source)] if self.generation == 0 else []
         count = min(self.config.initial, remaining)
-        asked = [self._written(len(seed) + number, "improve_seed", (parent,)) for number in range(count)]
-        return (*seed, *asked, *self.first_rules(len(seed) + count, "improve_seed"))
+        requests = [self._written(len(seed) + number, "improve_seed", (parent,)) for number in range(count)]
+        return (*seed, *requests, *self.first_rules(len(seed) + count, "improve_seed"))
 
     def _written(
         self, position: int, operator: str, parents: tuple[Sample, ...], hints: tuple[str, ...] = ()
@@ -148,9 +148,9 @@ class ReevoSearch(BaseSearch):
         for _ in range(_TRIES):
             if len(pairs) == count:
                 break
-            one, other = (pool[int(self.rng.random() * len(pool))] for _ in range(2))
-            if one.f_lf != other.f_lf:
-                better, worse = by_low_fidelity((one, other))
+            first, second = (pool[int(self.rng.random() * len(pool))] for _ in range(2))
+            if first.f_lf != second.f_lf:
+                better, worse = by_low_fidelity((first, second))
                 pairs.append((worse, better))
         return tuple(pairs)
 

@@ -114,14 +114,14 @@ def _compiled(source: str) -> Any:
 
     def score_node(matrix: int, n: int, out: int) -> Any:
         X = float64_view(matrix, n * _WIDTH).reshape((n, _WIDTH))
-        own = np.zeros((n, _WIDTH))
+        scaled = np.zeros((n, _WIDTH))
         for i in read:
             low, high = np.inf, -np.inf
             for r in range(n):
                 low, high = min(low, X[r, i]), max(high, X[r, i])
             spread = high - low if high - low > LEAST_SPREAD else 1.0
             for r in range(n):
-                own[r, i] = (X[r, i] - low) / spread
-        return call_scorer(rule, own.ctypes.data, n, out)
+                scaled[r, i] = (X[r, i] - low) / spread
+        return call_scorer(rule, scaled.ctypes.data, n, out)
 
     return numba.cfunc(int64(int64, int64, int64), error_model="numpy")(score_node)

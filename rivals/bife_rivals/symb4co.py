@@ -38,10 +38,10 @@ class Symb4CoOptions(TrainingOptions):
 
     @model_validator(mode="before")
     @classmethod
-    def _filled(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        return cls.paper | (cls.quick if given.get("preset") == "quick" else {}) | given
+    def _filled(cls, options: Any) -> Any:
+        if not isinstance(options, dict):
+            return options
+        return cls.paper | (cls.quick if options.get("preset") == "quick" else {}) | options
 
 
 class Symb4CoSearch(HighOnlySearch):
@@ -73,8 +73,8 @@ class Symb4CoSearch(HighOnlySearch):
         ranks = range(1, options.rules) if others else range(1)
         runs = range(group * options.runs, (group + 1) * options.runs)
         wanted = [(run, rank) for rank in ranks for run in runs][:remaining]
-        asked = [self._request(position, run, rank) for position, (run, rank) in enumerate(wanted)]
-        return (*asked, *self.first_rules(len(asked), _OPERATOR))
+        requests = [self._request(position, run, rank) for position, (run, rank) in enumerate(wanted)]
+        return (*requests, *self.first_rules(len(requests), _OPERATOR))
 
     def _request(self, position: int, run: int, rank: int) -> SampleRequest:
         options = self.options.model_dump(exclude={"preset", "runs", "rules"})

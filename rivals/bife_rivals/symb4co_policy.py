@@ -161,43 +161,43 @@ class Policy:
 
     def _begin(self, count: int) -> State:
         """Return the state before the first token."""
-        own = self.parameters
+        weights = self.parameters
         return [
-            (np.tile(own[f"output{layer}"], (count, 1)), np.tile(own[f"cell{layer}"], (count, 1)))
+            (np.tile(weights[f"output{layer}"], (count, 1)), np.tile(weights[f"cell{layer}"], (count, 1)))
             for layer in range(LAYERS)
         ]
 
     def _step(self, walk: Walk, state: State) -> tuple[Floats, State, _Tape]:
         """Return logits, the new state, and what the way back needs."""
-        own, size = self.parameters, self.hidden
-        fed: Floats = own["parent"][walk.parent] + own["sibling"][walk.sibling]
+        weights, size = self.parameters, self.hidden
+        fed: Floats = weights["parent"][walk.parent] + weights["sibling"][walk.sibling]
         after: State = []
         layers: list[tuple[Floats, ...]] = []
         for layer, (output, cell) in enumerate(state):
             below = after[-1][0] if layer else output
             if layer:
-                fed = below @ own[f"input{layer}"]
-            z: Floats = fed + output @ own[f"recurrent{layer}"] + own[f"bias{layer}"]
+                fed = below @ weights[f"input{layer}"]
+            z: Floats = fed + output @ weights[f"recurrent{layer}"] + weights[f"bias{layer}"]
             z[:, : 2 * size] = expit(z[:, : 2 * size])
             z[:, 2 * size : 3 * size] = np.tanh(z[:, 2 * size : 3 * size])
             z[:, 3 * size :] = expit(z[:, 3 * size :])
             into, kept, new, shown = (z[:, part * size : (part + 1) * size] for part in range(4))
             next_cell = kept * cell + into * new
             squashed = np.tanh(next_cell)
-            next_output = (shown * squashed) @ own[f"projection{layer}"]
+            next_output = (shown * squashed) @ weights[f"projection{layer}"]
             layers.append((below, output, cell, into, kept, new, shown, squashed))
             after.append((next_output, next_cell))
         return after[-1][0], after, _Tape(walk.parent, walk.sibling, layers)
 
     def _back(self, tape: _Tape, slope: Floats, later: State, gradient: Parameters) -> State:
         """Add the gradient of one step, and return that of the state before it."""
-        own = self.parameters
+        weights = self.parameters
         before: State = []
         for layer in reversed(range(LAYERS)):
             below, output, cell, into, kept, new, shown, squashed = tape.layers[layer]
             from_output = later[layer][0] + slope
             gradient[f"projection{layer}"] += (shown * squashed).T @ from_output
-            of_shown = from_output @ own[f"projection{layer}"].T
+            of_shown = from_output @ weights[f"projection{layer}"].T
             of_cell = later[layer][1] + of_shown * shown * (1.0 - squashed**2)
             z = np.concatenate(
                 [
@@ -210,10 +210,10 @@ class Policy:
             )
             gradient[f"recurrent{layer}"] += output.T @ z
             gradient[f"bias{layer}"] += z.sum(axis=0)
-            before.insert(0, (z @ own[f"recurrent{layer}"].T, of_cell * kept))
+            before.insert(0, (z @ weights[f"recurrent{layer}"].T, of_cell * kept))
             if layer:
                 gradient[f"input{layer}"] += below.T @ z
-                slope = z @ own[f"input{layer}"].T
+                slope = z @ weights[f"input{layer}"].T
             else:
                 np.add.at(gradient["parent"], tape.parent, z)
                 np.add.at(gradient["sibling"], tape.sibling, z)

@@ -198,15 +198,15 @@ class Training:
         self.cpu_s += time.process_time() - began_s
 
     def _validate(self, batch: Batch, accuracy: Floats) -> None:
-        before = max((one.accuracy for one in self.found), default=-1.0)
+        before = max((entry.accuracy for entry in self.found), default=-1.0)
         # Of expressions that choose alike the shortest stays, of equally short ones the first.
-        known = {one.choices: one for one in self.found}
+        by_choices = {entry.choices: entry for entry in self.found}
         for row, (value, choices) in enumerate(zip(*judged(self.judges[1], batch), strict=True)):
-            one = Found(tokens=tuple(batch.expression(row)), accuracy=float(value), choices=int(choices))
-            other = known.get(one.choices)
-            if other is None or len(one.tokens) < len(other.tokens):
-                known[one.choices] = one
-        ranked = sorted(known.values(), key=lambda one: (-one.accuracy, len(one.tokens)))
+            entry = Found(tokens=tuple(batch.expression(row)), accuracy=float(value), choices=int(choices))
+            other = by_choices.get(entry.choices)
+            if other is None or len(entry.tokens) < len(other.tokens):
+                by_choices[entry.choices] = entry
+        ranked = sorted(by_choices.values(), key=lambda entry: (-entry.accuracy, len(entry.tokens)))
         self.found = ranked[: 4 * self.run.validated]
         self.waited = 0 if self.found[0].accuracy > before else self.waited + self.run.validate_every
         self.history.append(
@@ -226,7 +226,7 @@ class Training:
         }
         about: dict[str, Any] = {name: getattr(self, name) for name in _KEPT}
         about |= {"updates": self.policy.updates, "rng": self.rng.bit_generator.state}
-        about["found"] = [one.model_dump() for one in self.found]
+        about["found"] = [expression.model_dump() for expression in self.found]
         content = io.BytesIO()
         np.savez(content, about=np.array(json.dumps(about)), **arrays)
         write_whole(path, content.getvalue())
@@ -242,7 +242,7 @@ class Training:
         for name in _KEPT:
             setattr(self, name, about[name])
         self.policy.updates, self.rng.bit_generator.state = about["updates"], about["rng"]
-        self.found = [Found(**one) for one in about["found"]]
+        self.found = [Found(**fields) for fields in about["found"]]
 
     def _parts(self) -> list[tuple[str, dict[str, npt.NDArray[np.floating]]]]:
         policy = self.policy
@@ -270,10 +270,10 @@ def rule_of(training: Training, rank: int, depth: int | None) -> dict[str, Any]:
     """Return the method of the expression of a rank, 0 being the most accurate, and a thought; or else a failure."""
     if rank >= len(training.found):
         return {"failure": f"The run found only {len(training.found)} expressions that choose differently."}
-    one, grammar = training.found[rank], training.grammar
+    entry, grammar = training.found[rank], training.grammar
     # The run is charged to its first expression, all that was done before a process was killed included.
     return ({"seconds": training.cpu_s} if rank == 0 else {}) | {
-        "source": training.method(one.tokens, depth).model_dump_json(indent=1, exclude={"name", "budget"}),
+        "source": training.method(entry.tokens, depth).model_dump_json(indent=1, exclude={"name", "budget"}),
         "thought": f"Found in {training.step} steps of policy gradient, with an imitation accuracy of "
-        f"{one.accuracy:.3f} on validation samples: {grammar.formula(one.tokens)}.",
+        f"{entry.accuracy:.3f} on validation samples: {grammar.formula(entry.tokens)}.",
     }

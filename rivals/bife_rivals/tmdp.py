@@ -124,10 +124,10 @@ class World:
     def results(self, jobs: Sequence[SolveJob]) -> list[SolveResult]:
         """Do solves, or find them in the store; a `BifeError` says which one failed."""
         solved = run_solves([[job] for job in jobs], self.store, self.solving, note=self.note)
-        for one in solved:
-            if one.failure:
-                raise BifeError(f"{one.method} failed on {one.job.instance.name}: {one.failure}")
-        return [one.result for one in solved if one.result]
+        for solve in solved:
+            if solve.failure:
+                raise BifeError(f"{solve.method} failed on {solve.job.instance.name}: {solve.failure}")
+        return [solve.result for solve in solved if solve.result]
 
 
 def _outcome(future: Future[Any], instance: str, config: TmdpConfig) -> dict[str, Any]:
@@ -185,16 +185,16 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
             episode = Episode.load(recorded)
             values = returns(episode.parents, episode.before, nodes[-1], config.credit)[episode.kept]
             transitions += zip(episode.nodes, episode.taken.tolist(), values.tolist(), strict=True)
-    known = {"transitions": len(transitions), "rejected": config.episodes - len(nodes)}
-    return transitions, known | (
-        {"train_nodes": geometric_mean([own + 1 for own in nodes]) - 1} if nodes else {}
+    counts = {"transitions": len(transitions), "rejected": config.episodes - len(nodes)}
+    return transitions, counts | (
+        {"train_nodes": geometric_mean([count + 1 for count in nodes]) - 1} if nodes else {}
     )
 
 
 def validate(world: World, weights: Weights) -> float:
     """Return the 1-shifted geometric mean of nodes over validation instances and seeds; node selection is SCIP's."""
     method, seeds = Gnn.method(weights, "tmdp"), range(world.config.valid_seeds)
-    results = world.results([world.job(one, method, seed) for one in world.valid for seed in seeds])
+    results = world.results([world.job(instance, method, seed) for instance in world.valid for seed in seeds])
     nodes = [max(result.nodes, 1) * (1 if result.finished else _UNFINISHED) for result in results]
     return geometric_mean([count + 1 for count in nodes]) - 1
 
@@ -202,8 +202,8 @@ def validate(world: World, weights: Weights) -> float:
 def objective(trained: Weights, weights: Weights, graph: Graph, values: Any, entropy: Any) -> Any:
     """Return what is minimised, summed over the graphs of a batch, and its parts."""
     logs = log_softmax(gnn_model.scores(weights | trained, graph), graph)
-    there = jnp.arange(len(graph.taken)) < graph.n_graphs
-    loss = -jnp.sum(jnp.where(there, values * logs[graph.taken], 0.0))
+    is_graph = jnp.arange(len(graph.taken)) < graph.n_graphs
+    loss = -jnp.sum(jnp.where(is_graph, values * logs[graph.taken], 0.0))
     spread = -jnp.sum(jnp.where(graph.graph < graph.n_graphs, jnp.exp(logs) * logs, 0.0))
     return loss - entropy * spread, {"loss": loss, "entropy": spread}
 
@@ -228,13 +228,13 @@ def update(
     if not transitions:
         return weights, adam, {}
     trained, n = trained_part(weights), len(transitions)
-    slope, found = jax.tree.map(jnp.zeros_like, trained), {"loss": 0.0, "entropy": 0.0}
+    slope, losses = jax.tree.map(jnp.zeros_like, trained), {"loss": 0.0, "entropy": 0.0}
     for graph, values in _graphs(transitions, config.batch):
         part, parts = _slope(trained, weights, graph, values, config.entropy)
-        slope = jax.tree.map(lambda one, other: one + other / n, slope, part)
-        found = {name: found[name] + float(parts[name]) / n for name in found}
+        slope = jax.tree.map(lambda total, term: total + term / n, slope, part)
+        losses = {name: losses[name] + float(parts[name]) / n for name in losses}
     updates, adam = _adam.update(slope, adam)
-    return weights | {name: trained[name] - config.rate * updates[name] for name in trained}, adam, found
+    return weights | {name: trained[name] - config.rate * updates[name] for name in trained}, adam, losses
 
 
 def _begin(world: World, start: Weights | None) -> State:
@@ -262,15 +262,15 @@ def epochs(world: World, start: Weights | None = None) -> Iterator[Epoch]:
         yield state, {"valid_nodes": state.best_loss}
     while state.epoch < config.epochs:
         epoch = state.epoch + 1
-        transitions, found = sample(world, state.weights, epoch)
+        transitions, metrics = sample(world, state.weights, epoch)
         weights, adam, losses = update(state.weights, state.adam, transitions, config)
         state = replace(state, weights=weights, adam=adam, epoch=epoch)
         if epoch % config.validate_every == 0 or epoch == config.epochs:
-            found["valid_nodes"] = nodes = validate(world, weights)
+            metrics["valid_nodes"] = nodes = validate(world, weights)
             if nodes < state.best_loss:
                 state = replace(state, best=weights, best_loss=nodes)
         state.save(world.folder)
         for file in (world.folder / EPISODES).iterdir():
             if file.suffix != ".json" or "rejected" not in file.read_text():
                 file.unlink()
-        yield state, found | losses
+        yield state, metrics | losses

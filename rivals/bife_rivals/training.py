@@ -105,12 +105,8 @@ class TmdpRun(TrainingRun):
 
     def fingerprint(self) -> str:
         """Return a hash of all, and of what the file holds."""
-        return digest_of([self.model_dump(mode="json", exclude={"start"}), self.start_digest])
-
-    @property
-    def start_digest(self) -> str | None:
-        """Hash of what the file `start` holds."""
-        return digest_of(self.start.read_text(encoding="utf-8")) if self.start else None
+        start = self.start.read_text(encoding="utf-8") if self.start else None
+        return digest_of([self.model_dump(mode="json", exclude={"start"}), start])
 
 
 @task
@@ -138,8 +134,8 @@ def fit(run: ImitationRun, nodes: tuple[Path, ...]) -> Path:
     states = learning.epochs(network, train, valid, config, run.folder)
 
     def measured(state: learning.State) -> dict[str, float]:
-        found = learning.measure(network, state.best, valid, config.batch)
-        return found | {"us_node": learning.forward_us(network, state.best, valid[0])}
+        accuracy = learning.measure(network, state.best, valid, config.batch)
+        return accuracy | {"us_node": learning.forward_us(network, state.best, valid[0])}
 
     return tracked(run, facts, states, measured)
 
@@ -165,7 +161,11 @@ def reinforce(run: TmdpRun, workers: int | None) -> Path:
             note=get_run_logger().info,
         )
         states = tmdp.epochs(world, of_text(start.weights) if start else None)
-        facts = {"mode": run.mode, "start": run.start_digest, **config.model_dump()}
+        facts = {
+            "mode": run.mode,
+            "start": run.start and digest_of(run.start.read_text(encoding="utf-8")),
+            **config.model_dump(),
+        }
         return tracked(run, facts, states, lambda state: {"valid_nodes": state.best_loss})
 
 
@@ -190,10 +190,10 @@ def tracked(
             mlflow.log_metrics(metrics, step=state.epoch)
             log.info("epoch %d: %s", state.epoch, ", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
         last = learning.State.load(run.folder)
-        found = measured(last)
-        known = {name: facts[name] for name in ("samples", "held_back", "record_s") if name in facts}
-        method, path = learning.write_method(NETWORKS[run.network](), last, run.folder, known | found)
-        mlflow.log_metrics({f"best_{name}": value for name, value in found.items()})
+        scores = measured(last)
+        about = {name: facts[name] for name in ("samples", "held_back", "record_s") if name in facts}
+        method, path = learning.write_method(NETWORKS[run.network](), last, run.folder, about | scores)
+        mlflow.log_metrics({f"best_{name}": value for name, value in scores.items()})
         mlflow.log_metric("parameters", float(method.about["parameters"]))
         mlflow.pyfunc.log_model(
             name=run.folder.name,
@@ -202,7 +202,7 @@ def tracked(
             signature=SIGNATURE,
             pip_requirements=["bife-rivals", f"mlflow=={mlflow.__version__}"],
         )
-    log.info("best epoch: %s; %s", ", ".join(f"{k} {v:.4g}" for k, v in found.items()), path)
+    log.info("best epoch: %s; %s", ", ".join(f"{k} {v:.4g}" for k, v in scores.items()), path)
     return path
 
 
