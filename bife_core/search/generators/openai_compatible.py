@@ -280,8 +280,8 @@ def _refused_by(error: openai.APIStatusError, parameters: Collection[str]) -> st
 class _Client(openai.DefaultHttpxClient):
     """Reads each reply whole, within a limit of time and size, wherever it comes from.
 
-    A request that a model may be working on is not repeated, since each try is billed. No redirect is followed: it
-    would take the prompt to another host than the configured one.
+    Since each try is billed, a request that a model may be at work on is not repeated. No redirect is followed: it
+    would take the prompt to another host.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -339,9 +339,9 @@ def _headers(settings: ModelApiSettings) -> dict[str, Any]:
 
 
 def offered(settings: ModelApiSettings) -> list[str]:
-    """Return the names of the models the API lists, or none where it lists none; asking costs nothing.
+    """Return the names of the models the API lists, none where it has no list; asking costs nothing.
 
-    A DraftingStoppedError says that the key is refused or nothing answers, a NoDraftError that an error may pass.
+    A `DraftingStoppedError` says that the key is refused or nothing answers, a `NoDraftError` that an error may pass.
     """
     try:
         listed = _client(settings, timeout_s=10.0).models.list(extra_headers=_headers(settings))

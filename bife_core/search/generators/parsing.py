@@ -173,9 +173,9 @@ def _pieces(text: str, name: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _longest(lines: str, last: int) -> tuple[str, int]:
-    """Return the most of some lines that is Python, and its start; the definition that starts at `last` is in it.
+    """Return the most of some lines that is Python, with the definition that starts at `last`, and its start.
 
-    They are shortened at lines that begin at the margin only: a function that was cut off stays a syntax error.
+    Lines are left out only where the next begins at the margin: a function that was cut off stays a syntax error.
     """
     starts = [match.start() for match in _CODE_START.finditer(lines) if match.start() <= last]
     ends = [match.start() for match in _MARGIN.finditer(lines, last + 1)]

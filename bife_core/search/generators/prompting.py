@@ -103,9 +103,8 @@ def assemble(
 ) -> tuple[Message, ...]:
     """Return the messages that ask a language model for one rule or one reflection.
 
-    The order is the paper's: problem description, operator with the selected parents, rule template; a reflection has
-    no template, nor has what says not how to `answer`. It is one user message, since some servers ignore or refuse
-    system messages.
+    The order is the paper's: problem, operator with the selected parents, rule template, which a reflection lacks and
+    so does what says not how to `answer`. It is one user message: some servers ignore or refuse system messages.
     """
     component, facts = COMPONENTS.find(request.component), context if prompts == "informed" else None
     shown = [_parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)]

@@ -15,10 +15,10 @@ from bife_core.search.types import WrittenRequest
 
 
 class ReplayGenerator:
-    """Answers each request with what a model answered in an earlier run.
+    """Answers each request with what a model answered in an earlier run, whose store or JSON files `directory` holds.
 
     An answer is found under the request's key, best with the same prompt, else under the prompt alone, of several one
-    by the request's seed. The directory holds an earlier run's store, or recorded calls, one JSON file each.
+    by the request's seed.
     """
 
     name = "replay"

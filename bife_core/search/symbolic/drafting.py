@@ -42,8 +42,8 @@ def fit_rules(
     """Return fitted rules, the best first; bred ones are of other forms than selected ones, parents and known rules.
 
     `children` are formulas that are bred; with 0 one factor is added after the other. `niche` is how many kinds of
-    features (roles) the rule does without, see `Fitter.offered`: what imitates best may solve badly, and then all rules
-    that rest on it do. `parents` and `known` are sources; what is outside the grammar or the niche is passed over.
+    features (roles) the rule does without (`Fitter.offered`), since all rules that rest on what imitates best may solve
+    badly. `parents` and `known` are sources; what is outside the grammar or the niche is passed over.
     """
     path = fitter.select(terms, niche)
     if not path or not children:

@@ -1,8 +1,8 @@
 """BiFE with rules that are fitted to the recorded decisions; the best become parents of the next.
 
 Of the initial rules every second has its factors added one by one, once for each niche and size; all others are bred.
-Rules have 2, 3, ... factors, alternating, so that F_HF says which earn their features. F_LF is compared within a niche
-alone: each founds the elite set, the elites are the parents, and a rule is solved with that reaches its niche's tau.
+Sizes alternate, so that F_HF says which factors earn their features. F_LF is compared within a niche alone: each niche
+founds the elite set, the elites are the parents, and a rule is solved with that reaches its niche's tau.
 """
 
 from __future__ import annotations

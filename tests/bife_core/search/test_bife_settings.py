@@ -7,13 +7,9 @@ import pytest
 
 from bife_core.extend.testing import drive
 from bife_core.run.config import SearchConfig
-from bife_core.search import (
-    BifeSearch,
-    SampleRequest,
-    sample_seed,
-)
+from bife_core.search import BifeSearch, SampleRequest, sample_seed
 from bife_core.search.symbolic.search import SymbolicSearch
-from tests.support.searching import answered, ids, sample, solve, table
+from tests.support.searching import answered, ids, reply, sample, solve, table
 
 
 def only(operator, **fields):
@@ -64,8 +60,8 @@ def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_
             imitator = request.id == "g00-c00"
             rng = np.random.default_rng([sample_seed(0, request.id), request.kind == "solve"])
             if isinstance(request, SampleRequest):
-                return sample(request.id, 0.9 if imitator else rng.uniform(0.2, 0.5))
-            return solve(request.id, -60.0 if imitator else -rng.uniform(1.0, 9.0))
+                return reply(request, f_lf=0.9 if imitator else rng.uniform(0.2, 0.5))
+            return reply(request, f_hf=-60.0 if imitator else -rng.uniform(1.0, 9.0))
 
         drive(search, answer)
         solved[name] = [summary.solved for summary in search.summaries]

@@ -149,12 +149,12 @@ def form(node: Node) -> Node:
 
 
 def join_of(root: Node) -> Join:
-    """Return how the components of a rule are joined; what is one component can be a factor."""
+    """Return how the parts of a rule are joined; a single part counts as a product."""
     return "sum" if isinstance(root, Operation) and root.kind == "sum" else "product"
 
 
 def terms_of(root: Node) -> tuple[Term, ...]:
-    """Return the factors or terms of a rule with their exponents or weights; any other is one component."""
+    """Return the factors or terms of a rule with their exponents or weights; any other rule is one part."""
     match root:
         case Operation("product" | "sum"):
             return tuple(zip(root.parts, root.numbers, strict=True))
@@ -162,7 +162,7 @@ def terms_of(root: Node) -> tuple[Term, ...]:
 
 
 def normalised(root: Node) -> Node:
-    """Return the rule with its first positive exponent, or first weight, made 1, which changes no decision."""
+    """Return the rule with its first positive exponent, or first weight, made 1, which changes no choice."""
     match root:
         case Operation("product" | "sum"):
             lead = next((number for number in root.numbers if number > 0), 1.0)
@@ -171,7 +171,7 @@ def normalised(root: Node) -> Node:
 
 
 def role(node: Node) -> Role:
-    """Return what a component is good for: the role of its first feature, or "gain" if any feature has it."""
+    """Return what a part is good for: the role of its first feature, or "gain" if any feature has it."""
     if isinstance(node, Leaf):
         return node.about.group.role
     roles = [leaf.about.group.role for leaf in leaves(node)]

@@ -98,11 +98,11 @@ def test_any_registered_search_runs(method, data, soon_solved, tmp_path):
     options = few if method == "llm4branch" else {}
     config = small(search__method=method, search__samples=3, search__initial=2, search__options=options)
     training = soon_solved if options is few else []
-    given = {**data, "instances": soon_solved, "training": training}
-    found = bife_core.create_study(config, **given, folder=tmp_path).run()
-    assert found.best is not None
-    again = bife_core.create_study(config, **given, folder=tmp_path).run()
-    assert (outcome(again), again.cost) == (outcome(found), found.cost)
+    arguments = {**data, "instances": soon_solved, "training": training}
+    result = bife_core.create_study(config, **arguments, folder=tmp_path).run()
+    assert result.best is not None
+    again = bife_core.create_study(config, **arguments, folder=tmp_path).run()
+    assert (outcome(again), again.cost) == (outcome(result), result.cost)
 
 
 def test_a_folder_belongs_to_one_search(whole, data):
@@ -131,10 +131,10 @@ class Stubborn:
 
 def test_what_a_generator_writes_is_a_rule_and_never_another_method(data, tmp_path):
     generator = Stubborn(None, as_method=True)
-    found = bife_core.create_study(small(), **data, generator=generator, folder=tmp_path).run()
-    assert found.best is None
-    assert len(found.samples) == len(generator.asked) > 0
-    assert all("Line 1" in (sample.failure or "") for sample in found.samples)
+    result = bife_core.create_study(small(), **data, generator=generator, folder=tmp_path).run()
+    assert result.best is None
+    assert len(result.samples) == len(generator.asked) > 0
+    assert all("Line 1" in (sample.failure or "") for sample in result.samples)
 
 
 def test_a_generator_of_ones_own_and_an_error_on_the_way(data, soon_solved, tmp_path):

@@ -101,9 +101,9 @@ def test_only_its_own_end_is_the_end(tmp_path):
     assert made.end(8) is None
     made.add(Ended(best=None, cost=cost, samples=8))
     assert Journal(tmp_path, OPENED).end(9) is None, "with more samples it goes on"
-    known = Journal(tmp_path, OPENED).end(8)
-    assert known is not None
-    assert known.cost == cost
+    ended = Journal(tmp_path, OPENED).end(8)
+    assert ended is not None
+    assert ended.cost == cost
 
 
 def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path):

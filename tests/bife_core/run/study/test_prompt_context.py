@@ -55,11 +55,11 @@ def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_anoth
     # The first of three is right; then either of the first two.
     decisions = decisions_of([3, 3], [1.0, 0.0, 0.0, 1.0, 1.0, 0.0], columns=columns)
     ranges = feature_ranges(decisions, Yardstick(decisions))
-    shown = {index: (found.alone, found.first, found.repeats) for index, found in enumerate(ranges)}
+    shown = {index: (feature.alone, feature.first, feature.repeats) for index, feature in enumerate(ranges)}
     assert shown[0] == (1.0, "farthest from 0", None)
     assert shown[3] == (1.0, "smallest", None)
     assert shown[67] == (1.0, "largest", 0)
-    assert {index for index, found in enumerate(ranges) if found.repeats is not None} == {67}
+    assert {index for index, feature in enumerate(ranges) if feature.repeats is not None} == {67}
 
 
 def test_of_each_feature_it_is_known_what_it_adds_to_the_best_one():
@@ -99,17 +99,17 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
     )
     parents = (*parents[:2], parents[2].model_copy(update={"f_lf": None}))
     tuned = {name: LowScore(source="x", regret=0.25) for name in ("one", "other")}
-    known = context_of(data, Past(parents, tuned), LowFidelityConfig(tune=5))
-    assert (known.fitting, known.fitted, known.regrets) == (True, ("one",), {"one": 0.25})
-    assert list(known.failings) == ["one", "two"]
-    assert known.likeness is None  # of three it would not say which two
-    known = context_of(data, Past(parents[:2]), LowFidelityConfig(tune=5))
+    context = context_of(data, Past(parents, tuned), LowFidelityConfig(tune=5))
+    assert (context.fitting, context.fitted, context.regrets) == (True, ("one",), {"one": 0.25})
+    assert list(context.failings) == ["one", "two"]
+    assert context.likeness is None  # of three it would not say which two
+    context = context_of(data, Past(parents[:2]), LowFidelityConfig(tune=5))
     decisions = Decisions.load(data["decisions"].path)
     first = chosen_by(parents[0], decisions)
-    *said, contributed = known.failings["one"]
-    assert tuple(said) == failings(decisions, first)
+    *where, contributed = context.failings["one"]
+    assert tuple(where) == failings(decisions, first)
     assert contributed.startswith("F_LF with one of its features held at its median: [")
-    assert known.likeness == 0.75
+    assert context.likeness == 0.75
     assert not context_of(data, Past()).fitting
 
 
@@ -119,8 +119,8 @@ def test_why_a_rule_failed_in_the_solver_is_told_without_names(data):
     lost = Sample(
         id="two", generation=0, operator="i1", failure="http://zebra/v1 answered (HTTP 500: zebra)."
     )
-    known = context_of(data, Past((failed, lost), solved={"one": HighScore(failure=text)}))
-    (message,) = assemble(REQUEST, known)
+    context = context_of(data, Past((failed, lost), solved={"one": HighScore(failure=text)}))
+    (message,) = assemble(REQUEST, context)
     assert "failed: It failed while an instance was solved" in message.content
     assert "zebra" not in message.content
 
@@ -151,22 +151,22 @@ class Careless:
 def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(repair, data, tmp_path):
     careless = Careless()
     settings = config(**{"generator.prompts": "informed" if repair else "paper", "search.samples": 2})
-    found = bife_core.create_study(settings, **data, folder=tmp_path, generator=careless).run()
-    assert [sample.valid for sample in found.samples] == [repair] * 2
+    result = bife_core.create_study(settings, **data, folder=tmp_path, generator=careless).run()
+    assert [sample.valid for sample in result.samples] == [repair] * 2
     assert len(careless.reasons) == 2 * repair
     assert all("slack" in reason for reason in careless.reasons)
 
 
 def test_initial_rules_have_a_theme_each_and_others_none(data):
     builder = ContextBuilder("toys", data["instances"], data["decisions"].path, config())
-    asked = [*search_of(config().search).ask(), REQUEST.model_copy(update={"operator": "m1"})]
-    found = [builder.build(request, Past(), data["workers"]).theme for request in asked]
-    assert len(set(found)) == 3
-    assert [bool(theme) for theme in found] == [True, True, False]
-    (message,) = assemble(asked[0], builder.build(asked[0], Past(), data["workers"]))
-    assert found[0] in message.content
-    (plain,) = assemble(asked[0], builder.build(asked[0], Past(), data["workers"]), "paper")
-    assert found[0] not in plain.content
+    requests = [*search_of(config().search).ask(), REQUEST.model_copy(update={"operator": "m1"})]
+    themes = [builder.build(request, Past(), data["workers"]).theme for request in requests]
+    assert len(set(themes)) == 3
+    assert [bool(theme) for theme in themes] == [True, True, False]
+    (message,) = assemble(requests[0], builder.build(requests[0], Past(), data["workers"]))
+    assert themes[0] in message.content
+    (plain,) = assemble(requests[0], builder.build(requests[0], Past(), data["workers"]), "paper")
+    assert themes[0] not in plain.content
 
 
 def test_what_an_interrupted_run_did_not_read_the_next_one_reads(data):
@@ -187,16 +187,16 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(data, tmp
     settings = config(**{"low.tune": 20, "generator.about": "bids for freight"})
     with ModelApi(["wrong_name"], then="apt") as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        whole = bife_core.create_study(settings, folder=tmp_path / "whole", **data).run()
-        asked = [received.body["messages"] for received in api.requests]
+        complete = bife_core.create_study(settings, folder=tmp_path / "whole", **data).run()
+        requests = [received.body["messages"] for received in api.requests]
         # All that is left of the search are the calls: the same prompts find their answers there.
         forget_events(tmp_path / "whole", 0.0)
         again = bife_core.create_study(settings, folder=tmp_path / "whole", **data).run()
-        assert len(api.requests) == len(asked)
-    assert [sample.valid for sample in whole.samples] == [True] * 3
-    assert [sample.sha for sample in again.samples] == [sample.sha for sample in whole.samples]
-    assert whole.spending.calls == 4
-    first, last = asked[0][0]["content"], asked[-1][0]["content"]
+        assert len(api.requests) == len(requests)
+    assert [sample.valid for sample in complete.samples] == [True] * 3
+    assert [sample.sha for sample in again.samples] == [sample.sha for sample in complete.samples]
+    assert complete.spending.calls == 4
+    first, last = requests[0][0]["content"], requests[-1][0]["content"]
     assert "of this kind: bids for freight.\n" in first
     assert "100 % knapsack" in first
     assert "Of no use here, since all candidates have the same value: [1] obj_coef_pos_part" in first

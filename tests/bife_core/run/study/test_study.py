@@ -69,18 +69,18 @@ def test_only_time_in_which_the_search_runs_is_counted(
     tmp_path,
     clock,  # noqa: F811
 ):
-    given = {**data, "instances": soon_solved, "generator": Stubborn(None)}
-    study = bife_core.create_study(small(budget__hours=0.01), **given, folder=tmp_path)
+    arguments = {**data, "instances": soon_solved, "generator": Stubborn(None)}
+    study = bife_core.create_study(small(budget__hours=0.01), **arguments, folder=tmp_path)
     states = []
     while not study.done:
         clock.now_s += 3600.0
-        found = study.run(generations=1, callbacks=[lambda _, state: states.append(state)])
+        result = study.run(generations=1, callbacks=[lambda _, state: states.append(state)])
         clock.now_s += 3600.0
-    assert (len(found.samples), found.ended_by) == (5, None)
-    assert found.seconds == found.cost.wall_s == found.cost.other_s == 0.0
-    assert found.cost.design_s < 3600.0
+    assert (len(result.samples), result.ended_by) == (5, None)
+    assert result.seconds == result.cost.wall_s == result.cost.other_s == 0.0
+    assert result.cost.design_s < 3600.0
     assert {state.elapsed_s for state in states} == {0.0}
-    late = bife_core.create_study(small(budget__hours=0.01), **given, folder=tmp_path / "late")
+    late = bife_core.create_study(small(budget__hours=0.01), **arguments, folder=tmp_path / "late")
     ended = late.run(callbacks=[lambda *_: setattr(clock, "now_s", clock.now_s + 60.0)])
     assert "hours is used up" in str(ended.ended_by)
 
@@ -102,10 +102,12 @@ class Interrupting(Stubborn):
 
 
 def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(data, soon_solved, tmp_path):
-    given = {**data, "instances": soon_solved}
-    calm = bife_core.create_study(small(), **given, generator=Stubborn(None), folder=tmp_path / "calm").run()
+    arguments = {**data, "instances": soon_solved}
+    calm = bife_core.create_study(
+        small(), **arguments, generator=Stubborn(None), folder=tmp_path / "calm"
+    ).run()
     generator = Interrupting()
-    study = bife_core.create_study(small(), **given, generator=generator, folder=tmp_path / "run")
+    study = bife_core.create_study(small(), **arguments, generator=generator, folder=tmp_path / "run")
     began_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         study.run()
@@ -123,8 +125,8 @@ def test_ctrl_c_stops_at_once_whatever_is_waited_for_and_the_next_run_goes_on(da
 
 
 def test_who_lost_the_claim_in_the_last_generation_replaces_no_file(data, soon_solved, tmp_path):
-    given = {**data, "instances": soon_solved, "generator": Stubborn(None)}
-    study = bife_core.create_study(small(), **given, folder=tmp_path)
+    arguments = {**data, "instances": soon_solved, "generator": Stubborn(None)}
+    study = bife_core.create_study(small(), **arguments, folder=tmp_path)
     seen = []
 
     def state_of_folder():
@@ -174,24 +176,24 @@ def test_a_study_that_runs_is_not_declared_dead_by_another_process_and_a_paused_
 
 def test_paths_and_a_search_by_its_class(whole, data, tmp_path):
     with_solves_of(whole.folder, tmp_path)
-    given = {**data, "instances": [str(instance.path) for instance in data["instances"]]}
-    given["decisions"] = data["decisions"].path
-    study = bife_core.create_study(small(), **given, search=BifeSearch, store=Store(tmp_path))
+    arguments = {**data, "instances": [str(instance.path) for instance in data["instances"]]}
+    arguments["decisions"] = data["decisions"].path
+    study = bife_core.create_study(small(), **arguments, search=BifeSearch, store=Store(tmp_path))
     assert repr(study) == "Study(bife, 0 of 5 samples, no rule yet, not done)"
-    found = study.run()
-    assert len(found.samples) == 5
-    made = bife_core.create_study(small(), **given, search=BifeSearch, store=Store(tmp_path))
+    result = study.run()
+    assert len(result.samples) == 5
+    made = bife_core.create_study(small(), **arguments, search=BifeSearch, store=Store(tmp_path))
     assert made.journal.key == study.journal.key
-    assert found.best is not None
-    assert found.best_rule is not None
-    former = next(one for one in found.samples if one.valid and one.sha != found.best.sha)
+    assert result.best is not None
+    assert result.best_rule is not None
+    former = next(one for one in result.samples if one.valid and one.sha != result.best.sha)
     made.journal.add(made.journal.stored(Ended).model_copy(update={"best": former}))
     longer = made.run(samples=1)
     assert len(longer.samples) == 6
     assert longer.best is not None
-    said = f"The best rule is {longer.best.id} now ({longer.best_rule}) and was {former.id} before, whose file stays"
-    assert any(note.startswith(said) for note in longer.notes)
-    assert found.best_rule.read_text() == found.best.source
+    words = f"The best rule is {longer.best.id} now ({longer.best_rule}) and was {former.id} before, whose file stays"
+    assert any(note.startswith(words) for note in longer.notes)
+    assert result.best_rule.read_text() == result.best.source
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_paths_and_a_search_by_its_class(whole, data, tmp_path):
     ],
 )
 def test_what_cannot_be_used_ends_in_a_sentence(changed, message, data, tmp_path):
-    given = {"config": small(), **data, "store": tmp_path} | changed
+    arguments = {"config": small(), **data, "store": tmp_path} | changed
     with pytest.raises(BifeError, match=message):
-        bife_core.create_study(**given)
+        bife_core.create_study(**arguments)
     assert not list(tmp_path.iterdir())
