@@ -47,9 +47,8 @@ demo: $(STAMP)
 	$(BIN)/bife demo
 
 # No server, no run, few solves: what fits into a minute with style and types.
-QUICK := $(addprefix tests/test_,documents.py layering.py packaging.py) \
-  $(filter-out %/test_collection.py %/test_testing.py,$(wildcard tests/bife_core/test_*.py)) \
-  $(addprefix tests/bife_core/,generators rules search) \
+QUICK := $(addprefix tests/test_,documents.py layering.py packaging.py) $(wildcard tests/bife_core/run/test_*.py) \
+  $(addprefix tests/bife_core/,base language search) \
   $(addprefix tests/bife_core/cli/test_cli_,options.py program.py watching.py)
 
 check: lint

@@ -192,7 +192,7 @@ def test_the_base_wheel_solves_in_an_empty_environment(installed, tmp_path, caps
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_operations_install_and_run_what_is_started_on_prefects_page(installed, tmp_path):
     bife = partial(installed("[operate]"), "bife")
     assert "\nMLflow\n" in bife("run", "--preset", "smoke", "--seed", 1)

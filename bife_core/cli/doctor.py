@@ -8,10 +8,10 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
 from rich.text import Text
+from typer import Option
 
 from bife_core.base.errors import BifeError
 from bife_core.cli.backend import Check, Finding, backend
@@ -25,17 +25,15 @@ if TYPE_CHECKING:
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
+_INSTANCES: Final = (
+    "Folder of your own instances, to be checked too, in two minutes: what can be used, whether there are enough for a "
+    "champion, where SCIP's time goes, what some settings of SCIP take, and how long a run will."
+)
+
 
 def doctor(
-    instances: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of your own instances, to be checked too, in two minutes: what can be used, whether there are "
-            "enough for a champion, where SCIP's time goes, what some settings of SCIP take, and how long a run will.",
-        ),
-    ] = None,
-    groups: Annotated[str | None, typer.Option(metavar="REGEX")] = None,
+    instances: Annotated[Path | None, Option(metavar="DIR", help=_INSTANCES)] = None,
+    groups: Annotated[str | None, Option(metavar="REGEX")] = None,
     output: Output = Path("doctor.set"),
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
@@ -49,9 +47,9 @@ def doctor(
         checks["instances"] = partial(_instances, instances, groups, output)
     with standard_output().status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
-    rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in findings.items()]
+    rows = [(name, Text(state, style=_STYLES[state]), text) for name, (state, text) in findings.items()]
     show_table(("check", "state", "finding"), rows, numbers=False)
-    failed = [name for name, one in findings.items() if one.state == "fail"]
+    failed = [name for name, finding in findings.items() if finding.state == "fail"]
     if failed:
         raise CommandEnd(f"These checks failed: {', '.join(failed)}.")
 
@@ -126,12 +124,10 @@ def _model_api() -> Finding:
     except NoDraftError as error:
         return Finding("fail" if isinstance(error, DraftingStoppedError) else "warn", str(error))
     # Gemini and Ollama list names with a part that may be left out.
-    known = {
-        form for name in names for form in (name, name.removeprefix("models/"), name.removesuffix(":latest"))
-    }
-    if missing := [model for model in models if names and model not in known]:
-        listed = f"lists no {', '.join(missing)}; it has {', '.join(names[:8])}"
-        return Finding("warn", f"{settings.base_url} answers, but {listed}")
+    listed = {*names, *(name.removeprefix("models/").removesuffix(":latest") for name in names)}
+    if missing := [model for model in models if names and model not in listed]:
+        lack = f"lists no {', '.join(missing)}; it has {', '.join(names[:8])}"
+        return Finding("warn", f"{settings.base_url} answers, but {lack}")
     return Finding("ok", f"{settings.base_url} answers; model {', '.join(models)}")
 
 
@@ -153,14 +149,14 @@ def _need(folder: Path, groups: str | None) -> Finding:
 
     tested, units = fewest_for_champion(1), "groups" if groups else "instances"
     usable = len(open_folder(folder, project_home().instances, groups=groups).ordered)
-    needed = fewest_usable(tested)
     half = fewest_usable(fewest_for_champion(1, 0.5))
     need = (
-        f"A champion needs {needed} {units} or more, for {tested} of them to be held out, if it takes "
+        f"A champion needs {fewest_usable(tested)} {units} or more, for {tested} of them to be held out, if it takes "
         f"{LARGE_GAIN:g} of RPB's time on each, and {half} if it takes half."
     )
-    few = f" Add instances of this kind, there are {usable}."
-    return Finding("ok", need) if usable >= half else Finding("warn", need + few)
+    if usable < half:
+        return Finding("warn", f"{need} Add instances of this kind, there are {usable}.")
+    return Finding("ok", need)
 
 
 def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:

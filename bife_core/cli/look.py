@@ -20,22 +20,17 @@ from bife_core.store.home import RUN_ID, evaluation_at, project_home
 REQUEST_ID: Final = re.compile(r"bife-[\w.~%-]+\.\d+(?!\.?\w)", re.ASCII)
 """What BiFE calls its requests, in a file of whatever format."""
 
+_EVALUATIONS: Final = "Evaluations: ids of their MLflow runs, or their folders. Several make one page."
+_TO: Final = "Where to write page, tables and figures."
+_EXPORT: Final = "A provider's export that holds the header X-Client-Request-Id."
+
 
 def report(
     references: Annotated[
         list[str] | None,
-        Argument(
-            metavar="[REF]...",
-            show_default="the newest evaluation",
-            help="Evaluations: ids of their MLflow runs, or their folders. Several make one page.",
-        ),
+        Argument(metavar="[REF]...", show_default="the newest evaluation", help=_EVALUATIONS),
     ] = None,
-    to: Annotated[
-        Path | None,
-        Option(
-            metavar="DIR", help="Where to write page, tables and figures.", show_default="beside the solves"
-        ),
-    ] = None,
+    to: Annotated[Path | None, Option(metavar="DIR", show_default="beside the solves", help=_TO)] = None,
     figures: Annotated[bool, Option("--figures", help="Write all figures too, as PNG, SVG and PDF.")] = False,
 ) -> None:
     """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
@@ -49,12 +44,12 @@ def report(
         from bife_core.run.stages.runtime import Runtime
         from bife_core.show.plots import save
 
-        asked = any(RUN_ID.fullmatch(one) for one in references or ())
-        loaded, directory = load_report(references or (), backend().runtime() if asked else Runtime())
+        tracked = any(map(RUN_ID.fullmatch, references or ()))
+        loaded, directory = load_report(references or (), backend().runtime() if tracked else Runtime())
         folder = (to or directory).absolute()
         drawn = write_report(folder, loaded)
-        for one in drawn if figures else ():
-            save(one.figure, folder / "figures", one.name)
+        for figure in drawn if figures else ():
+            save(figure.figure, folder / "figures", figure.name)
     say(loaded.conclusion)
     files = {"page": PAGE} | {f"table ({Path(name).suffix[1:]})": name for name in TABLES}
     show_facts([(label, str(folder / name)) for label, name in files.items()])
@@ -78,26 +73,19 @@ def config(
 
 
 def calls(
-    export: Annotated[
-        Path | None,
-        Argument(
-            metavar="[FILE]",
-            help="A provider's export that holds the header X-Client-Request-Id.",
-            show_default="none",
-        ),
-    ] = None,
+    export: Annotated[Path | None, Argument(metavar="[FILE]", show_default="none", help=_EXPORT)] = None,
 ) -> None:
     """List what calls to a model API each search made, and compare them with a provider's export."""
     from bife_core.search.generators.account import Account, Spending, request_id
 
     store, rows, made = project_home().store, [], dict[str, str]()
     for study in store.studies():
-        if own := Account(store, study.key).calls():
-            spent = Spending.of(own)
+        if of_study := Account(store, study.key).calls():
+            spent = Spending.of(of_study)
             usd = "" if spent.cost_usd is None else f"{spent.cost_usd:.4f}"
             counts = (spent.calls, spent.answered, spent.unknown, spent.tokens)
             rows.append((study.key, *map(str, counts), usd))
-            made |= {request_id(study.key, call): call.status for call in own}
+            made |= {request_id(study.key, call): call.status for call in of_study}
     if rows:
         show_table(("search", "calls", "answered", "bill unknown", "tokens", "USD"), rows)
     else:

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from bife_core.solver.methods.configuration import Configuration
 
 
+_CONFIG: Final = "YAML, TOML or JSON file of settings, as `bife config --json` prints."
+_SETTINGS: Final = (
+    "Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins."
+)
+
+
 def _option(kind: Any, metavar: str | None = None, *flags: str, **more: Any) -> Any:
     return Annotated[kind | None, Option(*flags, metavar=metavar, show_default=False, **more)]
 
@@ -39,15 +45,8 @@ OPTIONS: Final[dict[str, Any]] = {
     "hours": _option(float, min=0),
     "workers": _option(int, min=1),
     "approval": _option(Literal["gate", "person"]),
-    "config": _option(
-        Path, "FILE", help="YAML, TOML or JSON file of settings, as `bife config --json` prints."
-    ),
-    "settings": _option(
-        list[str],
-        "NAME=VALUE",
-        "--set",
-        help="Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins.",
-    ),
+    "config": _option(Path, "FILE", help=_CONFIG),
+    "settings": _option(list[str], "NAME=VALUE", "--set", help=_SETTINGS),
 }
 """Annotation of each shared option by its name; those without a help are settings, see `Command`."""
 
@@ -95,10 +94,10 @@ def resolve(options: Mapping[str, Any], **defaults: Any) -> PipelineConfig:
     """Return the configuration that options name: first `defaults`, a file's settings, then options, then --set."""
     from bife_core.run.settings import NAMES, configuration, read_settings
 
-    given = {name: value for name, value in options.items() if value is not None}
-    file, assigned = given.pop("config", None), given.pop("settings", ())
+    chosen = {name: value for name, value in options.items() if value is not None}
+    file, assigned = chosen.pop("config", None), chosen.pop("settings", ())
     # The same command goes on where it stopped, so it draws no seed.
-    settings = {"seed": 0, **defaults, **(read_settings(file) if file is not None else {}), **given}
+    settings = {"seed": 0, **defaults, **(read_settings(file) if file is not None else {}), **chosen}
     for name, value in map(assignment, assigned):
         if name in ("preset", "instances", *NAMES):
             settings[name] = value

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from bife_core.cli.backend import backend
 from bife_core.cli.consoles import (
@@ -20,7 +21,8 @@ from bife_core.cli.consoles import (
 
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 
-_RULE = typer.Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
+_RULE = Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
+_NAME = Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
 
 
 @app.command("list")
@@ -28,15 +30,13 @@ def list_rules() -> None:
     """List reference rules and registered ones."""
     from bife_core.language.rules import REFERENCE_RULES
 
-    given = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
-    show_table(("reference rule", "what it does", "reference of"), given, numbers=False)
+    rules = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
+    show_table(("reference rule", "what it does", "reference of"), rules, numbers=False)
     say()
-    tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
-    tags |= {"solver": "under"}
-    rows = [
-        (version.reference, version.standing, *(_short(version.tags, name) for name in tags))
-        for version in backend().registry().versions()
-    ]
+    tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to"}
+    tags |= {"baseline": "against", "solver": "under"}
+    versions = backend().registry().versions()
+    rows = [(rule.reference, rule.standing, *(_short(rule.tags, name) for name in tags)) for rule in versions]
     if rows:
         show_table(("registered rule", "aliases", *tags.values()), rows)
     else:
@@ -77,10 +77,8 @@ def show(reference: Annotated[str, _RULE]) -> None:
 
 @app.command("rollback")
 def rollback(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
-    ],
-    reason: Annotated[str, typer.Option(help="Why; kept in the registry.")],
+    name: Annotated[str, _NAME],
+    reason: Annotated[str, Option(help="Why; kept in the registry.")],
 ) -> None:
     """Take a champion out of use, in your login name; the one that it replaced, if any, is champion again."""
     with standard_output().status("Starting ..."):
@@ -92,7 +90,7 @@ def rollback(
 
 def export(
     rule: Annotated[str, _RULE],
-    output: Annotated[Path, typer.Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
+    output: Annotated[Path, Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
 ) -> None:
     """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
     from bife_core.base.files import check_outputs, write_whole

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from typer import Argument, Option
 
 from bife_core.base.wording import interval_text
 from bife_core.cli.backend import backend
@@ -17,30 +18,22 @@ from bife_core.cli.running import GO_ON, ending_at_once
 if TYPE_CHECKING:
     from bife_core.run.stages.scoring import RuleScore
 
+_FILE: Final = "Python files of rules; settings files of SCIP or JSON files of other methods."
+_BRIEF: Final = "Print what a model is told that writes rules for these instances."
+_LIST: Final = "Print the rules of the study with their scores, best first."
+_NO_FIT: Final = "Score rules with the numbers they have, fitting none."
+
 
 @with_options
 def score(
     *,
     file: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE...",
-            exists=True,
-            dir_okay=False,
-            help="Python files of rules; settings files of SCIP or JSON files of other methods.",
-        ),
+        list[Path] | None, Argument(metavar="FILE...", exists=True, dir_okay=False, help=_FILE)
     ] = None,
-    brief: Annotated[
-        bool,
-        typer.Option("--brief", help="Print what a model is told that writes rules for these instances."),
-    ] = False,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Print the rules of the study with their scores, best first.")
-    ] = False,
-    no_fit: Annotated[
-        bool, typer.Option("--no-fit", help="Score rules with the numbers they have, fitting none.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    brief: Annotated[bool, Option("--brief", help=_BRIEF)] = False,
+    listed: Annotated[bool, Option("--list", help=_LIST)] = False,
+    no_fit: Annotated[bool, Option("--no-fit", help=_NO_FIT)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object a line.")] = False,
     **options: Any,
 ) -> None:
     """Score rules that you wrote as a search would: check, F_LF, and F_HF in a race; all of it stays in one study."""
@@ -54,7 +47,7 @@ def score(
 
     runner = backend()
     methods = [(path.name, read_method(path)) for path in file or ()]
-    rules = [(name, one.text or one.model_dump_json()) for name, one in methods]
+    rules = [(name, method.text or method.model_dump_json()) for name, method in methods]
     with ending_at_once(lambda: None, partial(stop_journals, GO_ON)):
         if brief:
             typer.echo(scoring.brief(config, runner.runtime()))
@@ -62,59 +55,59 @@ def score(
         if listed:
             _list(scoring.scored_before(config, Runtime()), as_json)
             return
-        for one in scoring.score(config, runner.runtime(), rules, not no_fit):
+        for scored in scoring.score(config, runner.runtime(), rules, not no_fit):
             if as_json:
-                typer.echo(one.model_dump_json())
+                typer.echo(scored.model_dump_json())
             else:
-                _show(one)
+                _show(scored)
 
 
-def _list(found: list[RuleScore], as_json: bool) -> None:
-    if not found:
+def _list(scores: list[RuleScore], as_json: bool) -> None:
+    if not scores:
         nothing = "No rule was scored with these settings, or their decisions are not all recorded"
         typer.echo(f"{nothing}; `bife score FILE` does both.", err=True)
     elif as_json:
-        for one in found:
-            typer.echo(one.model_dump_json(exclude_unset=True))
+        for scored in scores:
+            typer.echo(scored.model_dump_json(exclude_unset=True))
     else:
         columns = ("rule", "sample", "F_HF", "F_LF", "over RPB's", "out")
-        show_table(columns, [_row(one) for one in found], numbers=False)
-        say(f"{_used(found[0])}.")
+        show_table(columns, list(map(_row, scores)), numbers=False)
+        say(f"{_used(scores[0])}.")
 
 
-def _row(one: RuleScore) -> tuple[str, ...]:
+def _row(scored: RuleScore) -> tuple[str, ...]:
     # A ratio on some of the instances is not to be compared with others.
-    ratio = None if one.f_hf is None else one.ratio
-    values = ("" if value is None else number(value) for value in (one.f_hf, one.f_lf, ratio))
-    alike = f"chooses like {one.duplicate_of}" if one.duplicate_of else ""
-    return one.name, one.sample, *values, one.failure or one.eliminated or alike
+    ratio = None if scored.f_hf is None else scored.ratio
+    values = ("" if value is None else number(value) for value in (scored.f_hf, scored.f_lf, ratio))
+    alike = f"chooses like {scored.duplicate_of}" if scored.duplicate_of else ""
+    return scored.name, scored.sample, *values, scored.failure or scored.eliminated or alike
 
 
-def _used(one: RuleScore) -> str:
-    limit = "" if one.solver_limit_s is None else f" of {number(one.solver_limit_s)}"
-    return f"{number(one.solver_s)}{limit} CPU s in the solver, recording decisions and RPB included"
+def _used(scored: RuleScore) -> str:
+    limit = "" if scored.solver_limit_s is None else f" of {number(scored.solver_limit_s)}"
+    return f"{number(scored.solver_s)}{limit} CPU s in the solver, recording decisions and RPB included"
 
 
-def _show(one: RuleScore) -> None:
+def _show(scored: RuleScore) -> None:
     from bife_core.base.stats import CONFIDENCE
 
-    out = one.failure or one.eliminated
-    show_heading(f"{one.name} ({one.sample}{', scored before' * one.again})")
+    out = scored.failure or scored.eliminated
+    show_heading(f"{scored.name} ({scored.sample}{', scored before' * scored.again})")
     facts = [("out", out)] if out else []
-    facts += [("chooses like", one.duplicate_of)] if one.duplicate_of else []
-    known = {"F_LF": one.f_lf, "regret": one.regret, "F_HF": one.f_hf}
-    facts += [(name, number(value)) for name, value in known.items() if value is not None]
-    if one.ratio is not None:
-        interval = interval_text(one.ci_low, one.ci_high, confidence=CONFIDENCE)
-        facts.append(("cost over RPB's", f"{number(one.ratio)}, {interval}"))
-    if one.undecided:
-        facts.append(("not told from", f"{', '.join(one.undecided)} (paired test)"))
-    if one.best is not None and one.best_f_hf is not None:
-        facts.append(("best so far", f"{one.best}, F_HF {number(one.best_f_hf)}"))
-    facts += [("numbers", "fitted to the decisions")] if one.fitted else []
-    facts += [("file", one.file)] if one.file else []
-    facts.append(("study", f"{one.rules} rules, {_used(one)}"))
+    facts += [("chooses like", scored.duplicate_of)] if scored.duplicate_of else []
+    measures = {"F_LF": scored.f_lf, "regret": scored.regret, "F_HF": scored.f_hf}
+    facts += [(name, number(value)) for name, value in measures.items() if value is not None]
+    if scored.ratio is not None:
+        interval = interval_text(scored.ci_low, scored.ci_high, confidence=CONFIDENCE)
+        facts.append(("cost over RPB's", f"{number(scored.ratio)}, {interval}"))
+    if scored.undecided:
+        facts.append(("not told from", f"{', '.join(scored.undecided)} (paired test)"))
+    if scored.best is not None and scored.best_f_hf is not None:
+        facts.append(("best so far", f"{scored.best}, F_HF {number(scored.best_f_hf)}"))
+    facts += [("numbers", "fitted to the decisions")] if scored.fitted else []
+    facts += [("file", scored.file)] if scored.file else []
+    facts.append(("study", f"{scored.rules} rules, {_used(scored)}"))
     show_facts(facts)
-    for text in filter(None, (one.table, *one.choices)):
+    for text in filter(None, (scored.table, *scored.choices)):
         say()
         say(text)

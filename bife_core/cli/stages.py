@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
+from typer import Option
 
 from bife_core.base.wording import counted
 from bife_core.cli.backend import backend
@@ -22,18 +22,24 @@ if TYPE_CHECKING:
     from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult, TuningResult
     from bife_core.search import Sample
 
+_RULE: Final = (
+    "A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule of an "
+    "evolution, a built-in of SCIP such as pscost, a settings file of SCIP (.set), a JSON file of a method, or a "
+    "plugin's method; may be repeated, the first leads."
+)
+_SECONDS: Final = (
+    "CPU seconds of solves after which no trial begins; SCIP default settings have half, or one solve."
+)
+_METHOD: Final = "What may branch beside RPB; may be repeated."
+
 
 @with_options
 def collect(**options: Any) -> None:
     """Record expert samples: strong branching's decisions, which F_LF is measured on."""
     result = run_stage("collection", resolve(options))
     recorded = result.summary
-    facts = [
-        ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
-        ("instances", str(len(recorded.instances))),
-        ("file", str(recorded.path)),
-    ]
-    show_facts(facts)
+    samples = ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates")
+    show_facts([samples, ("instances", str(len(recorded.instances))), ("file", str(recorded.path))])
     show_tracked(result.run)
 
 
@@ -61,22 +67,13 @@ def evolve(**options: Any) -> None:
 @with_options
 def evaluate(
     *,
-    rule: Annotated[
-        list[str],
-        typer.Option(
-            metavar="REF",
-            help="A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule "
-            "of an evolution, a built-in of SCIP such as pscost, a settings file of SCIP (.set), a JSON file of a "
-            "method, or a plugin's method; may be repeated, the first leads.",
-        ),
-    ],
+    rule: Annotated[list[str], Option(metavar="REF", help=_RULE)],
     **options: Any,
 ) -> None:
     """Compare rules and other methods with RPB on held-out instances, and write the report."""
     config = resolve(options)
-    lead, *others = rule
     methods = (*rule, config.evaluation.baseline)
-    result = run_stage("evaluation", config, lead, others=tuple(others), methods=methods)
+    result = run_stage("evaluation", config, rule[0], others=tuple(rule[1:]), methods=methods)
     show_comparison(result)
     show_tracked(result.run, [("report", str(result.directory / "report.html"))])
     finish(config, result)
@@ -85,22 +82,10 @@ def evaluate(
 @with_options
 def tune(
     *,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            metavar="S",
-            help="CPU seconds of solves after which no trial begins; SCIP default settings have half, or one solve.",
-        ),
-    ] = 600.0,
+    seconds: Annotated[float, Option(min=0, metavar="S", help=_SECONDS)] = 600.0,
     output: Output = Path("tuned.set"),
     method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="REF",
-            show_default="general and pscost",
-            help="What may branch beside RPB; may be repeated.",
-        ),
+        list[str] | None, Option(metavar="REF", show_default="general and pscost", help=_METHOD)
     ] = None,
     **options: Any,
 ) -> None:
@@ -139,12 +124,9 @@ def demo(**options: Any) -> None:
     rule = result.registered.reference if result.registered else "pseudocost_product"
     api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
     show_heading("What next")
-    next_steps = [
-        ("on your own instances", "bife run --instances DIR"),
-        ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, "{rule}")'),
-        ("with a model API", f"{api} bife run --generator openai"),
-    ]
-    show_facts(next_steps)
+    in_python = ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, "{rule}")')
+    with_api = ("with a model API", f"{api} bife run --generator openai")
+    show_facts([("on your own instances", "bife run --instances DIR"), in_python, with_api])
     finish(config, result.evaluation, result.evolution)
 
 
@@ -200,10 +182,8 @@ def finish(
     for sentence in differing:
         complain(f"Proven optima differ: {sentence}")
     if differing:
-        raise CommandEnd(
-            "A branching rule must never change an optimum: please report this with the instance.",
-            ExitCode.DISAGREEMENT,
-        )
+        sentence = "A branching rule must never change an optimum: please report this with the instance."
+        raise CommandEnd(sentence, ExitCode.DISAGREEMENT)
 
 
 def show_rule(best: Sample, config: PipelineConfig, search: EvolutionResult) -> None:
@@ -235,17 +215,12 @@ def show_comparison(result: EvaluationResult) -> None:
     instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)
     show_heading(f"Against {full_name(compared.baseline)} on {instances}")
     table = method_table(compared.frame, compared.protocol.metric)
-    rows = [
-        (
-            full_name(method),
-            f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}",
-            *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
-            f"{entry['inference_share']:.1%}",
-        )
-        for method, entry in zip(table.index, table.to_dict("records"), strict=True)
-    ]
-    columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
-    show_table(columns, rows)
+    rows = []
+    for method, entry in zip(table.index, table.to_dict("records"), strict=True):
+        solved = f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}"
+        means = (number(entry[name]) for name in ("time", "nodes", "lp_iterations"))
+        rows.append((full_name(method), solved, *means, f"{entry['inference_share']:.1%}"))
+    show_table(("method", "solved", "CPU s", "nodes", "LP iterations", "in branching"), rows)
     say("Means are geometric over all solves; missing ones (*) count as at least the time limit.")
     show_facts(measured(result))
 
@@ -258,16 +233,16 @@ def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | No
         ended = {(row["digest"], row["seed"], row["method"]): row for row in summary.rows}
         for digest, seed in dict.fromkeys(key[:2] for key in ended):
             both = [ended[digest, seed, method] for method in (summary.baseline, summary.rule)]
-            status = " / ".join(dict.fromkeys(str(one["status"]) for one in both))
+            status = " / ".join(dict.fromkeys(str(solve["status"]) for solve in both))
             shown = {"primal_bound": 10, "cpu_s": 4, "nodes": 10}
-            cells = [number(one[what], digits) for what, digits in shown.items() for one in both]
+            cells = [number(solve[what], digits) for what, digits in shown.items() for solve in both]
             rows.append((both[0]["instance"], "test", str(seed), status, *cells))
     for solve in evolved.best_solves if evolved is not None else ():
         objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
         cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]
         rows.append((solve.instance, "design", str(solve.seed), solve.status, *cells))
     baseline = compared.summary.baseline if compared is not None else "relpscost"
-    columns = [f"{what}\n{who}" for what in ("objective", "CPU s", "nodes") for who in (baseline, "rule")]
+    columns = [f"{what}\n{of}" for what in ("objective", "CPU s", "nodes") for of in (baseline, "rule")]
     show_heading("Instances")
     show_table(("instance", "part", "seed", "status", *columns), rows)
 

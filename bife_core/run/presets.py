@@ -52,8 +52,6 @@ def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
 
     Parameters
     ----------
-    name : str
-        The preset.
     benchmark : str, optional
         A family whose own costs, limits and sizes are put into the preset, see `Family.settings`; ``"folder"``, of
         which none are known, changes nothing.
@@ -83,8 +81,8 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
     """
     data = config.model_dump()
     if isinstance(overrides.get("solver"), str | Path):  # by its name; a gap may be given beside it
-        named = SolverConfig.model_validate(overrides["solver"]).model_dump()
-        overrides = {"solver": named} | {name: given for name, given in overrides.items() if name != "solver"}
+        solver = SolverConfig.model_validate(overrides["solver"]).model_dump()
+        overrides = {"solver": solver} | {name: overrides[name] for name in overrides if name != "solver"}
     for dotted, value in overrides.items():
         *path, last = str(dotted).split(".")
         node: Any = data

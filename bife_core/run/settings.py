@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
@@ -37,12 +37,13 @@ NAMES: Final = {
 }
 """Name of a setting that stands by itself -> where it is in `PipelineConfig`; `preset` and `instances` come first."""
 
-_READERS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
-    ".toml": ("TOML", tomllib.loads),
-    ".yaml": ("YAML", yaml.safe_load),
-    ".yml": ("YAML", yaml.safe_load),
-}
-"""What a file is called and read with, by its suffix; any other file is JSON."""
+_PRESET: Final = (
+    "The scale, and what is left out below: a minute, for tests (smoke), minutes (quick), or days, as published "
+    "(paper). Default: quick."
+)
+_YAML: Final = ("YAML", yaml.safe_load)
+_READERS: Final = {".toml": ("TOML", tomllib.loads), ".yaml": _YAML, ".yml": _YAML}
+"""Format and reader of a file by its suffix; any other file is JSON."""
 
 
 def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
@@ -51,24 +52,24 @@ def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
     Without a `seed` each run of a flow draws one. A `generator` is used by the search `bife`, unless they name another,
     and fewer `samples` than the preset's initial ones are all initial.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
-    name, instances, advanced = given.pop("preset", "quick"), given.pop("instances", None), {}
-    if not isinstance(nested := given.pop("advanced", {}), Mapping):
+    named = {name: value for name, value in settings.items() if value is not None}
+    name, instances, advanced = named.pop("preset", "quick"), named.pop("instances", None), {}
+    if not isinstance(nested := named.pop("advanced", {}), Mapping):
         raise ConfigError(f"'advanced' holds settings by name; found {type(nested).__name__}.")
     short_of = {dotted: short for short, dotted in NAMES.items()}
     for dotted, value in flat(nested):
         if dotted in short_of:
             raise ConfigError(f"'advanced' has no {dotted!r}: it stands by itself, as {short_of[dotted]!r}.")
         advanced[dotted] = value
-    if unknown := given.keys() - NAMES.keys():
+    if unknown := named.keys() - NAMES.keys():
         raise ConfigError(f"There is no setting {min(unknown)!r}; `bife config` lists them all.")
-    overrides = {"search.seed": None} | {NAMES[short]: value for short, value in given.items()}
+    overrides = {"search.seed": None} | {NAMES[short]: value for short, value in named.items()}
     if instances is not None:
         overrides |= _instances(str(instances))
-    if "generator" in given:
+    if "generator" in named:
         overrides.setdefault("search.method", "bife")
     start = preset(name, overrides.get("instances.benchmark"))
-    if isinstance(samples := given.get("samples"), int):
+    if isinstance(samples := named.get("samples"), int):
         overrides["search.initial"] = min(start.search.initial, max(samples, 1))
     try:
         return with_overrides(start, overrides | advanced)
@@ -79,17 +80,17 @@ def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
         raise ConfigError(text) from error
 
 
-def _instances(named: str) -> dict[str, Any]:
-    if named in FAMILIES:
-        return {"instances.benchmark": named}
-    if not can_be_path(named) or not Path(named).is_dir():
+def _instances(name: str) -> dict[str, Any]:
+    if name in FAMILIES:
+        return {"instances.benchmark": name}
+    if not can_be_path(name) or not Path(name).is_dir():
         families = ", ".join(FAMILIES)
-        raise ConfigError(f"instances: {named} is no folder, and no family; families are {families}.")
-    return {"instances.benchmark": "folder", "instances.folder": named}
+        raise ConfigError(f"instances: {name} is no folder, and no family; families are {families}.")
+    return {"instances.benchmark": "folder", "instances.folder": name}
 
 
 def settings_of(config: PipelineConfig) -> dict[str, Any]:
-    """Return all settings of a configuration, as JSON has them; `configuration` makes the same of them."""
+    """Return all settings of a configuration as JSON has them, the inverse of `configuration`."""
     advanced = config.model_dump(mode="json")
     family, folder = (advanced["instances"].pop(part) for part in ("benchmark", "folder"))
     settings: dict[str, Any] = {"instances": folder or family}
@@ -103,7 +104,7 @@ def settings_of(config: PipelineConfig) -> dict[str, Any]:
 
 
 def described(config: PipelineConfig) -> Iterator[tuple[str, Any, str]]:
-    """Yield the name of each setting of a configuration, its value as JSON has it, and what it means."""
+    """Yield name, value (as JSON has it) and meaning of each setting."""
     settings, fields = settings_of(config), form()["properties"]
     advanced, sections = settings.pop("advanced"), fields["advanced"]["anyOf"][1]["properties"]
     for name, value in settings.items():
@@ -121,19 +122,13 @@ def form() -> dict[str, Any]:
         for name, part in schema["properties"].items()
     }
     starts = {each: settings_of(configuration({"preset": each})) for each in get_args(PresetName)}
+    instances = (
+        "What is solved: a family of generated instances, or a folder of your own .mps, .lp, .cip or .opb files. "
+        f"Default: {starts['quick']['instances']}."
+    )
     fields: dict[str, Any] = {
-        "preset": {
-            "description": "The scale, and what is left out below: a minute, for tests (smoke), minutes (quick), or "
-            "days, as published (paper). Default: quick.",
-            "type": "string",
-            "enum": [*starts],
-        },
-        "instances": _choice(
-            "What is solved: a family of generated instances, or a folder of your own .mps, .lp, .cip or .opb files. "
-            f"Default: {starts['quick']['instances']}.",
-            ("Family", [*FAMILIES]),
-            "Folder",
-        ),
+        "preset": {"description": _PRESET, "type": "string", "enum": [*starts]},
+        "instances": _choice(instances, ("Family", [*FAMILIES]), "Folder"),
     }
     for name, dotted in NAMES.items():
         section, _, key = dotted.partition(".")
@@ -143,8 +138,8 @@ def form() -> dict[str, Any]:
         if name == "solver":
             fields[name] = _choice(about, ("By name", ["default", "paper"]), "File")
         else:
-            own, *_ = field.pop("anyOf", [{}])  # the other one is null, which a form has by leaving it out
-            fields[name] = field | own | {"description": about}
+            kind, *_ = field.pop("anyOf", [{}])  # the other one is null, which a form has by leaving it out
+            fields[name] = field | kind | {"description": about}
     sections = {name: part for name, part in parts.items() if part.get("properties")}
     for name in ("benchmark", "folder"):
         del sections["instances"]["properties"][name]
@@ -186,7 +181,7 @@ def _group(title: str, fields: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return the settings in a file by their names, which may be none that exist."""
+    """Return the settings in a file by name, unchecked; raise `ConfigError` if it cannot be read."""
     kind, parse = _READERS.get(path.suffix.lower(), ("JSON", json.loads))
     try:
         data = parse(path.read_text(encoding="utf-8-sig"))
@@ -194,10 +189,10 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} is no {kind} file: {' '.join(str(error).split())}.") from error
-    if not isinstance(data, dict):
-        found = type(data).__name__
-        raise ConfigError(f"{path} must hold settings by name, as one {kind} mapping; found {found}.")
-    return data
+    if isinstance(data, dict):
+        return data
+    expected = f"settings by name, as one {kind} mapping"
+    raise ConfigError(f"{path} must hold {expected}; found {type(data).__name__}.")
 
 
 def flat(data: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -212,7 +207,7 @@ def flat(data: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]
 
 Settings = Annotated[
     PipelineConfig,
-    BeforeValidator(lambda given: configuration(given) if isinstance(given, Mapping) else given),
+    BeforeValidator(lambda value: configuration(value) if isinstance(value, Mapping) else value),
     WithJsonSchema(form()),
 ]
 """The parameter of a flow: a configuration, or the settings that a form, a schedule or a program sends."""

@@ -6,14 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from tests.support.documents import blocks
 from tests.support.plugins import EXAMPLE, install
 
-ROOT = Path(__file__).parents[2]
 SECTIONS = {
     "Adding a benchmark": "knapsack.py",
     "Adding a search": "best_of.py",
@@ -56,7 +54,7 @@ def python(tmp_path):
     site.mkdir()
     install(EXAMPLE, site)
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join((str(ROOT), str(site))),
+        "PYTHONPATH": str(site),
         "BIFE_HOME": str(tmp_path / "home"),
         "BIFE_PLAIN": "1",
     }

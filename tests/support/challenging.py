@@ -7,7 +7,7 @@ import uuid
 from bife_core.run.stages.records import EVALUATION
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 from bife_tasks.tracking import store
-from tests.support.programs import python
+from tests.support.programs import REPOSITORY, python
 from tests.support.registered import beside as beside, champion_in, evidence, source as source, under as under
 
 
@@ -19,7 +19,9 @@ def challenge(name, number, **known):
 
 def challenge_in(home, name, number, **known):
     """Do so in another home, and return the version."""
-    done = python("-m", "tests.support.challenging", name, number, json.dumps(known), home=home)
+    done = python(
+        "-m", "tests.support.challenging", name, number, json.dumps(known), home=home, cwd=REPOSITORY
+    )
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 

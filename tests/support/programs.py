@@ -20,7 +20,7 @@ def environment(home=None, **variables):
     if home is not None:
         inherited = {k: v for k, v in inherited.items() if not k.startswith(("MLFLOW_", "PREFECT_"))}
         inherited["BIFE_HOME"] = str(home)
-    return inherited | {"PYTHONPATH": str(REPOSITORY), "COLUMNS": "200", "NO_COLOR": "1"} | variables
+    return inherited | {"COLUMNS": "200", "NO_COLOR": "1"} | variables
 
 
 def python(*words, home=None, cwd=None, **variables):

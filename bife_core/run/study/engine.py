@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from bife_core.base.errors import BifeError
 from bife_core.base.values import Value
+from bife_core.measure.context import Reference, measure_reference
 from bife_core.measure.high import HighScore, high_fidelity, score_high
 from bife_core.measure.low import LowScore
 from bife_core.measure.solves import OutOfTimeError
-from bife_core.measure.solving import Reference, measure_reference
 from bife_core.run.observer import EvolutionState, Observer
 from bife_core.run.study import files
 from bife_core.run.study.evaluator import Evaluator

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from bife_core.cli.backend import Backend
+from bife_core.cli.backend import Backend, Finding
 from bife_core.cli.outcome import CommandEnd
-from bife_flows.cli.checks import CHECKS
 from bife_flows.cli.operating import COMMANDS
 from bife_tasks import INSTALLED
 
@@ -21,13 +23,39 @@ if TYPE_CHECKING:
     from bife_core.run.stages.runtime import Runtime
 
 
+def _mlflow() -> Finding:
+    from bife_core.run.stages.records import EVOLUTION
+    from bife_tasks.tracking.store import experiment_id, tracking_uri
+
+    experiment_id(EVOLUTION)
+    return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")
+
+
+def _prefect() -> Finding:
+    from prefect.client.orchestration import get_client
+
+    importlib.import_module("bife_flows.operate.pages")  # which a version of fastapi that does not fit breaks
+    versions = f"{importlib.metadata.version('prefect')}, fastapi {importlib.metadata.version('fastapi')}"
+    address = os.environ.get("PREFECT_API_URL")
+    if not address:
+        return Finding("ok", f"{versions}, API started with each run")
+    with get_client(sync_client=True) as client:
+        trouble = client.api_healthcheck()
+    where = f"{versions}, API {_without_password(address)}"
+    return Finding("fail", f"{where} cannot be reached: {trouble}") if trouble else Finding("ok", where)
+
+
+def _without_password(address: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", address)
+
+
 class Flows(Backend):
     """Runs stages as flows; what they need is imported when one runs."""
 
     installed = INSTALLED
     tracker = "MLflow"
     commands = COMMANDS
-    checks = CHECKS
+    checks = MappingProxyType({"MLflow": _mlflow, "Prefect": _prefect})
 
     def __init__(self) -> None:
         """Leave the settings files alone: `bife_tasks` has read them."""

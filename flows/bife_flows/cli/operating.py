@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 from uuid import UUID
 
 from rich.text import Text
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
     from bife_flows.operate.servers import Up
     from bife_tasks.overview import Cell, Section
 
+_DETACH: Final = "Return once everything runs; `bife down` stops it."
+_HOST: Final = "Address to listen on. Other than loopback needs BIFE_SERVER_AUTH."
+_REBUILD: Final = "Write all runs again, each once: its database is new or was lost."
+_RESTORE: Final = "Make the home, which must hold no file, from the archive."
 _Port = Annotated[int | None, Option(min=1, max=65535, show_default="the usual or the next free one")]
 
 
 def up(
-    detach: Annotated[
-        bool, Option("--detach", "-d", help="Return once everything runs; `bife down` stops it.")
-    ] = False,
-    host: Annotated[
-        str,
-        Option(metavar="ADDRESS", help="Address to listen on. Other than loopback needs BIFE_SERVER_AUTH."),
-    ] = "127.0.0.1",
+    detach: Annotated[bool, Option("--detach", "-d", help=_DETACH)] = False,
+    host: Annotated[str, Option(metavar="ADDRESS", help=_HOST)] = "127.0.0.1",
     mlflow_port: _Port = None,
     prefect_port: _Port = None,
 ) -> None:
@@ -59,11 +58,11 @@ def up(
     from bife_flows.operate import guard
     from bife_flows.operate.programs import Access, mlflow_server, ports, prefect_server, worker
 
-    access, own, servers, addresses = Access.at(host), psutil.Process(), list[Server](), dict[str, str]()
+    access, process, servers, addresses = Access.at(host), psutil.Process(), list[Server](), dict[str, str]()
     numbers = ports(access, prefect_port, mlflow_port)
 
-    def write(health: Mapping[str, str]) -> None:
-        state = Up.of(own.pid, addresses=addresses, health=dict(health))
+    def write(**health: str) -> None:
+        state = Up.of(process.pid, addresses=addresses, health=health)
         write_whole(state_file(home), state.model_dump_json(indent=1))
 
     def interrupt(*_: object) -> None:
@@ -77,8 +76,8 @@ def up(
         os.environ["BIFE_HOME"] = str(home.root)
         at_end.callback(state_file(home).unlink, missing_ok=True)
         guard.adopt_orphans()  # runs whose guard is killed
-        at_end.callback(lambda: guard.end(own.children()))
-        write({})
+        at_end.callback(lambda: guard.end(process.children()))
+        write()
         try:
             starts = (("Prefect", prefect_server), ("MLflow", mlflow_server))
             for (name, start), port in zip(starts, numbers, strict=True):
@@ -86,7 +85,7 @@ def up(
                 if server is not None:
                     servers.append(server)
                     at_end.callback(server.stop)
-            write({})
+            write()
             for server in servers:
                 server.wait_ready(waits=say)
             servers.append(worker(home, access, addresses))
@@ -95,14 +94,12 @@ def up(
             servers[-1].wait_ready(waits=say)
             # By itself MLflow shows its pages for language models, without the registry.
             runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
-            pages = [
-                ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs"),
-                ("MLflow", f"{runs}   compare runs, samples and registered rules"),
-                ("logs", str(home.root / "logs")),
-                ("stop", "Ctrl-C, or `bife down`"),
-            ]
-            show_facts(pages)
-            write({server.name: server.health for server in servers})
+            prefect = ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs")
+            mlflow = ("MLflow", f"{runs}   compare runs, samples and registered rules")
+            show_facts(
+                [prefect, mlflow, ("logs", str(home.root / "logs")), ("stop", "Ctrl-C, or `bife down`")]
+            )
+            write(**{server.name: server.health for server in servers})
             while True:
                 for server in servers:
                     if note := server.tend():
@@ -132,17 +129,17 @@ def _detached(home: Home) -> None:
     ready, shown = False, 0
     with standard_output().status("Starting ..."):
         while not ready:
+            time.sleep(0.5)
             state = current(home)
             ready = state is not None and state.pid == process.pid and bool(state.health)
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             if process.poll() is not None:
-                last = lines[-1] if lines else ""
-                raise CommandEnd(last.removeprefix("Error: ") or f"BiFE did not start; see {log}.")
+                reason = "".join(lines[-1:]).removeprefix("Error: ")
+                raise CommandEnd(reason or f"BiFE did not start; see {log}.")
             for line in lines[shown:]:
                 if not line.startswith("Error: "):
                     say(line)
             shown = len(lines)
-            time.sleep(0.5)
 
 
 def down() -> None:
@@ -150,8 +147,7 @@ def down() -> None:
     from bife_flows.operate.servers import current
 
     home = project_home()
-    state = current(home)
-    if state is None:
+    if (state := current(home)) is None:
         say(f"BiFE is not up in {home.root}.")
         return
     with standard_output().status("Stopping ..."):
@@ -170,14 +166,13 @@ def status() -> None:
     state = current(home)
     answering = {} if state is None else state.answering()
     with standard_output().status("Looking ..."):
-        found = _overview(state, answering)
-    for section in found:
+        sections = _overview(state, answering)
+    for section in sections:
         show_heading(section.title)
         if section.sentence:
             say(section.sentence)
         if section.rows:
-            rows = [[_linked(cell) for cell in row] for row in section.rows]
-            show_table(section.columns, rows, numbers=False)
+            show_table(section.columns, [list(map(_linked, row)) for row in section.rows], numbers=False)
     if state is None:
         raise CommandEnd(f"BiFE is not up in {home.root}; `bife up` starts it.")
     if not state.health:
@@ -198,16 +193,16 @@ def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
 
     addresses = {} if state is None else state.addresses
     link_to_pages(state)
-    own = state.health["Prefect"] if state is not None and answering.get("Prefect") else ""
-    if not (own or os.environ.get("PREFECT_API_URL")):
+    health = state.health["Prefect"] if state is not None and answering.get("Prefect") else ""
+    if not (health or os.environ.get("PREFECT_API_URL")):
         return sections()
     from prefect.client.orchestration import SyncPrefectClient, get_client
 
     from bife_flows.reporting.artifacts import waiting_in
 
     pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
-    api, auth = own.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
-    with SyncPrefectClient(api, auth_string=auth) if own else get_client(sync_client=True) as client:
+    api, auth = health.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
+    with SyncPrefectClient(api, auth_string=auth) if health else get_client(sync_client=True) as client:
         return sections(lambda: waiting_in(client, pages))
 
 
@@ -218,9 +213,7 @@ def _linked(cell: Cell) -> str | Text:
 
 
 def track(
-    rebuild: Annotated[
-        bool, Option("--rebuild", help="Write all runs again, each once: its database is new or was lost.")
-    ] = False,
+    rebuild: Annotated[bool, Option("--rebuild", help=_REBUILD)] = False,
 ) -> None:
     """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
 
@@ -248,9 +241,7 @@ def track(
 
 
 def prune(
-    keep_days: Annotated[
-        int, Option(metavar="N", min=1, help="What has changed in the last N days stays.")
-    ] = 90,
+    keep_days: Annotated[int, Option(metavar="N", min=1, help="What changed in the last N days stays.")] = 90,
     yes: Annotated[bool, Option("--yes", help="Remove it; without, only say what would go.")] = False,
 ) -> None:
     """Remove what old runs left: files, runs in MLflow, expert samples, and Prefect's history.
@@ -271,7 +262,9 @@ def prune(
         reach_prefect()
         old = Retention(before.timestamp())
         what = {"evolutions, collections, evaluations": old.studies, "folders of expert samples": old.samples}
-        rows = [(kind, str(len(own)), f"{sum(one.size_mb for one in own):.1f}") for kind, own in what.items()]
+        rows = []
+        for kind, folders in what.items():
+            rows.append((kind, str(len(folders)), f"{sum(folder.size_mb for folder in folders):.1f}"))
         ended = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
         runs: list[UUID] = []
         with get_client(sync_client=True) as client:
@@ -282,8 +275,8 @@ def prune(
             for run in history if yes else ():
                 with suppress(ObjectNotFound):  # it was below one that is gone
                     client.delete_flow_run(run)
-        for one in (*old.studies, *old.samples) if yes else ():
-            one.remove()
+        for folder in (*old.studies, *old.samples) if yes else ():
+            folder.remove()
     rows.append(("flow runs of Prefect", str(len(history)), "-"))
     show_table(("older than " + counted(keep_days, "day"), "number", "MB"), rows)
     say("Removed." if yes else "Nothing was removed; --yes removes it.")
@@ -291,9 +284,7 @@ def prune(
 
 def backup(
     file: Annotated[Path, Argument(metavar="FILE", help="The archive, such as bife.tar.gz.")],
-    restore: Annotated[
-        bool, Option("--restore", help="Make the home, which must hold no file, from the archive.")
-    ] = False,
+    restore: Annotated[bool, Option("--restore", help=_RESTORE)] = False,
 ) -> None:
     """Write all of the home into one file, also while runs are under way."""
     from bife_core.store import backup

@@ -30,19 +30,22 @@ def api() -> ASGIApp:
 
 def app() -> ASGIApp:
     """Return the server, for uvicorn; browsers refuse its pages all connections but those to it, by its names."""
-    made, origins = create_app(final=True), get_current_settings().server.api.cors_allowed_origins.split(",")
-    own = [*origins, *(origin.replace("http", "ws", 1) for origin in origins)]
+    server, origins = (
+        create_app(final=True),
+        get_current_settings().server.api.cors_allowed_origins.split(","),
+    )
+    allowed = [*origins, *(origin.replace("http", "ws", 1) for origin in origins)]
 
-    @made.middleware("http")
-    async def for_own_machine(request: Request, answer: RequestResponseEndpoint) -> Response:
+    @server.middleware("http")
+    async def for_this_machine(request: Request, answer: RequestResponseEndpoint) -> Response:
         response = await answer(request)
-        response.headers["Content-Security-Policy"] = f"connect-src 'self' {' '.join(own)}"
+        response.headers["Content-Security-Policy"] = f"connect-src 'self' {' '.join(allowed)}"
         return response
 
-    return _telling(made)
+    return _telling(server)
 
 
-def _telling(made: ASGIApp) -> ASGIApp:
+def _telling(server: ASGIApp) -> ASGIApp:
     """Have a server that cannot start print why, since Prefect silences the log of uvicorn."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +57,7 @@ def _telling(made: ASGIApp) -> ASGIApp:
             await send(message)
 
         try:
-            await made(scope, receive, noted)
+            await server(scope, receive, noted)
         except Exception as error:
             if scope["type"] == "lifespan" and not started:
                 why = str(error).partition("\n")[0].rstrip(".")

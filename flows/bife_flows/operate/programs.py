@@ -17,7 +17,7 @@ import psutil
 from bife_core.base.errors import ConfigError
 from bife_core.base.places import sqlite_url
 from bife_core.store.home import Home
-from bife_flows.operate.servers import LOOPBACK, Server, free_port
+from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, free_port
 from bife_tasks.tracking import store
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
@@ -52,8 +52,8 @@ class Access:
         auth = os.environ.get(AUTH_VARIABLE) or None
         name, _, password = (auth or "").partition(":")
         if auth is not None and (not name or len(password) < _SHORTEST_PASSWORD):
-            least = f"and the password at least {_SHORTEST_PASSWORD} characters"
-            raise ConfigError(f"{AUTH_VARIABLE} must have the form name:password, {least}.")
+            least = f"the password at least {_SHORTEST_PASSWORD} characters"
+            raise ConfigError(f"{AUTH_VARIABLE} must have the form name:password, and {least}.")
         access = cls(host, auth)
         if auth is None and not access.local:
             raise ConfigError(
@@ -82,8 +82,8 @@ class Access:
         if self.host not in _EVERYWHERE:
             return [self.reach, socket.gethostname()]
         cards = [card for cards in psutil.net_if_addrs().values() for card in cards]
-        own = [card.address for card in cards if card.family == socket.AF_INET]
-        return [*sorted(own, key=_is_loopback), "localhost", socket.gethostname(), socket.getfqdn()]
+        addresses = [card.address for card in cards if card.family == socket.AF_INET]
+        return [*sorted(addresses, key=_is_loopback), "localhost", socket.gethostname(), socket.getfqdn()]
 
 
 def _is_loopback(address: str) -> bool:
@@ -99,10 +99,9 @@ def ports(access: Access, prefect: int | None, mlflow: int | None) -> tuple[int,
 
 
 def prefect_server(home: Home, access: Access, port: int) -> tuple[str, Server | None]:
-    """Start Prefect on the home's database and return its address; the user's own server is only named."""
-    own = os.environ.get("PREFECT_API_URL")
-    if own:
-        return own.rstrip("/").removesuffix("/api"), None
+    """Start Prefect on the home's database and return its address; a server of the user's is only named."""
+    if address := os.environ.get("PREFECT_API_URL"):
+        return address.rstrip("/").removesuffix("/api"), None
     environment = {
         "PREFECT_SERVER_API_HOST": access.host,
         "PREFECT_SERVER_API_PORT": str(port),
@@ -116,15 +115,15 @@ def prefect_server(home: Home, access: Access, port: int) -> tuple[str, Server |
         "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(home.prefect / "pages"),
         **_USUAL_LOGS,
     }
-    command = [sys.executable, "-m", "uvicorn", "--factory", "bife_flows.operate.pages:app"]
-    command += ["--host", access.host, "--port", str(port), "--log-level", "warning"]
+    command = [*UVICORN, "bife_flows.operate.pages:app", "--log-level", "warning"]
+    command += ["--host", access.host, "--port", str(port)]
     health = f"http://{access.reach}:{port}/api/health"
     server = Server("Prefect", command, environment, health, home.root / "logs" / "prefect.log")
     return f"http://{access.names[0]}:{port}", server
 
 
 def mlflow_server(home: Home, access: Access, port: int) -> tuple[str, Server | None]:
-    """Start MLflow on the home's database and return its address; the user's own server is only named."""
+    """Start MLflow on the home's database and return its address; a server of the user's is only named."""
     uri = store.tracking_uri()
     if uri.startswith(("http://", "https://")):
         return uri, None
@@ -162,14 +161,12 @@ def _mlflow_password(home: Home, auth: str) -> dict[str, str]:
 
 def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:
     """Start the program that registers the deployments and runs what is due."""
-    port = free_port(0)
-    prefect = addresses["Prefect"]
-    own = os.environ.get("PREFECT_API_URL")
+    port, prefect, user_api = free_port(0), addresses["Prefect"], os.environ.get("PREFECT_API_URL")
     environment = {
-        "PREFECT_API_URL": own or f"http://{access.reach}:{prefect.rpartition(':')[2]}/api",
+        "PREFECT_API_URL": user_api or f"http://{access.reach}:{prefect.rpartition(':')[2]}/api",
         "PREFECT_API_AUTH_STRING": os.environ.get("PREFECT_API_AUTH_STRING") or access.auth or "",
         # Prefect leaves the version of its pages out of the addresses it makes, which then open the first.
-        "PREFECT_UI_URL": os.environ.get("PREFECT_UI_URL") or ("" if own else f"{prefect}/v2"),
+        "PREFECT_UI_URL": os.environ.get("PREFECT_UI_URL") or ("" if user_api else f"{prefect}/v2"),
         # Runs write to MLflow's database directly, and name the pages that show it.
         "BIFE_MLFLOW_UI": os.environ.get("BIFE_MLFLOW_UI") or addresses["MLflow"],
         "PREFECT_WORKER_WEBSERVER_HOST": LOOPBACK,

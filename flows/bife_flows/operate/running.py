@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -26,7 +25,7 @@ from bife_core.run.observer import Observer
 from bife_core.run.study.journal import stop_journals
 from bife_core.store import StoreError
 from bife_core.store.home import project_home
-from bife_flows.operate.servers import LOOPBACK, Server, current, free_port, link_to_pages
+from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, current, free_port, link_to_pages
 from bife_flows.reporting.conduct import gone, own_process, report_end, require_room
 from bife_tasks.stores import home_store, observing
 from bife_tasks.tracking.subscriber import track_evolution
@@ -73,8 +72,8 @@ def start_embedded_api() -> None:
         "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
         **get_current_settings().to_environment_variables(exclude_unset=True),
     }
-    command = [sys.executable, "-m", "uvicorn", "--factory", "bife_flows.operate.pages:api"]
-    command += ["--log-level", "error", "--lifespan", "on", "--host", LOOPBACK, "--port", str(port)]
+    command = [*UVICORN, "bife_flows.operate.pages:api", "--log-level", "error", "--lifespan", "on"]
+    command += ["--host", LOOPBACK, "--port", str(port)]
     log = project_home().root / "logs" / "prefect-embedded.log"
     server = Server("Prefect's embedded API", command, environment, f"{address}/health", log)
     atexit.register(server.stop)

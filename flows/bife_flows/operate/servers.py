@@ -24,6 +24,7 @@ from bife_core.store.home import Home
 from bife_flows.operate import guard
 
 LOOPBACK: Final = "127.0.0.1"
+UVICORN: Final = (sys.executable, "-m", "uvicorn", "--factory")
 START_LIMIT_S: Final = 180.0
 """Wall seconds; the first start on a slow disk prepares a database."""
 
@@ -41,10 +42,10 @@ class ServerError(BifeError):
     """A server did not start or ended by itself."""
 
 
-def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int:
-    """Return the port that was asked for, else `usual` or one of the next, else any; raise `ServerError` if taken."""
+def free_port(usual: int, host: str = LOOPBACK, wanted: int | None = None) -> int:
+    """Return the port `wanted`, else `usual` or one of the next, else any; raise `ServerError` if it is taken."""
     following = range(usual + 1, usual + 10) if usual else ()
-    for port in (usual, *following, 0) if asked is None else (asked,):
+    for port in (usual, *following, 0) if wanted is None else (wanted,):
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -53,7 +54,7 @@ def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int
             except OSError:
                 continue
             return int(probe.getsockname()[1])
-    raise ServerError(f"Port {asked or usual} of {host} cannot be used: another program has it.")
+    raise ServerError(f"Port {wanted or usual} of {host} cannot be used: another program has it.")
 
 
 def _reserve(host: str, port: int) -> None:
@@ -74,8 +75,7 @@ class Server:
     def __init__(
         self, name: str, command: Sequence[str], environment: Mapping[str, str], health: str, log: Path
     ) -> None:
-        self.name, self.health, self.log = name, health, log
-        self._command = command
+        self.name, self.health, self.log, self._command = name, health, log, command
         # Without byte code each start would compile all modules anew.
         environment = {"PYTHONDONTWRITEBYTECODE": "", **environment}
         variables = os.environ | environment
@@ -152,11 +152,11 @@ class Server:
             with self.log.open("rb") as log:
                 log.seek(self._logged)
                 last = log.read().decode(errors="replace").strip().rpartition("\n")[2].strip().rstrip(".")
-            said = f"the last line in {self.log} is: {last}" if last else f"{self.log} is empty"
-            place = httpx.URL(self.health)
-            with suppress(OSError), socket.create_connection((place.host, place.port or 80), 2.0):
-                said = f"another program has its address {self.health}"
-            raise ServerError(f"{self.name} {_ending(code)}; {said}.")
+            reason = f"the last line in {self.log} is: {last}" if last else f"{self.log} is empty"
+            address = httpx.URL(self.health)
+            with suppress(OSError), socket.create_connection((address.host, address.port or 80), 2.0):
+                reason = f"another program has its address {self.health}"
+            raise ServerError(f"{self.name} {_ending(code)}; {reason}.")
 
     def stop(self) -> None:
         """End the server and all that it started."""
@@ -207,15 +207,14 @@ class Up(Value):
     health: dict[str, str] = {}  # noqa: RUF012
 
     @classmethod
-    def of(cls, pid: int, **known: dict[str, str]) -> Up:
+    def of(cls, pid: int, **parts: dict[str, str]) -> Up:
         """Return that of a process that runs."""
-        boot = claims.machine().partition(" ")[2]
-        return cls(pid=pid, began_s=claims.began_s(pid) or 0.0, boot=boot, **known)
+        return cls(pid=pid, began_s=claims.began_s(pid) or 0.0, boot=_boot(), **parts)
 
     @property
     def alive(self) -> bool:
         """Whether its process is still there; a younger one has only inherited the number."""
-        return self.boot == claims.machine().partition(" ")[2] and claims.runs(self.pid, self.began_s)
+        return self.boot == _boot() and claims.runs(self.pid, self.began_s)
 
     def answering(self) -> dict[str, bool]:
         """Return which programs answer now."""
@@ -228,6 +227,10 @@ class Up(Value):
         deadline = time.monotonic() + 60.0
         while self.alive and time.monotonic() < deadline:
             time.sleep(POLL_S)
+
+
+def _boot() -> str:
+    return claims.machine().partition(" ")[2]
 
 
 def state_file(home: Home) -> Path:

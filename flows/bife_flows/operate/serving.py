@@ -11,9 +11,9 @@ import logging
 import socket
 import threading
 import time
-from importlib import import_module
 from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 import yaml
@@ -73,14 +73,12 @@ def register(client: SyncPrefectClient, deployments: list[dict[str, Any]] = DEPL
 
 
 def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None:
-    name = declared["name"]
-    module, _, function = declared["entrypoint"].rpartition(".")
-    flow = getattr(import_module(module), function)
+    name, flow = declared["name"], resolve_name(declared["entrypoint"])
     try:
         present = client.read_deployment_by_name(f"{flow.name}/{name}")
     except ObjectNotFound:
         limit = declared.get("concurrency_limit")
-        new = RunnerDeployment.from_entrypoint(
+        RunnerDeployment.from_entrypoint(
             declared["entrypoint"],
             name,
             tags=declared["tags"],
@@ -88,8 +86,7 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
             schedules=[Schedule(**schedule) for schedule in declared.get("schedules", [])],
             concurrency_limit=ConcurrencyLimitConfig(**limit) if limit else None,
             triggers=[DeploymentEventTrigger(**trigger) for trigger in declared.get("triggers", [])],
-        )
-        new.apply(work_pool_name=WORK_POOL)
+        ).apply(work_pool_name=WORK_POOL)
         present = client.read_deployment_by_name(f"{flow.name}/{name}")
     form = flow.parameters.model_dump(exclude_unset=True)
     update: dict[str, Any] = {

@@ -5,13 +5,8 @@ import pytest
 from bife_core.cli.consoles import show_table
 
 COLUMNS = ("family", "champion", "ratio to RPB", "last search", "found")
-ROW = (
-    "combinatorial_auction",
-    "bife-combinatorial_auction 12",
-    "0.650 (0.550 to 0.720)",
-    "3 hours ago",
-    "g04-c01",
-)
+CHAMPION = ("combinatorial_auction", "bife-combinatorial_auction 12")
+ROW = (*CHAMPION, "0.650 (0.550 to 0.720)", "3 hours ago", "g04-c01")
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monk
         (("doctor",), "instance.set", 1, "instance.set is read and would be written over"),
         (("doctor",), "instance2.set", 1, "instance2.json is read and would be written over"),
         (("doctor",), "folder.set", 1, "Is a directory"),
+        (("tune",), "best.txt", 2, "best.txt: files of a configuration end in .json or .set"),
         (("tune",), "instance.set", 1, "instance.set is read and would be written over"),
         (("tune", "--solver", "ours.set"), "ours.set", 1, "ours.set is read and would be written over"),
         (("tune", "--set", "solver=ours.set"), "ours.set", 1, "ours.set is read and would be written over"),
@@ -95,8 +96,7 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
         "separating/maxrounds = 0",
     ):
         assert text in found
-    written = [output.with_suffix(".json"), output]
-    method = next((path for path in written if path.is_file()), None)
+    method = next((path for path in (output.with_suffix(".json"), output) if path.is_file()), None)
     assert ("None of them is better" in found) == (method is None)
     if method is not None:
         assert f"At once: bife solve MODEL --rule {method}" in found
@@ -150,18 +150,21 @@ def test_a_home_that_is_a_file_fails(monkeypatch, tmp_path):
     assert (finding.state, "BIFE_HOME" in finding.text) == ("fail", True)
 
 
-def usual_trial(**choices):
-    return Trial(choices=choices, raced=Raced(costs=(1.0,), ratio=1.0, seen=1, cpu_s=1.0, won=True))
+def trial(cost_s=1.0, ratio=1.0, **choices):
+    raced = Raced(costs=(cost_s,), ratio=ratio, seen=1, cpu_s=1.0, won=True)
+    return Trial(choices=choices, raced=raced)
+
+
+def tuned(*trials, configuration=None):
+    best = configuration or Configuration()
+    return Tuning(trials=trials, instances=1, cost="time", configuration=best)
 
 
 @pytest.mark.parametrize("rule", ["pscost", "general"])
 def test_the_best_settings_are_written_to_be_used_at_once(tmp_path, rule):
     best = Configuration(params={"separating/maxrounds": 0}, branching=load_method(rule))
-    faster = Trial(
-        choices={"separating": "off"}, raced=Raced(costs=(0.1,), ratio=0.1, seen=1, cpu_s=1.0, won=True)
-    )
-    found = Tuning(trials=(usual_trial(), faster), instances=1, cost="time", configuration=best)
-    text = doctor._at_once(found, tmp_path / "best.set")
+    tuning = tuned(trial(), trial(cost_s=0.1, ratio=0.1, separating="off"), configuration=best)
+    text = doctor._at_once(tuning, tmp_path / "best.set")
     assert SolverConfig.model_validate(tmp_path / "best.set").params.items() >= best.params.items()
     method = tmp_path / ("best.set" if rule == "pscost" else "best.json")
     assert f"bife solve MODEL --rule {method}" in text
@@ -170,32 +173,23 @@ def test_the_best_settings_are_written_to_be_used_at_once(tmp_path, rule):
 
 
 @pytest.mark.parametrize(
-    ("usual_s", "costs_s", "said"),
+    ("usual_s", "cost_s", "sentence"),
     [
-        (1.0, (0.829,), "None of them is better than SCIP's defaults beyond chance."),
-        (
-            0.01,
-            (0.01,),
-            "Solves are too short to tune on 1 design instance: CPU time of at most 0.01",
-        ),
+        (1.0, 0.829, "None of them is better than SCIP's defaults beyond chance."),
+        (0.01, 0.01, "Solves are too short to tune on 1 design instance: CPU time of at most 0.01"),
     ],
 )
-def test_noise_is_no_advice(tmp_path, usual_s, costs_s, said):
-    trials = [
-        Trial(choices=choices, raced=Raced(costs=costs, ratio=1.0, seen=1, cpu_s=1.0, won=True))
-        for choices, costs in (({}, (usual_s,)), ({"separating": "off"}, costs_s))
-    ]
-    found = Tuning(trials=tuple(trials), instances=1, cost="time", configuration=Configuration())
-    assert doctor._at_once(found, tmp_path / "best.set").startswith(said)
+def test_noise_is_no_advice(tmp_path, usual_s, cost_s, sentence):
+    tuning = tuned(trial(cost_s=usual_s), trial(cost_s=cost_s, separating="off"))
+    assert doctor._at_once(tuning, tmp_path / "best.set").startswith(sentence)
     assert not list(tmp_path.iterdir())
-    assert "may be chance" in found.sentence or "too short" in found.sentence
+    assert "may be chance" in tuning.sentence or "too short" in tuning.sentence
 
 
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
-    found = Precheck(sentence="Shares.", expected=Estimate(stages=(), cores=1))
-    monkeypatch.setattr("bife_core.run.stages.collecting.precheck", lambda *_: found)
-    none = Tuning(trials=(usual_trial(),), instances=1, cost="time", configuration=Configuration())
-    monkeypatch.setattr("bife_core.run.stages.tuning.try_starts", lambda *_: none)
+    checked = Precheck(sentence="Shares.", expected=Estimate(stages=(), cores=1))
+    monkeypatch.setattr("bife_core.run.stages.collecting.precheck", lambda *_: checked)
+    monkeypatch.setattr("bife_core.run.stages.tuning.try_starts", lambda *_: tuned(trial()))
     for number in range(22):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
         (tmp_path / f"m{number}.lp").write_text(text)

@@ -53,9 +53,8 @@ def test_a_configuration_is_shown_and_written_as_settings_and_its_rule(bife, tmp
     assert whole.identity in shown
     assert "Features it reads" in shown
     done = bife("export", file, "--output", tmp_path / "ours.c")
-    assert [line.split()[1] for line in done.output.splitlines() if "Wrote" in line] == [
-        f"{tmp_path / name}." for name in ("ours.set", "ours.c")
-    ]
+    written = [line.split()[1] for line in done.output.splitlines() if "Wrote" in line]
+    assert written == [f"{tmp_path / name}." for name in ("ours.set", "ours.c")]
     assert (tmp_path / "ours.set").read_text() == "branching/scorefunc = q\n"
     assert "SCIPincludeBranchruleBife(" in (tmp_path / "ours.c").read_text()
 
@@ -86,14 +85,14 @@ def test_a_rule_is_written_as_a_c_file_but_not_over_itself_or_into_no_folder(bif
 def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path):
     (file := tmp_path / "ours.py").write_text(REFERENCE_RULES["paper_ca"].source)
     options = (file, "--instances", "combinatorial_auction", "--preset", "smoke")
-    found = json.loads(bife("score", *options, "--json").stdout)
-    assert (found["name"], found["failure"], found["rules"]) == ("ours.py", None, 1)
-    assert found["f_hf"] < 0
+    scored = json.loads(bife("score", *options, "--json").stdout)
+    assert (scored["name"], scored["failure"], scored["rules"]) == ("ours.py", None, 1)
+    assert scored["f_hf"] < 0
     shown = bife("score", *options).stdout
     assert "ours.py (g00-c00, scored before)" in shown
     assert "cost over RPB's" in shown
     listed = json.loads(bife("score", *options[1:], "--list", "--json").stdout)
-    assert listed == {name: found[name] for name in listed}
+    assert listed == {name: scored[name] for name in listed}
     assert listed["file"].endswith("g00-c00.py")
     line, used = bife("score", *options[1:], "--list").stdout.strip().splitlines()[1:]
     assert line.split()[:2] == ["ours.py", "g00-c00"]
@@ -108,24 +107,18 @@ LEAN = "separating/maxrounds\t=\t0\n"
     [
         ("lean.set", LEAN),
         ("lean.SET", f"\ufeff# ours\r\n\r\n{LEAN}".replace("\n", "\r\n")),
-        ("lean.txt", LEAN),
-        ("lean.txt", f"\ufeff# ours\n{LEAN}"),
-        ("lean.txt", f"emphasis : default\n{LEAN}"),
-        (
-            "lean.json",
-            "\ufeff" + json.dumps({"kind": "configuration", "params": {"separating/maxrounds": 0}}),
-        ),
-        ("none.set", ""),
-        ("none.set", "# nothing"),
-        ("scip.json", json.dumps({"kind": "scip", "name": "relpscost"})),
+        *(("lean.txt", f"{head}{LEAN}") for head in ("", "\ufeff# ours\n", "emphasis : default\n")),
+        ("lean.json", '\ufeff{"kind": "configuration", "params": {"separating/maxrounds": 0}}'),
+        *(("none.set", text) for text in ("", "# nothing")),
+        ("scip.json", '{"kind": "scip", "name": "relpscost"}'),
     ],
 )
 def test_score_reads_a_file_as_every_command_does(bife, tmp_path, monkeypatch, name, text):
     (file := tmp_path / name).write_bytes(text.encode())
-    given = []
-    monkeypatch.setattr("bife_core.run.stages.scoring.score", lambda *args: given.extend(args[2]) or ())
+    rules = []
+    monkeypatch.setattr("bife_core.run.stages.scoring.score", lambda *args: rules.extend(args[2]) or ())
     assert bife("score", file).exit_code == 0
-    ((called, scored),) = given
+    ((called, scored),) = rules
     params = {} if name.startswith(("none", "scip")) else {"separating/maxrounds": 0}
     expected = Configuration(params=params).identity
     assert (called, method_of(scored).identity, load_method(file).identity) == (name, expected, expected)

@@ -1,6 +1,7 @@
 import re
 import signal
 import subprocess
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,8 +16,7 @@ LSEU = FOREIGN / "lseu.mps"
 @pytest.fixture
 def days(tmp_path):
     """Three instances in a folder, each with more solutions than the one before."""
-    folder = tmp_path / "days"
-    folder.mkdir()
+    (folder := tmp_path / "days").mkdir()
     for number in range(3):
         (folder / f"day{number}.lp").write_text(cover(least=1, most=1 + number))
     return folder
@@ -43,16 +43,10 @@ def test_no_reuse_and_further_configurations(bife, days, tmp_path):
 def test_solutions_are_written_beside_each_other(bife, days, tmp_path):
     (days / "day3.lp").write_text((days / "day0.lp").read_text())  # which is solved before
     bife("series", "days", days, "--time-limit", 10, "--solutions", tmp_path / "found")
-    assert sorted(path.name for path in (tmp_path / "found").iterdir()) == [
-        f"day{number}.lp.sol" for number in range(4)
-    ]
-
-
-def test_where_no_solution_can_be_written_nothing_is_solved(bife, days, tmp_path):
-    (tmp_path / "found").write_text("a file")
-    done = bife("series", "days", days, "--time-limit", 10, "--solutions", tmp_path / "found")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "found" in done.stderr
+    assert {path.name for path in (tmp_path / "found").iterdir()} == {f"day{n}.lp.sol" for n in range(4)}
+    (tmp_path / "file").touch()
+    refused = bife("series", "days", days, "--time-limit", 10, "--solutions", tmp_path / "file")
+    assert (refused.exit_code, refused.stdout, "file" in refused.stderr) == (1, "", True)
 
 
 def test_no_instance_is_written_over_and_a_name_that_scip_cannot_read_is_said(bife, days, tmp_path):
@@ -103,29 +97,25 @@ def test_a_solution_that_misses_a_row_is_named(bife, tmp_path):
     assert "  tiny.lp: the best solution misses far by 2e-07 with its integers rounded." in done.stdout
 
 
-def test_a_forgotten_name_is_noticed(bife, days):
+def test_a_forgotten_name_and_a_forgotten_limit_are_noticed(bife, days):
     done = bife("series", sorted(days.iterdir())[0], days, "--time-limit", 10)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "NAME is what the series is called" in done.stderr
+    assert bife("series", "days", days).exit_code == 2
 
 
 def test_no_solution_is_written_over_another(bife, days, tmp_path):
     (tmp_path / "day0.lp").write_text(cover(least=1))
-    given = ("series", "days", days, tmp_path / "day0.lp", "--time-limit", 10)
-    done = bife(*given, "--solutions", tmp_path / "found")
+    command = ("series", "days", days, tmp_path / "day0.lp", "--time-limit", 10)
+    done = bife(*command, "--solutions", tmp_path / "found")
     assert done.stderr.startswith("Error: Several instances have the same name")
-    assert bife(*given).exit_code == 0
-
-
-def test_the_time_limit_is_asked_for(bife, days):
-    assert bife("series", "days", days).exit_code == 2
+    assert bife(*command).exit_code == 0
 
 
 def test_ctrl_c_ends_the_series(bife, days, monkeypatch):
-    def interrupted(*_):
-        raise InterruptedSolveError("The solve of day0.lp was interrupted.")
-
-    monkeypatch.setattr(Series, "solve", interrupted)
+    monkeypatch.setattr(
+        Series, "solve", Mock(side_effect=InterruptedSolveError("The solve of day0.lp was interrupted."))
+    )
     done = bife("series", "days", days, "--time-limit", 10)
     assert (done.exit_code, done.stderr) == (130, "Error: The solve of day0.lp was interrupted.\n")
 

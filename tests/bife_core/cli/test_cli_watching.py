@@ -12,6 +12,8 @@ from bife_core.run.estimate import Estimate
 from bife_core.run.study import EvolutionState
 from bife_core.search.generators import Spending
 
+USD = Decimal("0.0123")
+
 
 def state(generation=0, **changes):
     values = {
@@ -28,9 +30,7 @@ def state(generation=0, **changes):
         "failures_total": 2,
         "eliminated": 5,
         "last_failure": "Line 3: a rule may\nimport numpy and math only, not [os].",
-        "spending": Spending(
-            calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=Decimal("0.0123")
-        ),
+        "spending": Spending(calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=USD),
         "elapsed_s": 75.0,
         "remaining_s": 4000.0,
     }

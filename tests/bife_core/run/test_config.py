@@ -24,28 +24,21 @@ def leaves(model, prefix=""):
     return found
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("search.population", 8),
-        ("search.initial", 16),
-        ("search.samples", 100),
-        ("high.instances", 20),
-        ("high.seed", 0),
-        ("high.time_limit_s", 60.0),
-        ("high.cost", "time"),
-        ("collection.decisions", 1000),
-        ("evaluation.instances", 20),
-        ("evaluation.time_limit_s", 1000.0),
-        ("evaluation.baseline", "relpscost"),
-    ],
-)
-def test_the_preset_paper_has_the_published_numbers(setting, value):
-    assert dict(leaves(preset("paper")))[setting] == value
-
-
-def test_the_preset_paper_keeps_what_was_published():
-    """Where a default is better by our evidence, the preset still is the paper's."""
+def test_the_preset_paper_is_what_was_published():
+    """Also where a default is better by our evidence."""
+    numbers = {
+        "search.population": 8,
+        "search.initial": 16,
+        "search.samples": 100,
+        "collection.decisions": 1000,
+    }
+    numbers |= {"high.instances": 20, "high.seed": 0, "high.time_limit_s": 60.0, "high.cost": "time"}
+    numbers |= {
+        "evaluation.instances": 20,
+        "evaluation.time_limit_s": 1000.0,
+        "evaluation.baseline": "relpscost",
+    }
+    assert numbers.items() <= dict(leaves(preset("paper"))).items()
     published = {
         "solver": "paper",
         "tune.seconds": 0,
@@ -96,18 +89,12 @@ def test_a_preset_of_a_family_has_its_cost_and_limits():
 @pytest.mark.parametrize(
     "values",
     [
-        {"search": {"samples": 0}},
+        *({"search": wrong} for wrong in ({"samples": 0}, {"elite_fraction": 0}, {"operators": ["e3"]})),
+        *({"evaluation": {"seeds": wrong}} for wrong in ([], [2**31], [0, 0])),
+        *({"high": wrong} for wrong in ({"cost": "money"}, {"time_limit_s": math.inf})),
+        *({"instances": wrong} for wrong in ({"benchmark": "folder"}, {"folder": "models"})),
         {"search": {"samples": 10, "initial": 11}},
-        {"search": {"elite_fraction": 0}},
-        {"search": {"operators": ["e3"]}},
-        {"high": {"cost": "money"}},
-        {"evaluation": {"seeds": []}},
-        {"evaluation": {"seeds": [2**31]}},
-        {"evaluation": {"seeds": [0, 0]}},
-        {"high": {"time_limit_s": math.inf}},
         {"generator": {"kind": "replay"}},
-        {"instances": {"benchmark": "folder"}},
-        {"instances": {"folder": "models"}},
         {"runner": {"workers": 0}},
     ],
     ids=str,
@@ -123,11 +110,7 @@ def test_values_out_of_range_are_refused(values):
         ({"search.samples": 20}, "search.samples", 20),
         ({"search.samples": "20"}, "search.samples", 20),
         ({"evaluation.seeds": [7, 8]}, "evaluation.seeds", (7, 8)),
-        (
-            {"instances.benchmark": "folder", "instances.folder": "/models"},
-            "instances.folder",
-            Path("/models"),
-        ),
+        ({"instances.benchmark": "folder", "instances.folder": "/m"}, "instances.folder", Path("/m")),
         ({"search.initial": 150, "search.samples": 200}, "search.initial", 150),
     ],
     ids=str,

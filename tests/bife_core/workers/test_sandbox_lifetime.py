@@ -5,13 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.support.misbehaving import RUN, gone, hold_lock, text_of
 
-ROOT = Path(__file__).resolve().parents[3]
 PAUSE = "bife_core.workers.selftest:pause"
 
 PARENT = """
@@ -37,7 +35,7 @@ def start(temporary, call, arguments, ending):
         [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+        env={**os.environ, "TMPDIR": str(temporary)},
     )
     with parent.stdout as output:
         return parent, [int(word) for word in output.readline().split()]

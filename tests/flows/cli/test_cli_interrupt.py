@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 
 import psutil
 import pytest
@@ -31,6 +32,10 @@ start_embedded_api()
 with get_client(sync_client=True) as client:
     print(sorted(run.state_name for run in client.read_flow_runs()))
 """
+
+
+# A run that ends by itself, or is ended while it has started nothing, the guard of Prefect's API, that API, a worker.
+CASES = [(None, 0), *product((signal.SIGINT, signal.SIGTERM, signal.SIGKILL), range(4))]
 
 
 def collecting(home):
@@ -70,15 +75,7 @@ def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_
 
 @pytest.mark.parametrize(
     ("number", "processes"),
-    [
-        (signal.SIGKILL, 1),
-        pytest.param(None, 0, marks=pytest.mark.long),  # whatever any test leaves running fails the session
-        *(
-            pytest.param(number, processes, marks=pytest.mark.long)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-            for processes in (0, 1, 2, 3)  # nothing yet, the guard of Prefect's API, that API, a worker
-        ),
-    ],
+    [(signal.SIGKILL, 1), *(pytest.param(*case, marks=pytest.mark.long) for case in CASES)],
 )
 def test_no_process_outlives_a_run(tmp_path, databases, number, processes):
     mark = f"{os.environ[VARIABLE]}-{tmp_path.name}"

@@ -56,10 +56,11 @@ def test_prune_says_what_would_go_and_removes_it_when_told_to(prepared, bife, tm
         with closing(sqlite3.connect(prepared / "prefect" / "prefect.db", timeout=60)) as database, database:
             aged = "UPDATE flow_run SET end_time = datetime(end_time, '-800 days') WHERE id = ?"
             assert database.execute(aged, [str(gone)]).rowcount == 1
-        said = bife("prune", "--keep-days", "700")
-        assert said.exit_code == 0, said.output
-        assert said.output.splitlines()[-1] == "Nothing was removed; --yes removes it."
-        rows = {line.split("  ")[0]: line.split()[-2:] for line in said.output.splitlines()[1:-1]}
+        pruned = bife("prune", "--keep-days", "700")
+        assert pruned.exit_code == 0, pruned.output
+        _, *lines, last = pruned.output.splitlines()
+        assert last == "Nothing was removed; --yes removes it."
+        rows = {line.split("  ")[0]: line.split()[-2:] for line in lines}
         assert rows["flow runs of Prefect"] == ["1", "-"]
         assert rows["evolutions, collections, evaluations"] == ["0", "0.0"]
         assert client.read_flow_run(gone).state_type == StateType.COMPLETED

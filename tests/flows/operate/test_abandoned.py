@@ -63,9 +63,9 @@ def test_which_runs_are_closed(monkeypatch, api, state, labels, worker_starts, g
     run_id, before_s = begun(api, state, **labels), psutil.boot_time()
     monkeypatch.setattr("psutil._psplatform.boot_time", lambda: before_s + 5.0)  # as when the clock is set
     close_abandoned(api, worker_starts)
-    found = api.read_flow_run(run_id)
-    assert (found.state_type in (StateType.CRASHED, StateType.CANCELLED)) == gone
-    assert not gone or state.is_cancelling() or found.state.message == GONE
+    run = api.read_flow_run(run_id)
+    assert (run.state_type in (StateType.CRASHED, StateType.CANCELLED)) == gone
+    assert not gone or state.is_cancelling() or run.state.message == GONE
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,12 @@ def test_which_runs_are_closed(monkeypatch, api, state, labels, worker_starts, g
         (Cancelling(message="Enough."), StateType.CANCELLED, "KILLED", "Cancelled: Enough."),
     ],
 )
-def test_mlflow_and_prefect_say_why_a_search_stopped(
-    api, tmp_path, monkeypatch, state, ended, status, reason
-):
+def test_both_servers_say_why_a_search_stopped(api, tmp_path, monkeypatch, state, ended, status, reason):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path))
     run_id = begun(api, state, **LEFT)
     key = uuid.uuid4().hex[:16]
     search = synced(journals.opened(key, tmp_path / "runs" / key, {WHOLE_RUN: str(run_id)}).folder)
     close_abandoned(api)
-    found = api.read_flow_run(run_id)
-    assert (found.state_type, found.state.message) == (ended, reason.removeprefix("Cancelled: "))
-    run = parent(search)
-    assert (run.info.status, run.data.tags["stopped"]) == (status, reason)
+    run, tracked = api.read_flow_run(run_id), parent(search)
+    assert (run.state_type, run.state.message) == (ended, reason.removeprefix("Cancelled: "))
+    assert (tracked.info.status, tracked.data.tags["stopped"]) == (status, reason)

@@ -38,8 +38,8 @@ def question(operated, run):
 
 
 def version(operated, name, number):
-    found = operated.tracked("GET", "model-versions/get", name=name, version=str(number))["model_version"]
-    return {tag["key"]: tag["value"] for tag in found["tags"]} | {"aliases": found.get("aliases", [])}
+    rule = operated.tracked("GET", "model-versions/get", name=name, version=str(number))["model_version"]
+    return {tag["key"]: tag["value"] for tag in rule["tags"]} | {"aliases": rule.get("aliases", [])}
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def test_an_answer_is_about_the_version_the_person_saw(operated, name):
 
     # While the person thinks, another rule becomes challenger: approving the one they saw does not promote it.
     challenge_in(operated.home.root, name, 2, **beside(0))
-    given = operated.page.resume(run["id"], decision="approve", reason="faster", who="Ada")
-    assert given["status"] == "ACCEPT"
+    answer = operated.page.resume(run["id"], decision="approve", reason="faster", who="Ada")
+    assert answer["status"] == "ACCEPT"
     again = waiting(operated, run["id"], besides=run["state"]["id"])
     assert "Version 3" in question(operated, again)
     assert version(operated, name, 1)["aliases"] == ["champion"]
@@ -79,7 +79,7 @@ def test_an_answer_is_about_the_version_the_person_saw(operated, name):
 
 
 def test_the_alert_fires_when_a_person_has_not_answered_in_time(operated, name):
-    alert = next(one for one in AUTOMATIONS if "not answered" in one.name).model_dump(mode="json")
+    alert = next(each for each in AUTOMATIONS if "not answered" in each.name).model_dump(mode="json")
     soon = alert | {"name": name, "enabled": True, "trigger": alert["trigger"] | {"within": 10}}
     made = operated.page.ask("POST", "/automations/", **soon)
     challenge_in(operated.home.root, name, 1, **beside(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -25,11 +25,10 @@ from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, regi
 from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime
 from tests.support.operating import until
 
+LATER = ", not all of it in MLflow"
+ALERTS = AUTOMATIONS[1:]
 AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} for deployment in DEPLOYMENTS]
 """Under names of their own, so that other tests find the deployments as `bife up` made them."""
-
-
-ALERTS = AUTOMATIONS[1:]
 
 
 def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_seed_for_each_run():
@@ -38,8 +37,7 @@ def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_se
     filled = [deployment["parameters"]["config"] for deployment in DEPLOYMENTS if "parameters" in deployment]
     assert [configuration(settings) for settings in filled] == [anew] * 5
     for deployment in DEPLOYMENTS:
-        module, _, function = deployment["entrypoint"].rpartition(".")
-        form = getattr(import_module(module), function).parameters.model_dump()
+        form = resolve_name(deployment["entrypoint"]).parameters.model_dump()
         triggers = deployment.get("triggers", [])
         expected = {name for trigger in triggers for name in trigger["parameters"]}
         assert form["properties"].keys() >= deployment.get("parameters", {}).keys() | expected
@@ -51,8 +49,10 @@ def test_what_a_deployment_is_filled_in_with_is_resolved_and_tuned(tmp_path, mon
         Runtime(Home(tmp_path)),
         {"instances.size": "tiny", "tune.instances": 1, "tune.seconds": 1},
     )
-    for given in {json.dumps(one["parameters"]) for one in DEPLOYMENTS if "parameters" in one}:
-        config = resolved(configuration(json.loads(given)["config"]), runtime)
+    for settings in {
+        json.dumps(each["parameters"]["config"]) for each in DEPLOYMENTS if "parameters" in each
+    }:
+        config = resolved(configuration(json.loads(settings)), runtime)
         assert config.tune.seconds, "no form shows the settings of a tuned pipeline"
         assert len(tune(with_overrides(config, tiny), runtime, 1.0).tuning.trials) > 1
 
@@ -60,8 +60,7 @@ def test_what_a_deployment_is_filled_in_with_is_resolved_and_tuned(tmp_path, mon
 @pytest.mark.parametrize(
     ("state", "ended"),
     [
-        *((name, True) for name in ("Completed", "Completed, not all of it in MLflow", NOTHING_TO_DO)),
-        (f"{NOTHING_TO_DO}, not all of it in MLflow", True),
+        *((f"{name}{later}", True) for name in ("Completed", NOTHING_TO_DO) for later in ("", LATER)),
         *((name, True) for name in ("Failed", "Crashed", "Cancelled", "Suspended", "AwaitingRetry")),
         *((name, False) for name in ("Running", "Cancelling")),
     ],
@@ -124,21 +123,31 @@ def started(client, deployment, **parameters):
     wanted = {"flow_runs": {"deployment_id": {"any_": [str(made.id)]}}}
 
     def runs():
-        found = client.request("POST", "/flow_runs/filter", json=wanted).json()
-        return [run for run in found if parameters.items() <= run["parameters"].items()]
+        every = client.request("POST", "/flow_runs/filter", json=wanted).json()
+        return [run for run in every if parameters.items() <= run["parameters"].items()]
 
     (run,) = until(runs, f"a run of {deployment}", 90)
     client.delete_flow_run(run["id"])
     return dict(run["parameters"])
 
 
+EVOLVED = {"rule": f"runs:/{uuid.uuid4().hex}", "config": settings_of(preset("smoke"))}
+SLOWER = {"name": f"bife-test-{uuid.uuid4().hex[:8]}", "version": 3, "reason": "It is slower."}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
-    config = settings_of(preset("smoke"))
-    rule = f"runs:/{uuid.uuid4().hex}"
-    telling(EVOLUTION_ENDED, {"rule": rule, "config": config})
-    assert started(idle, "evaluation", rule=rule) == {"config": config, "rule": rule, "as_challenger": True}
+@pytest.mark.parametrize(
+    ("event", "payload", "deployment", "more"),
+    [
+        (EVOLUTION_ENDED, EVOLVED, "evaluation", {"as_challenger": True}),
+        (CHAMPION_SLOWER, SLOWER, "rollback", {}),
+    ],
+)
+def test_an_event_starts_a_run_with_what_it_tells(idle, event, payload, deployment, more):
+    telling(event, payload)
+    key = next(iter(payload))
+    assert started(idle, deployment, **{key: payload[key]}) == payload | more
 
 
 def test_alerts_are_switched_off_and_leave_the_notification_to_the_operator():
@@ -151,7 +160,7 @@ def test_alerts_are_switched_off_and_leave_the_notification_to_the_operator():
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("event", [NO_RULE, NEARLY_USED, "bife.champion.changed"])
 def test_an_alert_that_is_switched_on_fires_on_the_event_of_a_flow(operated, served, event):
-    (alert,) = (one for one in ALERTS if one.trigger.expect == {event})
+    (alert,) = (alert for alert in ALERTS if alert.trigger.expect == {event})
     made = served.find_automation(alert.name)
     assert not made.enabled
     served.resume_automation(made.id)
@@ -160,11 +169,3 @@ def test_an_alert_that_is_switched_on_fires_on_the_event_of_a_flow(operated, ser
         until(lambda: operated.page.triggered(str(made.id)), "the alert", 90)
     finally:
         served.pause_automation(made.id)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_champion_that_became_slower_starts_a_rollback_that_asks(idle):
-    payload = {"name": f"bife-test-{uuid.uuid4().hex[:8]}", "version": 3, "reason": "It is slower."}
-    telling(CHAMPION_SLOWER, payload)
-    assert started(idle, "rollback", name=payload["name"]) == payload

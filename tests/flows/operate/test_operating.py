@@ -34,10 +34,8 @@ def test_all_parts_answer_and_a_second_start_is_refused(operated):
     assert operated.prefect in status.stdout
     assert str(operated.home.root) in status.stdout
     again = operated.bife("up")
-    assert again.returncode == 1
-    assert again.stderr.startswith(
-        f"Error: BiFE is already up in {operated.home.root}; `bife down` stops it."
-    )
+    refused = f"Error: BiFE is already up in {operated.home.root}; `bife down` stops it."
+    assert (again.returncode, again.stderr.startswith(refused)) == (1, True)
 
 
 @pytest.mark.parametrize("path", ["prefect/api/flow_runs/count", "mlflow/api/2.0/mlflow/experiments/get"])
@@ -61,7 +59,7 @@ def test_browsers_refuse_prefects_pages_other_machines(operated):
     policy = page.headers["Content-Security-Policy"].split()
     assert policy[:3] == ["connect-src", "'self'", f"http://127.0.0.1:{port}"]
     assert f"ws://localhost:{port}" in policy
-    assert all(re.fullmatch(rf"(http|ws)://(127\.0\.0\.1|localhost):{port}", one) for one in policy[2:])
+    assert all(re.fullmatch(rf"(http|ws)://(127\.0\.0\.1|localhost):{port}", source) for source in policy[2:])
 
 
 def test_each_deployment_has_a_form_of_the_settings(operated):
@@ -129,15 +127,12 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
         store = Store(operated_alone.home.root)
         return [event for row in store.studies("evolution") for event in store.events(row.key)]
 
-    until(
-        lambda: (
-            any(event.kind == "answered" and event.body["low"] for event in journal())
-            or operated_alone.page.run(started["id"])["state_type"] in FINAL
-        ),
-        "a score",
-    )
-    run = operated_alone.page.run(started["id"])
-    assert run["state_type"] == "RUNNING", run["state"]
+    def scored():
+        run = operated_alone.page.run(started["id"])
+        assert run["state_type"] not in FINAL, run["state"]
+        return any(event.kind == "answered" and event.body["low"] for event in journal()) and run
+
+    run = until(scored, "a score")
     worker = operated_alone.process("serving")
     os.kill(run["labels"]["bife.pid"], signal.SIGKILL)
     worker.kill()
@@ -157,9 +152,8 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     answers = [event.body for event in journal() if event.kind == "answered"]
     written = [body for body in answers if body["draft"] and not body["low"]]
     assert len(written) == samples, "each rule is written once"
-    runs = operated_alone.tracked("POST", "runs/search", experiment_ids=["1", "2", "3"], max_results=1000)[
-        "runs"
-    ]
+    search = {"experiment_ids": ["1", "2", "3"], "max_results": 1000}
+    runs = operated_alone.tracked("POST", "runs/search", **search)["runs"]
     kinds = [tag["value"] for run in runs for tag in run["data"]["tags"] if tag["key"] == "kind"]
     assert kinds.count("collection") == kinds.count("evaluation") == 1
     assert kinds.count("sample") <= samples
@@ -184,13 +178,9 @@ def test_the_list_shows_what_was_started_and_what_it_led_to_and_nothing_else(ope
 
     # A search leads to the evaluation of its rule, and that to a promotion where it made a challenger.
     until(lambda: listed()["evaluation"] == 3, "the evaluations")
-    until(
-        lambda: not page.runs(flow_runs={"state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}),
-        "the end",
-    )
-    found = listed()
-    assert (found["evolution"], found["collection"], found["evaluation"]) == (3, 1, 3)
-    assert set(found) <= {"evolution", "collection", "evaluation", "promotion"}
+    under_way = {"state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}
+    until(lambda: not page.runs(flow_runs=under_way), "the end")
+    assert {**listed(), "promotion": 0} == {"evolution": 3, "collection": 1, "evaluation": 3, "promotion": 0}
     lacks = json.loads(operated_alone.bife("track").stdout.rpartition(": ")[2].split()[0])
     assert lacks == 0  # all of it is in MLflow, without a run of its own
 
@@ -211,12 +201,8 @@ def test_each_deployment_that_needs_no_answer_ends_well_with_nothing_filled_in(o
 
 def test_a_schedule_starts_runs_by_itself(operated):
     page, deployment = operated.page, operated.page.deployment("collection")
-    soon = (datetime.now(UTC) + timedelta(seconds=8)).isoformat()
-    schedule = {
-        "schedule": {"interval": 3600.0, "anchor_date": soon},
-        "active": True,
-        "max_scheduled_runs": 2,
-    }
+    soon = {"interval": 3600.0, "anchor_date": (datetime.now(UTC) + timedelta(seconds=8)).isoformat()}
+    schedule = {"schedule": soon, "active": True, "max_scheduled_runs": 2}
     body = [schedule | {"parameters": {"config": smoke()}}]
     made = page.client.post(f"/deployments/{deployment['id']}/schedules", json=body).raise_for_status()
 

@@ -202,7 +202,7 @@ def test_the_books_balance_after_every_kill(tmp_path, kills):
     count = 24
     with ModelApi(delay_s=0.05) as api:
         prices = {f"BIFE_LLM_{name.upper()}": price for name, price in PRICES.items()}
-        environment = os.environ | api.environment | prices | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        environment = os.environ | api.environment | prices
         command = [sys.executable, "-m", "tests.support.model_client", str(tmp_path), str(count)]
         for kill in range(kills):
             process = subprocess.Popen(command, env=environment)

@@ -17,7 +17,6 @@ from bife_core.language.rules import REFERENCE_RULES, compile_rule
 from bife_core.solver.methods.base import METHODS
 from bife_core.solver.methods.loading import load_method, load_rule
 from bife_core.solver.methods.using import attach, solve
-from tests.support.programs import REPOSITORY
 from tests.support.weighted import KIND, Weighted
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
@@ -125,7 +124,12 @@ def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
         "try: bife_core.load_rule('models:/bife-x@champion')\n"
         "except bife_core.BifeError as error: print(error)\n"
     )
-    places = {"PYTHONPATH": str(REPOSITORY), "BIFE_HOME": str(tmp_path / "home"), "MLFLOW_TRACKING_URI": ""}
-    command, environment = [sys.executable, "-c", program], os.environ | places
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"BIFE_HOME": str(tmp_path / "home"), "MLFLOW_TRACKING_URI": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "holds no models:/bife-x@champion" in done.stdout, done.stderr
