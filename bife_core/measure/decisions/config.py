@@ -21,7 +21,5 @@ class CollectionConfig(Value):
         le=1,
         description="Share of nodes that are recorded, more where trees are small; pseudocosts branch at the others.",
     )
-    nodes: bool = Field(
-        False, description="Whether to record the nodes as bipartite graphs too, for networks."
-    )
+    nodes: bool = Field(False, description="Whether to record nodes as bipartite graphs too, for networks.")
     time_limit_s: Positive = Field(600.0, description="CPU seconds spent on one instance at most.")

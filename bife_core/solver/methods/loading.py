@@ -329,10 +329,8 @@ def registered_tags(reference: object) -> dict[str, str]:
 
 def unaltered(text: str, tags: Mapping[str, str], reference: str) -> str:
     """Return the text of a method if its hash is that of its tags, else raise `RuleError`."""
-    if tags and (sha := method_of(text).identity) != (expected := tags.get("sha", "")):
-        raise RuleError(
-            f"{reference} has the hash {sha} but was registered with {expected}: it has been altered."
-        )
+    if tags and (sha := method_of(text).identity) != (tag := tags.get("sha", "")):
+        raise RuleError(f"{reference} has the hash {sha} but was registered with {tag}: it has been altered.")
     return text
 
 

@@ -26,9 +26,7 @@ class Guard(Value):
     It does at each branching where the rule's share of time is above the bound, or no score is finite.
     """
 
-    max_share: float = Field(
-        0.1, gt=0, le=1, description="Share of the solving time features and rule may take together."
-    )
+    max_share: float = Field(0.1, gt=0, le=1, description="Share of the solving time for features and rule.")
     grace_s: float = Field(
         0.2, ge=0, le=1e9, description="Seconds they may take in any case, for the sake of short solves."
     )
@@ -44,9 +42,7 @@ class Budget(Value):
     share: float = Field(
         gt=0, lt=1, description="Share of LP iterations for strong branching; beyond it the rule branches."
     )
-    returns: bool = Field(
-        True, description="Whether RPB branches again once its share is back within the budget."
-    )
+    returns: bool = Field(True, description="Whether RPB branches again once it is back within the budget.")
 
     def __str__(self) -> str:
         return f"{self.share!r}" + ("" if self.returns else ",once")

@@ -90,12 +90,8 @@ class SolverConfig(Value):
     model_config = ConfigDict(allow_inf_nan=False)
 
     name: str = Field("default", description="'default', 'paper', or what a file is called.")
-    gap: float = Field(
-        0.0, ge=0, description="Relative gap at which a solve is done, as SCIP counts it; 0 asks for a proof."
-    )
-    params: dict[str, Parameter] = Field(
-        default_factory=dict, description="Parameters of SCIP that are not at their defaults otherwise."
-    )
+    gap: float = Field(0.0, ge=0, description="SCIP's relative gap at which a solve is done; 0 is a proof.")
+    params: dict[str, Parameter] = Field(default_factory=dict, description="Parameters of SCIP that are set.")
 
     @model_validator(mode="before")
     @classmethod

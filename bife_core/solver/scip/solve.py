@@ -57,19 +57,11 @@ class SolveSettings(Value):
         "a solve may take, and then costs, more. None is no limit.",
     )
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
-    objective_limit: float | None = Field(
-        None, description="Solutions with a worse objective do not count; None is no limit."
-    )
+    objective_limit: float | None = Field(None, description="Worse solutions do not count; None is no limit.")
     seed: Seed = Field(0, description="Seed of SCIP's randomisation.")
-    solver: SolverConfig = Field(
-        SolverConfig(), description="'default', 'paper', or a settings file of SCIP (.set)."
-    )
-    guard: Guard | None = Field(
-        None, description="When a rule has to step aside for RPB; None lets it branch throughout."
-    )
-    params: dict[str, Parameter] = Field(
-        default_factory=dict, description="Further SCIP parameters, applied last."
-    )
+    solver: SolverConfig = Field(SolverConfig(), description="'default', 'paper', or a .set file of SCIP.")
+    guard: Guard | None = Field(None, description="When RPB takes over from a rule; None is never.")
+    params: dict[str, Parameter] = Field(default_factory=dict, description="SCIP parameters, applied last.")
 
     @property
     def under(self) -> SolverConfig:
