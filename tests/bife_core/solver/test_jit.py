@@ -10,8 +10,8 @@ from bife_core.solver.jit import code_digest, digest_of_code
 
 def test_the_digest_is_the_same_in_every_process():
     code = "from bife_core.solver.jit import code_digest; print(code_digest())"
-    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert there.strip() == code_digest()
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == code_digest()
 
 
 def test_code_is_known_by_what_it_says_and_not_by_where_it_lies():

@@ -117,7 +117,7 @@ def test_what_changes_meanwhile_and_what_cannot_be_restored_is_no_backup(home, t
         add(archive, entry, content)
 
     with monkeypatch.context() as patched:
-        patched.setattr(tarfile.TarFile, "gettarinfo", lambda self, **known: tarfile.TarInfo("/elsewhere"))
+        patched.setattr(tarfile.TarFile, "gettarinfo", lambda self, **options: tarfile.TarInfo("/elsewhere"))
         with pytest.raises(ConfigError, match=r"bife.tar.gz cannot be written"):
             back_up(home, tmp_path / "bife.tar.gz")
     monkeypatch.setattr(tarfile.TarFile, "addfile", shortened)
@@ -136,8 +136,8 @@ def test_it_is_for_its_owner_alone_and_half_of_one_is_not_left(home, tmp_path, m
             restore(home, file)
     assert not home.root.exists()
     (tmp_path / "kept").rename(home.root)
-    said = r"nowhere/bife.tar.gz cannot be written \(No such file or directory\)"
-    with pytest.raises(ConfigError, match=said):
+    message = r"nowhere/bife.tar.gz cannot be written \(No such file or directory\)"
+    with pytest.raises(ConfigError, match=message):
         back_up(home, tmp_path / "nowhere" / "bife.tar.gz")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bife.tar.gz", "home"]
 

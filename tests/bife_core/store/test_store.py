@@ -39,8 +39,8 @@ def python(code, *arguments):
     """Start a Python program that says a line when it is ready."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    with program.stdout as said:
-        assert said.readline().strip() == "ready"
+    with program.stdout as output:
+        assert output.readline().strip() == "ready"
     return program
 
 
@@ -64,8 +64,8 @@ def test_of_all_studies_some_kinds_of_events_and_recent_calls_are_read(store):
     for study in ("a", "b"):
         for kind in ("opened", "step", "ended"):
             store.append(study, kind, {})
-    found = [(event.study, event.kind) for event in store.events(None, kinds=["opened", "ended"])]
-    assert found == [("a", "opened"), ("a", "ended"), ("b", "opened"), ("b", "ended")]
+    kinds = [(event.study, event.kind) for event in store.events(None, kinds=["opened", "ended"])]
+    assert kinds == [("a", "opened"), ("a", "ended"), ("b", "opened"), ("b", "ended")]
     answer = "NUL: \0, half a pair: \ud800, a backslash: \\u0000"
     call = {"at": 1.5, "cost": None, "answer": answer}
     store.begin_call("a", "k", call)
@@ -80,10 +80,10 @@ def test_threads_and_processes_that_append_at_once_lose_nothing(store, where):
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda n: store.append("a", "step", {"from": "here", "number": n}), range(60)))
     assert program.wait() == 0
-    found = list(store.events("a"))
-    assert [event.seq for event in found] == list(range(1, 91))
-    assert sorted(e.body["number"] for e in found if e.body["from"] == "here") == list(range(60))
-    assert [e.body["number"] for e in found if e.body["from"] == "program"] == list(range(30))
+    stored = list(store.events("a"))
+    assert [event.seq for event in stored] == list(range(1, 91))
+    assert sorted(e.body["number"] for e in stored if e.body["from"] == "here") == list(range(60))
+    assert [e.body["number"] for e in stored if e.body["from"] == "program"] == list(range(30))
 
 
 def test_what_was_written_survives_a_kill(where):
@@ -362,15 +362,15 @@ def test_each_folder_has_a_store_of_its_own_whatever_it_is_called(tmp_path, name
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         ("{}/file/home", "cannot be written to"),
         ("{}", "not a database"),
         ("nonsense://", "expected to be a file or a database URL"),
     ],
 )
-def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path, where, said):
+def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path, where, message):
     (tmp_path / "file").write_text("")
     (tmp_path / "bife.db").write_text("this is no database, " * 100)
-    with pytest.raises(StoreError, match=said):
+    with pytest.raises(StoreError, match=message):
         Store(where.format(tmp_path))

@@ -97,12 +97,12 @@ def test_decisions_are_the_same_after_other_work_and_no_model_is_kept(knapsacks)
 
 
 def test_nodes_are_recorded_beside_decisions_as_they_were(knapsack_family, here, tmp_path):
-    asked = CONFIG.model_copy(update={"nodes": True, "decisions": 4, "decisions_per_instance": 3})
-    summary = collect_decisions(knapsack_family, asked, tmp_path / "nodes", here)
+    config = CONFIG.model_copy(update={"nodes": True, "decisions": 4, "decisions_per_instance": 3})
+    summary = collect_decisions(knapsack_family, config, tmp_path / "nodes", here)
     parts = [Decisions.load(path.with_suffix("").with_suffix(".npz")) for path in summary.nodes]
     nodes = [node for path, part in zip(summary.nodes, parts, strict=True) for node in load_nodes(path, part)]
     decisions = Decisions.load(summary.path)
-    assert collect_decisions(knapsack_family, asked, tmp_path / "nodes", here).nodes == summary.nodes
+    assert collect_decisions(knapsack_family, config, tmp_path / "nodes", here).nodes == summary.nodes
     merged = list(nodes_of(summary.path))
     assert len(merged) == summary.decisions < len(nodes)
     assert all(np.array_equal(one.rows, other.rows) for one, other in zip(merged, nodes, strict=False))

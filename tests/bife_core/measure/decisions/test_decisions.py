@@ -82,7 +82,7 @@ def test_taking_and_joining_are_inverse(sizes, count):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("missing", "no decisions file"),
         ("text", "not a readable file of decisions"),
@@ -91,12 +91,12 @@ def test_taking_and_joining_are_inverse(sizes, count):
         ("changed", "does not match its digest"),
     ],
 )
-def test_bad_files_get_a_sentence(tmp_path, name, said):
+def test_bad_files_get_a_sentence(tmp_path, name, message):
     made_up([2]).save(tmp_path / "good.npz")
     content = read_arrays(tmp_path / "good.npz")
     (tmp_path / "text.npz").write_text("no table")
     np.savez(tmp_path / "other.npz", a=np.ones(1))
     np.savez(tmp_path / "earlier.npz", **content | {"schema": np.array("1")})
     np.savez(tmp_path / "changed.npz", **content | {"scores": np.full(2, 9.0)})
-    with pytest.raises(DecisionsError, match=said):
+    with pytest.raises(DecisionsError, match=message):
         Decisions.load(tmp_path / f"{name}.npz")

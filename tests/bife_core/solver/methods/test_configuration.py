@@ -56,9 +56,9 @@ def test_its_text_is_a_file_that_is_read_back(method, tmp_path):
 )
 def test_a_settings_file_is_one_by_its_name(text, params, tmp_path):
     (file := tmp_path / "ours.SET").write_text(text, encoding="utf-8")
-    found = load_method(str(file))
-    assert isinstance(found, Configuration)
-    assert (found.params, SolverConfig.model_validate(file).params) == (params, params)
+    method = load_method(str(file))
+    assert isinstance(method, Configuration)
+    assert (method.params, SolverConfig.model_validate(file).params) == (params, params)
 
 
 def test_scip_reads_the_file_too(tmp_path):
@@ -92,10 +92,10 @@ def test_without_parameters_its_solves_are_those_of_rpb(knapsacks):
 
 
 def test_it_walks_another_tree_than_rpb(knapsacks):
-    found = [solve(knapsacks[0].path, method) for method in (RPB, TUNED)]
-    assert found[0].primal_bound == pytest.approx(found[1].primal_bound)
-    assert (found[0].nodes, found[0].lp_iterations) != (found[1].nodes, found[1].lp_iterations)
-    assert (found[1].method, found[1].rule_sha) == ("configuration", None)
+    results = [solve(knapsacks[0].path, method) for method in (RPB, TUNED)]
+    assert results[0].primal_bound == pytest.approx(results[1].primal_bound)
+    assert (results[0].nodes, results[0].lp_iterations) != (results[1].nodes, results[1].lp_iterations)
+    assert (results[1].method, results[1].rule_sha) == ("configuration", None)
 
 
 def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, tmp_path):
@@ -112,7 +112,7 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, t
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("limits/gap = 0.1\n", r"ours is no method: .*limits/gap is no part of a method"),
         ("numerics/feastol = 1e-5\n", r"numerics/feastol is no part of a method"),
@@ -126,23 +126,23 @@ def test_a_comparison_says_where_its_file_does_better_than_the_rule(knapsacks, t
         ("def candidate_variable_score(f): return f[0]\n", "SCIP does not take the settings in ours"),
     ],
 )  # fmt: skip
-def test_a_settings_file_of_anything_else_is_refused(text, said, tmp_path):
+def test_a_settings_file_of_anything_else_is_refused(text, message, tmp_path):
     (file := tmp_path / "ours.set").write_text(text)
-    with pytest.raises(RuleError, match=said):
+    with pytest.raises(RuleError, match=message):
         load_method(file)
 
 
 def test_the_rule_of_highest_priority_branches(tmp_path):
     (file := tmp_path / "ours.set").write_text("branching/pscost/priority = 10001\nlp/pricing = d\n")
-    found = load_method(file)
-    assert isinstance(found, Configuration)
-    assert (found.branching, found.params) == (ScipMethod(name="pscost"), {"lp/pricing": "d"})
+    method = load_method(file)
+    assert isinstance(method, Configuration)
+    assert (method.branching, method.params) == (ScipMethod(name="pscost"), {"lp/pricing": "d"})
     file.write_text("branching/pscost/priority = 9999\n")
     assert load_method(file).identity == RPB
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"params": {"branching/foo": 1}}, "no parameter branching/foo"),
         ({"params": {"branching/scorefunc": "s\nlimits/nodes = 3"}}, "limits/nodes is no part"),
@@ -154,17 +154,17 @@ def test_the_rule_of_highest_priority_branches(tmp_path):
         ({"branching": TUNED}, "a configuration does not branch"),
     ],
 )
-def test_what_scip_does_not_take_is_refused_at_once(fields, said):
-    with pytest.raises(ValidationError, match=said):
+def test_what_scip_does_not_take_is_refused_at_once(fields, message):
+    with pytest.raises(ValidationError, match=message):
         Configuration(**fields)
 
 
 def test_attaching_sets_all_but_what_the_model_has_set_itself(knapsacks):
     model = read_model(knapsacks[0].path)
     model.setParams({"separating/maxrounds": 5, "branching/relpscost/maxlookahead": 3})
-    with pytest.warns(UserWarning, match=r"leaves what .* separating/maxrounds = 5 \(not 0\)\.") as said:
+    with pytest.warns(UserWarning, match=r"leaves what .* separating/maxrounds = 5 \(not 0\)\.") as caught:
         stats = attach(model, WITH_RULE)
-    assert said[0].filename == __file__
+    assert caught[0].filename == __file__
     assert (model.getParam("separating/maxrounds"), model.getParam("branching/scorefunc")) == (5, "q")
     model.optimize()
     assert stats.calls > 0
@@ -187,11 +187,11 @@ def test_a_rule_in_it_that_is_not_allowed_is_refused_when_it_is_loaded(tmp_path)
 
 
 def test_a_budget_is_that_of_what_branches():
-    found = with_budget(WITH_RULE, 0.5)
-    assert isinstance(found, Configuration)
-    assert found.identity != WITH_RULE.identity
-    assert found.branching == with_budget(WITH_RULE.branching, 0.5)
-    assert budgeted(WITH_RULE, [0.5, 0.7]) == [found, with_budget(WITH_RULE, 0.7)]
+    method = with_budget(WITH_RULE, 0.5)
+    assert isinstance(method, Configuration)
+    assert method.identity != WITH_RULE.identity
+    assert method.branching == with_budget(WITH_RULE.branching, 0.5)
+    assert budgeted(WITH_RULE, [0.5, 0.7]) == [method, with_budget(WITH_RULE, 0.7)]
     assert budgeted(TUNED, [0.5]) == budgeted(load_method("relpscost"), [0.5]) == []
 
 

@@ -60,8 +60,8 @@ def test_a_rule_and_a_python_scorer_walk_the_same_tree(knapsacks):
 
 def test_what_a_python_scorer_raises_is_counted_and_reported(knapsacks):
     broken = Broken(name="broken", weights={})
-    said = r"broken raised at a branching: ZeroDivisionError\('no such column'\)"
-    with pytest.warns(UserWarning, match=said):
+    message = r"broken raised at a branching: ZeroDivisionError\('no such column'\)"
+    with pytest.warns(UserWarning, match=message):
         result = solve(knapsacks[0].path, broken, settings=SETTINGS)
     assert result.calls == result.rule_errors > 0
 
@@ -117,8 +117,8 @@ def test_methods_and_jobs_travel_as_json_and_pickles(method, knapsacks):
 def test_a_job_of_a_kind_that_is_not_installed_is_refused(knapsacks):
     data = SolveJob(instance=knapsacks[0], method=linear(), settings=SETTINGS).model_dump(mode="json")
     data["method"]["kind"] = "elsewhere"
-    said = r"no method 'elsewhere'; choose one of scip, rule, configuration, (\w+, )*weighted"
-    with pytest.raises(bife_core.BifeError, match=said):
+    message = r"no method 'elsewhere'; choose one of scip, rule, configuration, (\w+, )*weighted"
+    with pytest.raises(bife_core.BifeError, match=message):
         SolveJob.model_validate(data)
 
 
@@ -147,7 +147,7 @@ def test_methods_are_loaded_by_whatever_names_them(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"kind": "oracle"}', "weights is no method: 'kind' must be one of scip, rule, configuration, "),
         ('{"kind": "weighted", "wieghts": {}}', "weights is no method: "),
@@ -155,10 +155,10 @@ def test_methods_are_loaded_by_whatever_names_them(tmp_path):
         ("import os", "is not a usable rule"),
     ],
 )
-def test_a_file_that_is_no_method_is_refused_with_a_sentence(text, said, tmp_path):
+def test_a_file_that_is_no_method_is_refused_with_a_sentence(text, message, tmp_path):
     file = tmp_path / "weights.json"
     file.write_text(text)
-    with pytest.raises(RuleError, match=said):
+    with pytest.raises(RuleError, match=message):
         load_method(file)
 
 

@@ -225,8 +225,8 @@ def test_models_and_what_was_attached_are_freed_at_once(name):
 def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name):
     model = knapsack()
     stats = attach(model, METHODS_HERE[name])
-    said = "branches without (pseudocost_product|slack), and solveConcurrent solves copies"
-    with pytest.warns(UserWarning, match=said) as caught:
+    message = "branches without (pseudocost_product|slack), and solveConcurrent solves copies"
+    with pytest.warns(UserWarning, match=message) as caught:
         copy = pyscipopt.Model(sourceModel=model)
     assert Path(caught[0].filename) == Path(__file__)
     copy.hideOutput()
@@ -235,7 +235,7 @@ def test_a_copy_of_a_model_lacks_the_rule_and_says_so(name):
     assert own.calls > 0
     del copy
     # Last, for SCIP 10.0 solves no copy any more afterwards, and crashes where two such models are freed.
-    with pytest.warns(UserWarning, match=said):
+    with pytest.warns(UserWarning, match=message):
         model.solveConcurrent()
     assert stats.calls == 0
 

@@ -76,11 +76,11 @@ def test_lp_iterations_are_those_of_strong_branching_too(method, knapsacks, tmp_
     lines = (line.partition(":") for line in table.read_text().splitlines())
     rows = {name.strip(): values.split() for name, _, values in lines}
     kinds = ("primal LP", "dual LP", "diving/probing LP", "strong branching")
-    every, strong = sum(int(rows[kind][2]) for kind in kinds), int(rows["strong branching"][2])
-    found = solve(path, method)
-    assert (found.lp_iterations, found.strong_branching_iterations) == (every, strong)
+    total, strong = sum(int(rows[kind][2]) for kind in kinds), int(rows["strong branching"][2])
+    result = solve(path, method)
+    assert (result.lp_iterations, result.strong_branching_iterations) == (total, strong)
     assert (strong > 0) == (method != "paper_ca")
-    assert cost_of(found, HighFidelityConfig(cost="lp_iterations")) == every
+    assert cost_of(result, HighFidelityConfig(cost="lp_iterations")) == total
 
 
 def test_a_scorer_in_python_branches_as_the_native_rule_does(knapsacks):
@@ -129,13 +129,13 @@ def test_a_budget_that_is_none_is_refused_in_a_sentence(budget):
 
 
 @pytest.mark.parametrize(
-    ("load", "reference", "said"),
+    ("load", "reference", "message"),
     [
         (load_method, "relpscost,budget=0.5", "relpscost takes no budget"),
         (load_rule, "paper_ca,budget=0.5", "load_method keeps it"),
         (export_c, "relpscost", "relpscost is no rule"),
     ],
 )
-def test_what_scores_nothing_takes_no_budget_and_none_is_lost(load, reference, said):
-    with pytest.raises(RuleError, match=said):
+def test_what_scores_nothing_takes_no_budget_and_none_is_lost(load, reference, message):
+    with pytest.raises(RuleError, match=message):
         load(reference)

@@ -79,13 +79,13 @@ def test_with_scips_clocks_off_no_share_is_known(knapsacks):
 def test_each_solve_of_a_model_has_a_share_of_its_own(knapsacks):
     model = paper_model(knapsacks[0].path)
     stats = attach(model, rule_of(SLOW), guard=STRICT)
-    asked = []
+    calls = []
     for _ in range(2):
         before = stats.calls
         model.optimize()
-        asked.append(stats.calls - before)
+        calls.append(stats.calls - before)
         model.freeTransform()
-    assert min(asked) > 0
+    assert min(calls) > 0
 
 
 def test_a_guard_that_has_nothing_to_do_changes_nothing(knapsacks):

@@ -56,13 +56,13 @@ def plain():
 
 
 def test_rpb_is_scips_default_node_for_node(plain, tmp_path):
-    found = {}
+    solved = {}
     for seed in SEEDS:
         model = assignment(seed)
         model.writeProblem(str(tmp_path / "gap.cip"), verbose=False)
         attach(model, "relpscost")
-        found[seed] = nodes(model)
-    assert found == plain
+        solved[seed] = nodes(model)
+    assert solved == plain
     raised = {seed: nodes(assignment(seed), relpscost=HIGHEST_PRIORITY) for seed in BY_THE_SUB_MIPS}
     assert all(raised[seed] != plain[seed] for seed in BY_THE_SUB_MIPS), "sub-MIPs branch"
     model = read_model(tmp_path / "gap.cip")
@@ -104,8 +104,8 @@ def test_priorities_are_changed_where_they_must_be(given, rules, changed):
 def test_what_rpb_takes_over_from_leaves_its_priority(given):
     model = pyscipopt.Model()
     attach(model, "paper_ca", **given)
-    found = [model.getParam(f"branching/{rule}/priority") for rule in (PLUGIN_NAME, "relpscost")]
-    assert found == [HIGHEST_PRIORITY, 10_000]
+    priorities = [model.getParam(f"branching/{rule}/priority") for rule in (PLUGIN_NAME, "relpscost")]
+    assert priorities == [HIGHEST_PRIORITY, 10_000]
 
 
 class Own(pyscipopt.Branchrule):

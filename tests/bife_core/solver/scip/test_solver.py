@@ -114,7 +114,7 @@ def test_a_file_that_sets_what_the_paper_does_is_the_paper(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("fast", "'default', 'paper' or a SCIP settings file"),
         ("absent.set", "'default', 'paper' or a SCIP settings file"),
@@ -123,13 +123,13 @@ def test_a_file_that_sets_what_the_paper_does_is_the_paper(tmp_path):
         ("small.set", r"small\.set sets numerics/feastol = 1e-12, but the LP solver takes 1e-10"),
     ],
 )
-def test_what_is_no_solver_is_one_sentence(name, said, tmp_path, monkeypatch):
+def test_what_is_no_solver_is_one_sentence(name, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("unknown.set").write_text("emphasis: easycip\n# limits/gapp = 1\nlimits/gapp = 0.1\n")
     Path("range.set").write_text("limits/nodes = 5\nlimits/gap = -3\n")
     Path("small.set").write_text("numerics/feastol = 1e-12\n")
     for given in (name, Path(name)):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             SolverConfig.model_validate(given)
 
 

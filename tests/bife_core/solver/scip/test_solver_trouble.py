@@ -157,7 +157,7 @@ def test_errors_are_kept_by_the_innermost_that_asks(capfd):
 
 
 def test_threads_leave_the_hook_for_exceptions_as_it_was(capfd):
-    found, failed, hook = [], threading.Event(), sys.unraisablehook
+    causes, failed, hook = [], threading.Event(), sys.unraisablehook
 
     def fail():
         model = branching_by(Raising())
@@ -165,7 +165,7 @@ def test_threads_leave_the_hook_for_exceptions_as_it_was(capfd):
             failed.wait(20)
             with pytest.raises(SolverError) as caught:
                 optimize(model, "failing")
-        found.append(caught.value.__cause__)
+        causes.append(caught.value.__cause__)
 
     later = threading.Thread(target=fail)
     with scip_errors():
@@ -174,7 +174,7 @@ def test_threads_leave_the_hook_for_exceptions_as_it_was(capfd):
             time.sleep(0.01)
     failed.set()
     later.join(20)
-    assert isinstance(found[0], ValueError)
+    assert isinstance(causes[0], ValueError)
     assert sys.unraisablehook is hook
 
 

@@ -145,7 +145,7 @@ def test_truth_values_are_taken_as_scip_writes_them(value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("limits/nodes", 0.5, "it would be 0"),
         ("limits/gap", -1, r"Invalid value <-1> for real parameter <limits/gap>\. Must be in range \[0,"),
@@ -157,16 +157,16 @@ def test_truth_values_are_taken_as_scip_writes_them(value):
         ("limits/bodes", 5, "Not a valid parameter name"),
     ],
 )
-def test_a_value_that_does_not_fit_is_told_with_its_cause(name, value, said, capfd):
-    with pytest.raises(SolverError, match=f"SCIP does not take {name} = {value!r}: .*{said}"):
+def test_a_value_that_does_not_fit_is_told_with_its_cause(name, value, message, capfd):
+    with pytest.raises(SolverError, match=f"SCIP does not take {name} = {value!r}: .*{message}"):
         apply(SolveSettings(params={name: value}), pyscipopt.Model())
     assert capfd.readouterr().err == "", "SCIP's own lines are in the sentence"
 
 
 def test_costs_are_those_of_the_result():
     costs = {"nodes": 7, "lp_iterations": 9, "gap": 0.25, "primal_dual_integral": 33.0}
-    found = result(status="timelimit", cpu_s=1.5, wall_s=2.0, **costs)
-    assert {kind: found.cost(kind) for kind in ("time", *costs)} == {"time": 1.5, **costs}
+    timed_out = result(status="timelimit", cpu_s=1.5, wall_s=2.0, **costs)
+    assert {kind: timed_out.cost(kind) for kind in ("time", *costs)} == {"time": 1.5, **costs}
 
 
 def test_the_log_is_shown_when_asked_for(knapsacks, capfd):

@@ -56,9 +56,9 @@ class Failing(Method):
         raise RuleError("It never works.")
 
 
-def entered(store, arm, found):
+def entered(store, arm, has_solution):
     """Store a made-up solve of the series."""
-    at = store.append("series-plan", "solution", {"x0": 1.0}) if found else None
+    at = store.append("series-plan", "solution", {"x0": 1.0}) if has_solution else None
     under = SolveSettings(time_limit_s=10, guard=True).fingerprint()
     solved = SeriesSolve(
         arm=arm, result=result(status="timelimit"), solution_at=at, cost=1.0, under=under, instance="made.lp",
@@ -68,15 +68,15 @@ def entered(store, arm, found):
 
 
 def test_under_another_limit_only_solutions_are_taken_over(series, store, file):
-    entered(store, DEFAULT, found=True)
-    entered(store, LEAN, found=False)
+    entered(store, DEFAULT, has_solution=True)
+    entered(store, LEAN, has_solution=False)
     assert LEAN in series().put_aside
-    said, longer = [], series(time_limit_s=20)
+    lines, longer = [], series(time_limit_s=20)
     assert (longer.solves, longer.put_aside) == ([], {})
-    longer.solve(file("a", least=1), said.append)
-    longer.solve(file("b", least=2), said.append)
-    assert said[0] == f"a.lp: {DEFAULT}, since it is the first; no starts, since it is the first."
-    assert said[1].startswith(f"b.lp: {LEAN}, since it was not tried yet; starts from 2 earlier solutions")
+    longer.solve(file("a", least=1), lines.append)
+    longer.solve(file("b", least=2), lines.append)
+    assert lines[0] == f"a.lp: {DEFAULT}, since it is the first; no starts, since it is the first."
+    assert lines[1].startswith(f"b.lp: {LEAN}, since it was not tried yet; starts from 2 earlier solutions")
     assert len(series().solves) == 2
 
 
@@ -98,11 +98,11 @@ def test_no_solution_is_worse_than_an_objective_limit(series, file):
 
 
 def test_begins_with_the_default_settings_and_goes_on_with_what_was_not_tried(series, file):
-    said = []
-    first = series().solve(file("a", least=1), said.append)
-    second = series().solve(file("b", least=2), said.append)
+    lines = []
+    first = series().solve(file("a", least=1), lines.append)
+    second = series().solve(file("b", least=2), lines.append)
     assert (first.arm, second.arm) == (DEFAULT, LEAN)
-    assert said == [
+    assert lines == [
         f"a.lp: {DEFAULT}, since it is the first; no starts.",
         f"b.lp: {LEAN}, since it was not tried yet; starts from 1 earlier solution, 5 of 5 names match.",
     ]
@@ -112,18 +112,18 @@ def test_begins_with_the_default_settings_and_goes_on_with_what_was_not_tried(se
 def test_the_solution_is_kept_by_the_names_of_variables(series, file):
     opened = series()
     solved = opened.solve(file("a", least=1))
-    found = series().solution(solved)
-    assert found.keys() == {f"x{number}" for number in range(5)}
-    value = sum((3 + 2 * number) * found[f"x{number}"] for number in range(5))
+    values = series().solution(solved)
+    assert values.keys() == {f"x{number}" for number in range(5)}
+    value = sum((3 + 2 * number) * values[f"x{number}"] for number in range(5))
     assert value == pytest.approx(solved.result.primal_bound)
 
 
 def test_a_file_is_solved_once_under_the_same_settings(series, file):
-    path, said = file("a", least=1), []
+    path, lines = file("a", least=1), []
     first = series().solve(path)
     again = series()
-    assert again.solve(path, said.append) == first
-    assert said == [f"a.lp: solved before, with {DEFAULT}."]
+    assert again.solve(path, lines.append) == first
+    assert lines == [f"a.lp: solved before, with {DEFAULT}."]
     assert series(time_limit_s=5).solve(path).solution_at != first.solution_at
     path.write_text(cover(least=2))
     assert again.solve(path) != first
@@ -175,16 +175,16 @@ def test_a_model_is_solved_in_place_and_once(series):
 
 
 def test_variables_that_share_a_name_give_no_start(series):
-    opened, said = series(), []
+    opened, lines = series(), []
     for _ in range(2):
         model = quiet("same")
         for most in (5, 1):
             model.addVar("x", vtype="I", obj=-1, ub=most)
         model.setParam("limits/nodes", 1)
-        solved = opened.solve(model, said.append)
+        solved = opened.solve(model, lines.append)
         assert (solved.result.primal_bound, opened.solution(solved)) == (-6, None)
-    assert said[1] == "same: its solution is not kept, since variables share a name."
-    assert said[2].endswith("no starts, since no name of a variable matches.")
+    assert lines[1] == "same: its solution is not kept, since variables share a name."
+    assert lines[2].endswith("no starts, since no name of a variable matches.")
 
 
 def test_a_start_is_given_to_no_name_that_variables_share():
@@ -196,7 +196,7 @@ def test_a_start_is_given_to_no_name_that_variables_share():
 
 
 def test_a_rule_of_the_users_puts_no_configuration_aside(series, store):
-    entered(store, DEFAULT, found=True)
+    entered(store, DEFAULT, has_solution=True)
     model = pyscipopt.Model()
     attach(model, "pseudocost_product")
     with pytest.raises(SolverError, match="already has a BiFE rule"):
@@ -205,20 +205,20 @@ def test_a_rule_of_the_users_puts_no_configuration_aside(series, store):
 
 
 def test_what_finds_no_solution_is_put_aside_once_others_had_one(series, store):
-    entered(store, LEAN, found=False)
+    entered(store, LEAN, has_solution=False)
     assert not series().put_aside
-    entered(store, DEFAULT, found=True)
-    entered(store, DEFAULT, found=False)
-    entered(store, LEAN, found=False)
+    entered(store, DEFAULT, has_solution=True)
+    entered(store, DEFAULT, has_solution=False)
+    entered(store, LEAN, has_solution=False)
     assert series().put_aside == {LEAN: "it found no solution of made.lp"}
 
 
 def test_what_fails_is_put_aside_and_the_file_solved_by_another(series, file):
     opened = series(rules=[Failing()])
     opened.solve(file("a", least=1))
-    said = []
-    assert opened.solve(file("b", least=2), said.append).arm == LEAN
-    assert said[1] == "b.lp: failing (failing) is put aside. It never works."
+    lines = []
+    assert opened.solve(file("b", least=2), lines.append).arm == LEAN
+    assert lines[1] == "b.lp: failing (failing) is put aside. It never works."
     assert "failing (failing)" in series(rules=[Failing()]).put_aside
 
 
@@ -244,14 +244,14 @@ def test_starts_that_did_harm_are_not_given_again(series, file):
 
 def test_the_next_choice_depends_on_the_journal_alone(series, store, file):
     for arm in series().arms:
-        entered(store, arm, found=True)
-    path, said = file("a", least=1), []
-    series().solve(path, said.append)
+        entered(store, arm, has_solution=True)
+    path, lines = file("a", least=1), []
+    series().solve(path, lines.append)
     entered_again = Store(store.folder.parent / "other")
     for event in list(store.events("series-plan"))[:-2]:
         entered_again.append("series-plan", event.kind, event.body)
-    Series("plan", store=entered_again, time_limit_s=10).solve(path, said.append)
-    assert said[0] == said[1]
+    Series("plan", store=entered_again, time_limit_s=10).solve(path, lines.append)
+    assert lines[0] == lines[1]
 
 
 def test_the_cost_is_share_of_the_limit_gap_and_mean_gap():
@@ -283,10 +283,10 @@ class Stopping(pyscipopt.Eventhdlr):
 
 
 class Own(pyscipopt.Branchrule):
-    asked = 0
+    calls = 0
 
     def branchexeclp(self, allowaddcons):
-        self.asked += 1
+        self.calls += 1
         return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 
@@ -318,21 +318,21 @@ def test_a_solve_that_a_models_own_plugin_stops_has_a_result(series):
 
 
 def test_a_models_own_plugin_may_solve_as_well(series, file):
-    found = []
-    solved = series().solve(branched(lambda model: found.append(solve(file("a", least=1)).status)))
-    assert (solved.result.status, found) == ("optimal", ["optimal"])
+    statuses = []
+    solved = series().solve(branched(lambda model: statuses.append(solve(file("a", least=1)).status)))
+    assert (solved.result.status, statuses) == ("optimal", ["optimal"])
 
 
 def test_a_branching_rule_of_the_models_own_is_displaced_by_none(series, recwarn):
-    said = []
+    lines = []
     opened = series(rules=["general"])
     for _ in range(2):
         model, rule = branched(), Own()
         model.includeBranchrule(rule, "ryanfoster", "", priority=10**6, maxdepth=-1, maxbounddist=1.0)
-        solved = opened.solve(model, said.append)
+        solved = opened.solve(model, lines.append)
         assert (solved.arm, solved.result.method) == (DEFAULT, "ryanfoster")
-        assert rule.asked > 0
-    assert f"{DEFAULT}, since the model's own branching rule ryanfoster stays in charge" in said[1]
+        assert rule.calls > 0
+    assert f"{DEFAULT}, since the model's own branching rule ryanfoster stays in charge" in lines[1]
     assert not recwarn.list
 
 
@@ -345,6 +345,6 @@ def test_the_default_settings_branch_as_they_say(series):
 
 @pytest.mark.parametrize("limit", [math.inf, math.nan, 1e21, 0, None])
 def test_a_time_limit_that_scip_does_not_take_is_refused_at_once(series, limit):
-    said = "time_limit_s: Input should be" if limit is not None else "A series needs a time limit"
-    with pytest.raises(ConfigError, match=said):
+    message = "time_limit_s: Input should be" if limit is not None else "A series needs a time limit"
+    with pytest.raises(ConfigError, match=message):
         series(time_limit_s=limit)
