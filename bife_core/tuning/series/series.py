@@ -285,7 +285,7 @@ class Series:
         """Read the events since the last time, of this process or another."""
         for event in self._store.events(self._key, self._last, _EVENTS):
             self._last = event.seq
-            entry = _EVENTS[event.kind].model_validate(event.body)
+            entry = _EVENTS[event.kind].checked(event.body)
             if isinstance(entry, SeriesSolve) and entry.solution_at is not None:
                 self._solutions_at.append(entry.solution_at)
             if entry.under != self._under:

@@ -254,6 +254,12 @@ def test_the_next_choice_depends_on_the_journal_alone(series, store, file):
     assert lines[0] == lines[1]
 
 
+def test_an_event_of_another_form_is_one_sentence(series, store):
+    store.append("series-plan", "failed", {"arm": LEAN})
+    with pytest.raises(ConfigError, match="under: Field required; reason: Field required"):
+        series()
+
+
 def test_the_cost_is_share_of_the_limit_gap_and_mean_gap():
     half = result(status="optimal", cpu_s=5.0, primal_dual_integral=250.0, primal_bound=8.0, dual_bound=8.0)
     assert cost_of(half, 10.0) == pytest.approx(0.5 + 0.0 + 0.25)
