@@ -61,7 +61,7 @@ def home() -> Path:
 
 
 def read_settings_files() -> None:
-    """Add the lines NAME=value of ``$BIFE_ENV_FILE``, ``./mlflow.env`` and ``<home>/mlflow.env`` to the environment.
+    """Add what settings files say to the environment: ``$BIFE_ENV_FILE``, `SETTINGS_FILE` here and in the home.
 
     The environment wins over files, and an earlier file over a later one; empty values count as absent.
     """
@@ -78,15 +78,10 @@ def adopt(values: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def mlflow_uri() -> str:
-    """Return the URL of the home's own MLflow database."""
-    return sqlite_url(home() / "mlflow" / "mlflow.db")
-
-
 def sqlite_url(file: Path, driver: str = "pysqlite") -> str:
     """Return the URL by which SQLAlchemy opens a file, also one with ``?`` in its path."""
     if "?" in str(file):
-        return f"sqlite+{driver}:///file:{quote(str(file))}?uri=true"  # without a driver MLflow makes folders
+        return f"sqlite+{driver}:///file:{quote(str(file))}?uri=true"  # without a driver some programs make folders
     return f"sqlite:///{file}" if driver == "pysqlite" else f"sqlite+{driver}:///{file}"
 
 

@@ -47,9 +47,6 @@ class Backend:
     installed: ClassVar[bool] = True
     """Whether the packages it needs are there."""
 
-    tracker: ClassVar[str] = ""
-    """Name of what tracks runs, for headings; empty if nothing does."""
-
     commands: ClassVar[tuple[Callable[..., None], ...]] = ()
     checks: ClassVar[Mapping[str, Check]] = {}
     """What `bife doctor` checks besides."""

@@ -20,7 +20,7 @@ from bife_core.store.home import RUN_ID, evaluation_at, project_home
 REQUEST_ID: Final = re.compile(r"bife-[\w.~%-]+\.\d+(?!\.?\w)", re.ASCII)
 """What BiFE calls its requests, in a file of whatever format."""
 
-_EVALUATIONS: Final = "Evaluations: ids of their MLflow runs, or their folders. Several make one page."
+_EVALUATIONS: Final = "Evaluations: ids of their tracked runs, or their folders. Several make one page."
 _TO: Final = "Where to write page, tables and figures."
 _EXPORT: Final = "A provider's export that holds the header X-Client-Request-Id."
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from typer import Option
 
 from bife_core.base.wording import counted
-from bife_core.cli.backend import backend
 from bife_core.cli.consoles import full_name, number, say, show_code, show_facts, show_heading, show_table
 from bife_core.cli.options import Output, check_kept, keep, resolve, with_options
 from bife_core.cli.outcome import CommandEnd, ExitCode, complain
@@ -18,8 +17,8 @@ from bife_core.cli.running import run_stage
 
 if TYPE_CHECKING:
     from bife_core.run.config import PipelineConfig
-    from bife_core.run.stages.records import TrackedRun
     from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult, TuningResult
+    from bife_core.run.stages.tracker import TrackedRun
     from bife_core.search import Sample
 
 _RULE: Final = (
@@ -248,11 +247,11 @@ def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | No
 
 
 def show_tracked(run: TrackedRun, facts: Sequence[tuple[str, str]] = ()) -> None:
-    """Print where a run is in what tracks it, if anything does, and `facts`."""
-    rows, tracker = [("run", run.run_id), ("this run", run.url)], backend().tracker
-    if not run.run_id:
-        rows = [("run", f"not in {tracker} yet; the same command writes it")]
-    elif not run.url.startswith("http"):
-        rows.insert(1, ("pages", f"run `bife up`, then append to {tracker}'s address"))
-    show_heading(tracker or "Results")
-    show_facts([*(rows if tracker else ()), *(fact for fact in facts if fact[1])])
+    """Print where the tracker has a run, and `facts`."""
+    rows = [("run", run.run_id), ("this run", run.url)] if run.tracker else []
+    if rows and not run.run_id:
+        rows = [("run", f"not in {run.tracker} yet; the same command writes it")]
+    elif rows and not run.url.startswith("http"):
+        rows.insert(1, ("pages", f"run `bife up`, then append to {run.tracker}'s address"))
+    show_heading(run.tracker or "Results")
+    show_facts([*rows, *(fact for fact in facts if fact[1])])

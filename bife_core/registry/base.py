@@ -75,10 +75,7 @@ class Registry(ABC):
 
     @abstractmethod
     def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
-        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash.
-
-        They are sorted by name, and newest first within it. With a hash, aliases may be left out.
-        """
+        """Return all versions, or those of a name and hash, by name, newest first; with a hash aliases may lack."""
 
     @abstractmethod
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
@@ -112,12 +109,11 @@ class Registry(ABC):
         """Tell whoever acts on it that another `version` of a `name` than `before` is champion, `by` whom and why."""
 
     def register(self, name: str, source: str, evidence: Evidence, by_gate: bool = False) -> RegisteredRule:
-        """Register the text of a method under a name and give it the alias ``challenger``.
+        """Register the text of a method under a name, once for each search, metric and settings, as ``challenger``.
 
-        The same rule of the same search is registered only once for each metric and settings of SCIP it is judged by.
-        A rule that a person refused as measured on the same instances is registered without the alias, and so is one
-        that does not pass the gate while the present challenger does: a person may be about to decide on that. With
-        `by_gate` the gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
+        A rule that a person refused as measured on the same instances does not get the alias, nor one that does not
+        pass the gate while the present challenger does: a person may be about to decide on that. With `by_gate` the
+        gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
         """
         method, evidence = method_of(source), self.located(evidence)
         known = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
@@ -175,10 +171,7 @@ class Registry(ABC):
             self._put_aside(self._version(name, version), "rejected", by, reason)
 
     def roll_back(self, name: str, by: str, reason: str, version: int | None = None) -> ChampionChange:
-        """Take the alias ``champion`` from the version that holds it; the one that it replaced, if any, gets it back.
-
-        A `PromotionError` says that there is no champion, or another than `version`.
-        """
+        """Give the alias ``champion`` back to what the champion replaced, if any; see `present_champion_of`."""
         with self.held(name):
             champion = self.present_champion_of(name, version)
             before = int(champion.replaced) if champion.replaced else None
@@ -228,9 +221,8 @@ class Registry(ABC):
     def rule_for(self, model: Model, solver: SolverConfig) -> tuple[str, str]:
         """Return the reference of a rule for an instance, given as it was read, under settings of SCIP, and why it is.
 
-        It is the champion that was measured on instances like this one under the very same settings, the best if
-        several were, or else RPB: a rule that was not measured on such instances can be slower. The reason then names
-        challengers that were. A registry that cannot be reached holds no champions; the reason says so.
+        It is the best champion that was measured on instances like this one under the same settings, or else RPB: other
+        rules can be slower. The reason then names such challengers, or says that the registry cannot be reached.
         """
         try:
             return choose(self.versions(), model, solver)

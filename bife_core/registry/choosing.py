@@ -19,7 +19,7 @@ from bife_core.solver.scip.settings import SolverConfig
 
 PREFIX: Final = "bife-"
 _LONGEST: Final = 200
-"""Characters of a registered name: MLflow's database takes 256, and adds some for a logged model."""
+"""Characters of a registered name: databases of registries take 256, with what they add to a name."""
 
 
 def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
@@ -27,7 +27,7 @@ def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
     label = instances.label
     if instances.folder is None and instances.size != "test":
         label = f"{label}-{instances.size}"
-    # Two dashes only before settings: no folder has the name of another one under these. MLflow allows no dot.
+    # Two dashes only before settings: no folder has the name of another one under these. Some registries allow no dot.
     label = re.sub(r"-+", "-", re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_"))
     name = PREFIX + (label or "rules")
     name += "" if solver.label == "default" else f"--{solver.label}"

@@ -28,7 +28,7 @@ _UNRECORDED: Final = "; to let this one be champion, take the other out of use (
 
 
 MOST_IN_CARD: Final = 3800
-"""Characters of a card: MLflow's database takes 5,000, with the links that follow."""
+"""Characters of a card: databases of registries take 5,000, with the links that follow."""
 
 _LANGUAGES: Final = {"rule": "python", "configuration": "ini"}
 _SENTENCE: Final = 600
@@ -92,10 +92,9 @@ class GateDecision(NamedTuple):
 def gate(one: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
-    By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
-    the same evaluation, by `bife_core.measure.evaluation.comparison.finding` and without `Ratio.doubt` both
-    times: two ratios to RPB from two evaluations do not show which rule is better. Rules that were judged by different
-    metrics, or under different settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
+    By its metric, no count of work, it must be better than RPB on held-out instances, and than the present champion on
+    the same ones in the same evaluation, in the sense of `bife_core.measure.evaluation.comparison.finding` and without
+    `Ratio.doubt`. Rules that were judged by different metrics, or under different settings of SCIP, do not compete.
     """
     words = METRICS[one.metric].words
     better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")

@@ -1,4 +1,4 @@
-"""The registry in the store: a champion without MLflow."""
+"""The registry in the store: a champion without a tracker."""
 
 from __future__ import annotations
 
@@ -14,14 +14,7 @@ from bife_core.store.registered import REGISTRY, StoredVersion, stored_version, 
 
 
 class LocalRegistry(Registry):
-    """Registered rules as events of a store, which `bife_core.store.registered` reads; each holds the text of a rule.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> LocalRegistry(Store(tempfile.mkdtemp())).versions()
-    []
-    """
+    """Registered rules as events of a store, which `bife_core.store.registered` reads; each holds a rule's text."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,69 +1,15 @@
-"""The text of a method that a registry or a run holds.
-
-MLflow's registry is asked where MLflow is installed and has a database; what it lacks, the one in the home's store may
-hold, where commands without MLflow register.
-"""
+"""The text of a method that the registry in the home's store holds, where commands without a tracker register."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
 
-from bife_core.base.errors import RuleError
-from bife_core.base.places import adopt, home, mlflow_uri, read_settings_files, sqlite_file
-from bife_core.solver.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
+from bife_core.base.places import home
+from bife_core.solver.methods.loading import LISTED, MODEL_REFERENCE, AbsentError
 from bife_core.store import DATABASE, Store
 from bife_core.store.registered import stored_version
-
-_LISTED: Final = "`bife rules list` shows the registered rules"
-
-
-def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
-    """Return the text and the tags of a version in MLflow's registry, or the text of a run's method."""
-    model = MODEL_REFERENCE.fullmatch(reference)
-    run: Any = RUN_REFERENCE.fullmatch(reference)
-    with _mlflow(reference) as mlflow:
-        if mlflow is None:
-            raise AbsentError("" if model else f"There is no run {reference}: MLflow has no database here.")
-        client = mlflow.MlflowClient()
-        if model is not None:
-            name = model["name"]
-            version = (
-                client.get_model_version_by_alias(name, model["alias"])
-                if model["alias"]
-                else client.get_model_version(name, model["version"])
-            )
-            try:
-                tags = whole_tags(version, mlflow)
-                return text_of(f"models:/{name}/{version.version}", tags, mlflow), tags
-            except mlflow.exceptions.MlflowException as error:
-                # The store's version of the same name would be another rule.
-                reason = str(error).strip().partition("\n")[0]
-                raise RuleError(
-                    f"MLflow has {reference}, but its files cannot be read ({reason})."
-                ) from error
-        held = {entry.path for entry in client.list_artifacts(run["run"])}
-        wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
-        if not wanted:
-            raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
-        return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}")), {}
-
-
-def text_of(version: str, tags: Mapping[str, str], mlflow: Any) -> str:
-    """Return the text of the method that a version of MLflow's, ``models:/NAME/VERSION``, holds."""
-    return str(mlflow.artifacts.load_text(f"{version}/artifacts/{tags.get('file', 'rule.py')}"))
-
-
-def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:
-    """Return the tags of a version of MLflow's, with what the file beside its method has that ``evidence`` names."""
-    tags = dict(version.tags)
-    if file := tags.get("evidence"):  # one that was registered by other means has none
-        tags |= json.loads(mlflow.artifacts.load_text(f"models:/{version.name}/{version.version}/{file}"))
-    return tags
 
 
 def read_store(reference: str) -> tuple[str, dict[str, str]]:
@@ -77,52 +23,5 @@ def read_store(reference: str) -> tuple[str, dict[str, str]]:
             there = store.name
             found = stored_version(store, model["name"], model["alias"] or int(model["version"]))
     if found is None:
-        raise AbsentError(f"The registry in {there} holds no {reference}; {_LISTED}.")
+        raise AbsentError(f"The registry in {there} holds no {reference}; {LISTED}.")
     return found.text, found.tags
-
-
-@contextmanager
-def _mlflow(reference: str) -> Iterator[Any]:
-    """Yield MLflow, whose errors become a `RuleError`; or None where it is not installed or has no database."""
-    try:
-        # The one import of MLflow in bife_core: attach(model, "models:/...") must work in a user's own program, where
-        # the package `tasks` may be theirs. It is imported only once such a reference is read.
-        import mlflow
-        from mlflow.exceptions import MlflowException
-        from sqlalchemy.exc import SQLAlchemyError
-    except ImportError as error:
-        database = sqlite_file(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri())
-        if database is None or database.exists():
-            raise RuleError(
-                f"{reference} is read by MLflow, which is not installed; run pip install 'bife-branching[operate]'."
-            ) from error
-        yield None
-        return
-    with _mlflow_settings():
-        address = mlflow.get_tracking_uri()
-        database = sqlite_file(address)
-        if database is not None and not database.exists():  # MLflow would make it
-            yield None
-            return
-        try:
-            yield mlflow
-        except (MlflowException, SQLAlchemyError, OSError) as error:
-            if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                raise AbsentError(f"MLflow at {address} holds no {reference}; {_LISTED}.") from error
-            reason = str(error).strip().partition("\n")[0]
-            raise RuleError(
-                f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI."
-            ) from error
-
-
-@contextmanager
-def _mlflow_settings() -> Iterator[None]:
-    """Give MLflow the settings of BiFE's home inside, where the environment has none."""
-    before = dict(os.environ)
-    read_settings_files()
-    adopt({"MLFLOW_TRACKING_URI": mlflow_uri(), "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"})
-    try:
-        yield
-    finally:
-        for key in [key for key, value in os.environ.items() if value != before.get(key)]:
-            os.environ.pop(key)

@@ -1,4 +1,4 @@
-"""The whole configuration, one model for command line, form and MLflow.
+"""The whole configuration, one model for command line, form and tracker.
 
 Each section is defined in the package that reads it; `docs/explanation/method.md` discusses each default.
 """

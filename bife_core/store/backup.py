@@ -19,7 +19,7 @@ from bife_core.store import DATABASE
 from bife_core.store.home import Home
 
 _ORIGIN: Final = "comment"
-"""Field of an archive's header with the path of the home, which MLflow's artifacts are stored under."""
+"""What the header of an archive holds the path of the home as, by which a tracker knows its artifacts."""
 
 _MADE_ANEW: Final = ("logs", "up.json", "prefect/pages")
 _OF_DATABASES: Final = (".db-wal", ".db-shm", ".db-journal")
@@ -89,7 +89,7 @@ def restore(home: Home, file: Path) -> None:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the files of a home: first the store, so that MLflow has all that the store says it has."""
+    """Yield what a home holds besides folders: first the store, so that a tracker has all that it says."""
     yield root / DATABASE
     yield from sorted(path for path in _below(root, root, (root.resolve(),)) if path != root / DATABASE)
 

@@ -25,7 +25,7 @@ RECORD = "evaluation.json"
 """The file that says that an evaluation was made."""
 
 RUN_ID = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
-"""A run of MLflow, as a person gives it."""
+"""A run of a tracker, as a person gives it."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,6 @@ class Home:
     def prefect(self) -> Path:
         """Database and profiles of the embedded Prefect API."""
         return self.root / "prefect"
-
-    @property
-    def mlflow(self) -> Path:
-        """MLflow's database and artifacts."""
-        return self.root / "mlflow"
 
     @property
     def store(self) -> Store:

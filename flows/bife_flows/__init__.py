@@ -1,3 +1,12 @@
-"""The top floor: one flow a stage, order and policy only."""
+"""One flow a stage, order and policy only, and the machinery around them."""
 
-import bife_tasks  # noqa: F401  (sets the environment up before any module here imports Prefect)
+from importlib.util import find_spec
+from typing import Final
+
+from bife_tasks.home import prepare_environment
+
+INSTALLED: Final = all(map(find_spec, ("prefect", "mlflow")))
+"""Whether the extra `operate` is installed; without it nothing is prepared."""
+
+if INSTALLED:
+    prepare_environment()  # Prefect reads it when it is imported

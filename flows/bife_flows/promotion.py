@@ -15,9 +15,9 @@ from bife_core.base.errors import ConfigError
 from bife_core.registry.base import GATE, Case, ChampionChange
 from bife_core.registry.evidence import UNGATED, RegisteredRule
 from bife_core.run.stages.conclusions import link
-from bife_flows.reporting.conduct import FlowRuntime, stage
-from bife_tasks.runtime import present_run, with_message
-from bife_tasks.tracking import store
+from bife_core.run.stages.tracker import Tracker
+from bife_flows.reporting.conduct import stage
+from bife_flows.reporting.conductor import flow_runtime, present_run, with_message
 
 _POLL_S = 3
 
@@ -57,25 +57,25 @@ def promotion(
     """
     if approval == "person":
         _require_pages("promote with approval='gate'")
-    runtime = FlowRuntime()
+    runtime = flow_runtime()
     registry = runtime.registry
     runtime.observer.stage("promotion", f"the challenger of {name}")
     opened = partial(registry.open_case, name)
-    case = runtime.step("assess the challenger", f"assess the challenger of {name}", opened)
-    runtime.conclude(name, "promotion", summary(case))
+    case = runtime.conductor.step("assess the challenger", f"assess the challenger of {name}", opened)
+    runtime.conductor.conclude(name, "promotion", summary(case, runtime.tracker))
     version, by, reason = case.challenger.version, GATE, case.decision.reason
     decision = "approve" if case.decision.promote else None
     if decision and approval == "person":
         # An answer is about one version: should another be challenger by then, it is asked about anew.
-        decision, by, reason = _ask(summary(case), f"approval-{version}", wait_hours)
+        decision, by, reason = _ask(summary(case, runtime.tracker), f"approval-{version}", wait_hours)
     what = "stays challenger"
     if decision == "approve":
         promoted = partial(registry.promote, name, version, by, reason)
-        runtime.step("set the champion", f"make version {version} of {name} champion", promoted)
+        runtime.conductor.step("set the champion", f"make version {version} of {name} champion", promoted)
         what = f"is champion, approved by {by}"
     elif decision == "reject":
         refused = partial(registry.refuse, name, version, by, reason)
-        runtime.step("refuse the challenger", f"refuse version {version} of {name}", refused)
+        runtime.conductor.step("refuse the challenger", f"refuse version {version} of {name}", refused)
         what = f"was refused by {by}"
     change = ChampionChange(name=name, version=version, champion=decision == "approve", by=by, reason=reason)
     return with_message(change, f"Version {version} {what}: {reason}")
@@ -102,41 +102,43 @@ def rollback(
     wait_hours : float
         After this time without an answer the champion stays what it is.
     """
-    runtime = FlowRuntime()
+    runtime = flow_runtime()
     if not who:
         _require_pages("give `who`")
         champion = runtime.registry.present_champion_of(name, version)
         version = champion.version
-        after = f"version {champion.replaced} is champion again" if champion.replaced else "there is none"
-        about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {_page(champion)}"
+        page, after = _page(champion, runtime.tracker), "there is none"
+        if champion.replaced:
+            after = f"version {champion.replaced} is champion again"
+        about = f"Version {version} of **{name}** is no longer to be champion, then {after}. {reason} {page}"
         runtime.observer.stage("rollback", f"version {version} of {name}")
         decision, who, reason = _ask(about, f"rollback-{version}", wait_hours)
         if decision == "reject":
             kept_on = partial(runtime.registry.keep, name, version, who, reason)
-            runtime.step("keep the champion", f"keep version {version} of {name}", kept_on)
+            runtime.conductor.step("keep the champion", f"keep version {version} of {name}", kept_on)
         if decision != "approve":
             kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
             return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")
     rolled_back = partial(runtime.registry.roll_back, name, who, reason, version)
-    change = runtime.step("roll back the champion", f"roll {name} back", rolled_back)
+    change = runtime.conductor.step("roll back the champion", f"roll {name} back", rolled_back)
     return with_message(change, f"{change.sentence}, by {who}: {reason}")
 
 
-def summary(case: Case) -> str:
+def summary(case: Case, tracker: Tracker) -> str:
     """Return what a person decides on, in Markdown."""
-    one, gate = case.challenger, "passes" if case.decision.promote else "does not pass"
+    rule, gate = case.challenger, "passes" if case.decision.promote else "does not pass"
     champion, now = case.champion, ""
     if champion is not None:
         now = f" Version {champion.version} is champion now{UNGATED * champion.ungated}."
     before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
     return (
-        f"Version {one.version} of **{one.name}** {gate} the statistical gate. {case.decision.reason}{now} "
-        f"{_page(one)}{before}\n\n{one.card}"
+        f"Version {rule.version} of **{rule.name}** {gate} the statistical gate. {case.decision.reason}{now} "
+        f"{_page(rule, tracker)}{before}\n\n{rule.card}"
     )
 
 
-def _page(rule: RegisteredRule) -> str:
-    return link("Source, evidence and history", store.page(f"models/{rule.name}/versions/{rule.version}"))
+def _page(rule: RegisteredRule, tracker: Tracker) -> str:
+    return link("Source, evidence and history", tracker.page_of(rule))
 
 
 def _require_pages(otherwise: str) -> None:

@@ -1,4 +1,4 @@
-"""The stages as flows: each of its parts is a task that Prefect tries again, and all that is found is in MLflow."""
+"""The stages as flows: Prefect tries their parts again, and the tracker has all that is found."""
 
 from __future__ import annotations
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
+from pathlib import Path
 
 from bife_core.base.files import make_private
-from bife_core.base.places import adopt, mlflow_uri, read_settings_files, sqlite_file, sqlite_url
+from bife_core.base.places import adopt, read_settings_files, sqlite_file, sqlite_url
 from bife_core.store.home import Home, project_home
 
 
@@ -27,6 +28,16 @@ def prepare_environment() -> Home:
     except OSError:
         warnings.filterwarnings("ignore", message="Failed to create the Prefect home directory")
     return own
+
+
+def mlflow_folder(home: Home) -> Path:
+    """Return where MLflow's database and artifacts lie in a home."""
+    return home.root / "mlflow"
+
+
+def mlflow_uri() -> str:
+    """Return the address of the home's own MLflow database."""
+    return sqlite_url(mlflow_folder(project_home()) / "mlflow.db")
 
 
 def _defaults(own: Home) -> dict[str, str]:

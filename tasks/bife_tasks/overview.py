@@ -9,7 +9,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from pydantic import AliasPath, ConfigDict, Field
+
 from bife_core.base.errors import BifeError
+from bife_core.base.values import Value
 from bife_core.base.wording import as_markdown, counted, interval_text
 from bife_core.registry.evidence import CHAMPION, UNGATED, RegisteredRule
 from bife_core.run.stages.records import EVOLUTION
@@ -87,10 +90,40 @@ def _champion(rule: RegisteredRule, now: datetime) -> Row:
     return Link(f"{rule.name} {rule.version}{UNGATED * rule.ungated}", address), ratio, rule.solver, age
 
 
+class _Event(Value):
+    """What the page reads of an event of a search; each class is called as the events are."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Opened(_Event):
+    tags: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
+
+
+class _Completed(_Event):
+    samples: int = Field(validation_alias=AliasPath("summary", "samples_total"))
+    budget_used: dict[str, float] = {}  # noqa: RUF012
+
+
+class _Rule(_Event):
+    id: str
+    f_lf: float | None
+    f_hf: float | None
+
+
+class _Ended(_Event):
+    best: _Rule | None
+    ended_by: str | None = None
+
+
+class _Stopped(_Event):
+    reason: str
+
+
 def _last_searches(now: datetime) -> dict[str, Row]:
     """Return of each benchmark's last search when it began, what came of it, and the share used of each limit."""
     opened = sorted(home_store().events(None, kinds=["opened"]), key=lambda event: event.at_unix_s)
-    last = {event.body.get("tags", {}).get("benchmark", event.study): event for event in opened}
+    last = {_Opened.model_validate(event.body).tags.get("benchmark", event.study): event for event in opened}
     return {
         label: _search(event.study, now - datetime.fromtimestamp(event.at_unix_s, UTC))
         for label, event in last.items()
@@ -98,31 +131,35 @@ def _last_searches(now: datetime) -> dict[str, Row]:
 
 
 def _search(study: str, age: timedelta) -> Row:
-    events = home_store().events(study, kinds=["started", "completed", "ended", "stopped"])
-    kind, latest, url = "", {}, ""
-    for event in events:
-        kind, latest[event.kind] = event.kind, event.body
+    kind, completed, url = "", None, ""
+    for event in home_store().events(study, kinds=["started", "completed", "ended", "stopped"]):
+        kind, body = event.kind, event.body
+        completed = _Completed.model_validate(body) if kind == "completed" else completed
     if run := mlflow_run(study):
         from bife_tasks.tracking.store import run_url
 
         with suppress(BifeError):
             url = run_url(run, EVOLUTION)
-    completed = latest.get("completed", {})
-    used = ", ".join(f"{name} {100 * of:.0f} %" for name, of in completed.get("budget_used", {}).items())
     if kind == "stopped":
-        outcome = f"stopped: {latest[kind]['reason']}"
+        outcome = f"stopped: {_Stopped.model_validate(body).reason}"
     elif kind == "ended":
-        best, why = latest[kind]["best"] or {"id": "no rule"}, latest[kind].get("ended_by")
-        scores = [(name, best.get(key)) for key, name in (("f_hf", "F_HF"), ("f_lf", "F_LF"))]
-        score = next((f", {name} {value:.4g}" for name, value in scores if value is not None), "")
-        outcome = f"{best['id']}{score}" + (f"; {why}" if why else "")
+        ended = _Ended.model_validate(body)
+        outcome = "no rule" if ended.best is None else _with_score(ended.best)
+        outcome += f"; {ended.ended_by}" if ended.ended_by else ""
     else:
-        sampled = completed.get("summary", {}).get("samples_total", 0)
         from bife_core.run.study.journal import claim_on  # which takes longer than all else here
 
         goes_on = home_store().claims.held(claim_on(study))
+        sampled = 0 if completed is None else completed.samples
         outcome = f"{'under way' if goes_on else 'interrupted'}, {counted(sampled, 'rule')} sampled"
+    shares = {} if completed is None else completed.budget_used
+    used = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
     return Link(f"{age_text(age)} ago", url), outcome, used or "no limit"
+
+
+def _with_score(rule: _Rule) -> str:
+    name, value = ("F_HF", rule.f_hf) if rule.f_hf is not None else ("F_LF", rule.f_lf)
+    return rule.id if value is None else f"{rule.id}, {name} {value:.4g}"
 
 
 def _calls(now: datetime) -> Section:

@@ -1,8 +1,4 @@
-"""What a home can do without: files and MLflow's runs of old studies and old expert samples, never evidence.
-
-What cannot be shown to be unused stays, and the store whole: answers of models, solves, and what instances served.
-From it a study that was removed comes back by its command, and nothing is solved or billed again.
-"""
+"""What a home can do without: old files and runs, from which no evidence comes; the store has all to make them anew."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from bife_core.run.stages.records import read_record
 from bife_core.run.study.journal import JournalError, Opened, left_open, read_journal
 from bife_core.store import StudyRow
 from bife_core.store.home import megabytes, project_home
+from bife_tasks.home import mlflow_folder
 from bife_tasks.registry import registry
 from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, subscriber
 from bife_tasks.tracking import provenance, store
@@ -49,27 +46,26 @@ class Removable:
 class Retention:
     """What of a home has not changed since a Unix time and is named by no registered rule's evidence.
 
-    MLflow lacks nothing of `studies`, and `samples` are used by no search that stays. `flow_runs` of Prefect, by their
-    ids, made what the evidence names, and must stay.
+    MLflow lacks nothing of `studies`, no search that stays uses `samples`; `flow_runs` of Prefect must stay.
     """
 
     def __init__(self, before_unix_s: float) -> None:
         tags = [registry().registered(rule.reference).tags for rule in registry().versions()]
-        runs = {own.get(name, "") for own in tags for name in ("evaluation_run", "evolution_run")}
-        named = {own.get(name, "") for own in tags for name in ("evolution_key", "decisions_digest")}
+        runs = {of_rule.get(name, "") for of_rule in tags for name in ("evaluation_run", "evolution_run")}
+        named = {of_rule.get(name, "") for of_rule in tags for name in ("evolution_key", "decisions_digest")}
         self._named = (named | runs) - {""}
         self._before_unix_s = before_unix_s
         self._lacking = {row.key for row, _ in lacking()}
         rows = home_store().studies()
         old = [row for row in rows if self._old(row)]
         used = {_samples_of(row) for row in rows if row.kind == "evolution" and row not in old}
-        self.studies = [one for row in old if (one := _removable(row)).folders or one.runs]
+        self.studies = [study for study in map(_removable, old) if study.folders or study.runs]
         folders = [] if None in used else [*project_home().decisions.iterdir()]
         kept = {f"decisions-{digest}.npz" for digest in used | self._named}
         self.samples = [Removable((path,)) for path in folders if self._unchanged(path, kept)]
         made_by = ("prefect.flow_run_id", provenance.WHOLE_RUN)
         tracked = [run.data.tags for run in map(_run, runs) if run is not None]
-        self.flow_runs = {own.get(name, "") for own in tracked for name in made_by}
+        self.flow_runs = {of_run.get(name, "") for of_run in tracked for name in made_by}
 
     def _old(self, row: StudyRow) -> bool:
         events = home_store().events(row.key, row.last - 1)
@@ -104,7 +100,7 @@ def _removable(row: StudyRow) -> Removable:
     run = _run(mlflow_run(row.key))
     runs = () if run is None or run.info.lifecycle_stage != LifecycleStage.ACTIVE else (run.info.run_id,)
     runs += tuple(child.info.run_id for run in runs for child in store.children(run, f"bife-{row.kind}"))
-    artifacts = project_home().mlflow / "artifacts"
+    artifacts = mlflow_folder(project_home()) / "artifacts"
     folders = (project_home().runs / row.key, *(artifacts / run for run in runs))
     return Removable(tuple(folder for folder in folders if folder.exists()), runs, row.key)
 

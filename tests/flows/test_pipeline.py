@@ -14,9 +14,9 @@ from bife_core.search import SearchCost
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_flows.operate.running import ready
+from bife_flows.reporting.conductor import flow_runtime
 from bife_flows.stages import evaluation
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
-from bife_tasks.runtime import TrackedRuntime
 from bife_tasks.stores import home_store
 from tests.flows.conftest import demonstrate
 from tests.support.challenging import made_champion, under
@@ -210,7 +210,7 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     written = {"evaluation.json", "story.json", "report.html", "tables.md", "tables.tex", "costs.png"}
     tables = {"rule.py", "solves_table.json", "comparisons_table.json"}
     assert written | tables <= artifacts(result.run.run_id)
-    joined, _ = load_report([result.run.run_id], TrackedRuntime())
+    joined, _ = load_report([result.run.run_id], flow_runtime())
     assert joined.evaluations == (result.summary,)
     assert joined.searches[0].best == best
 

@@ -8,8 +8,8 @@ from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.watching import CHAMPION_SLOWER, ChampionWatch, standing
 from bife_core.solver.methods.loading import load_method
+from bife_flows.reporting.conductor import PrefectConductor
 from bife_flows.stages import watch
-from bife_tasks.runtime import TrackedRuntime
 from tests.support.challenging import made_champion
 from tests.support.measured import summary
 
@@ -27,7 +27,7 @@ def config(monkeypatch, tmp_path):
 def announced(monkeypatch):
     heard = []
     monkeypatch.setattr(
-        TrackedRuntime, "announce", lambda _, event, subject, payload: heard.append((event, payload))
+        PrefectConductor, "announce", lambda _, event, subject, payload: heard.append((event, payload))
     )
     return heard
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from bife_core.base.errors import ConfigError
-from bife_core.base.places import mlflow_uri, sqlite_file
+from bife_core.base.places import sqlite_file
 from bife_core.store import Store, home as home_module
 from bife_core.store.home import Home
-from bife_tasks.home import prepare_environment
+from bife_tasks.home import mlflow_folder, mlflow_uri, prepare_environment
 from tests.support.programs import python
 
 
@@ -67,7 +67,7 @@ def test_a_home_has_databases_of_its_own_whatever_it_is_called(environment, monk
     restored(monkeypatch, *names, "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
     monkeypatch.setenv("BIFE_HOME", str(environment / "what? 5%41#"))
     home = prepare_environment()
-    files = [home.mlflow / "mlflow.db", home.prefect / "prefect.db"]
+    files = [mlflow_folder(home) / "mlflow.db", home.prefect / "prefect.db"]
     assert [sqlite_file(os.environ[name]) for name in names] == files
     assert sqlite_file(mlflow_uri()) == files[0]
 

@@ -83,8 +83,8 @@ def test_runs_are_found_by_the_data_they_share(key, folder, home):
 def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, folder, home):
     add_end(journal)
     search = parent(synced(folder))
-    about = {"evolution_key": journal.key, "mlflow.note.content": "It is faster."}
-    made = Record(experiment=EVALUATION, key=journal.key, name="e", params={}, metrics={}, tags=about)
+    about = {"tags": {"evolution_key": journal.key}, "note": "It is faster."}
+    made = Record(experiment=EVALUATION, key=journal.key, name="e", params={}, metrics={}, **about)
     run = store.client().get_run(track_record(home / "runs" / f"evaluation-{journal.key}", made))
     assert run.data.tags["evolution_run"] == search.info.run_id
     assert f"/runs/{search.info.run_id}" in run.data.tags["mlflow.note.content"]

@@ -60,7 +60,9 @@ def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
     """Record expert samples, unless an earlier run did; a `DecisionsError` says that no instance gave one."""
     wanted = config.collection.decisions
     runtime.observer.stage("collection", f"{wanted} decisions on {config.instances.label}")
-    summary = runtime.step("collect", f"collect {wanted} decisions", lambda: _recorded(config, runtime))
+    summary = runtime.conductor.step(
+        "collect", f"collect {wanted} decisions", lambda: _recorded(config, runtime)
+    )
     label = config.instances.label
     settings = config.model_dump(mode="json", include={"instances", "solver", "collection"})
     key = digest_of([*settings.values(), summary.digest])[:16]

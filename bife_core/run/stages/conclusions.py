@@ -1,12 +1,12 @@
-"""Conclusions in Markdown: what was found, how good it is, and where to look in MLflow."""
+"""Conclusions of stages in Markdown, with links to what the tracker has."""
 
 from __future__ import annotations
 
 from bife_core.base.wording import as_markdown, counted, interval_text
 from bife_core.measure.evaluation.comparison import change_text
 from bife_core.measure.evaluation.metrics import METRICS
-from bife_core.run.stages.records import TrackedRun
 from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult
+from bife_core.run.stages.tracker import TrackedRun
 from bife_core.run.study.files import abstract
 from bife_core.search import Sample
 
@@ -17,9 +17,18 @@ def link(text: str, url: str) -> str:
 
 
 def links(run: TrackedRun) -> str:
-    """Return where an evolution's rules are in MLflow, on one line."""
-    found = f"{link('all rules, best first', run.ranking)} · {link('the run with its curves', run.url)}"
-    return found if run.url.startswith("http") else f"On MLflow's pages, which `bife up` serves: {found}"
+    """Return where the tracker shows a search's rules, on one line; nothing where only the store has it."""
+    if not run.tracker:
+        return ""
+    pages = f"{link('all rules, best first', run.ranking)} · {link('the run with its curves', run.url)}"
+    return (
+        pages if run.url.startswith("http") else f"On {run.tracker}'s pages, which `bife up` serves: {pages}"
+    )
+
+
+def compared(run: TrackedRun) -> str:
+    """Return where the tracker shows a comparison; nothing where only the store has it."""
+    return link(f"the comparison in {run.tracker}", run.url) if run.tracker else ""
 
 
 def evolution_conclusion(result: EvolutionResult) -> str:
@@ -31,8 +40,7 @@ def evolution_conclusion(result: EvolutionResult) -> str:
 
 def evaluation_conclusion(result: EvaluationResult) -> str:
     """Return the conclusion of a comparison."""
-    page = link("the comparison in MLflow", result.run.url)
-    return _page(as_markdown(result.sentence), _table(result), page, notes=result.notes)
+    return _page(as_markdown(result.sentence), _table(result), compared(result.run), notes=result.notes)
 
 
 def pipeline_conclusion(result: PipelineResult) -> str:
@@ -42,7 +50,7 @@ def pipeline_conclusion(result: PipelineResult) -> str:
         return evolution_conclusion(result.evolution)
     aliases = " and ".join(registered.aliases) or "no alias"
     standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
-    where = f"{links(result.evolution.run)} · {link('the comparison in MLflow', evaluated.run.url)}"
+    where = " · ".join(filter(None, (links(result.evolution.run), compared(evaluated.run))))
     head, rule = as_markdown(evaluated.sentence), _about(result.final)
     return _page(head, standing, _table(evaluated), where, rule, notes=result.notes)
 

@@ -20,10 +20,11 @@ from bife_core.run.config import PipelineConfig
 from bife_core.run.stages import evaluation_files
 from bife_core.run.stages.conclusions import evaluation_conclusion
 from bife_core.run.stages.held_out import no_champion_by, own_test_instances, take_test_instances
-from bife_core.run.stages.records import EVALUATION, Record, TrackedRun
+from bife_core.run.stages.records import EVALUATION, Record
 from bife_core.run.stages.registering import present_champion, register_rule
 from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
+from bife_core.run.stages.tracker import TrackedRun
 from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
@@ -44,11 +45,10 @@ def evaluate(
     promoting: bool = False,
     ablation: Ablation | None = None,
 ) -> EvaluationResult:
-    """Compare a rule and other methods with the baseline; an evaluation that was interrupted goes on.
+    """Compare a rule and other methods, by reference, with the baseline; one that was interrupted goes on.
 
-    Methods are references, as `load_method` and the registry know them. With `as_challenger` the rule is measured
-    beside the champion and registered; `promoting` says that the caller may promote it, as a pipeline does. The report
-    says how the rule was chosen, by `choice`, and what brought it, by `ablation`.
+    With `as_challenger` the rule is measured beside the champion and registered; `promoting` says that the caller may
+    promote it. The report says how the rule was chosen, by `choice`, and what brought it, by `ablation`.
     """
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config, runtime) if as_challenger else ()))
@@ -83,8 +83,8 @@ def evaluate(
     beat = [rule_of.sha for _, rule_of in known if CHAMPION in rule_of.aliases] if promoting else None
     summary = measure(config, runtime, methods, held_out, beat)
     story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere), ablation=ablation)
-    search = behind[0][0].evolution_key
-    run = record_evaluation(config, runtime, methods, held_out, summary, story, choice, search)
+    origin = behind[0][0]
+    run = record_evaluation(config, runtime, methods, held_out, summary, story, choice, origin.evolution_key)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
     notes = runtime.noted((*story.notes, *summary.failures, *differing, *summary.cautions, *further))
@@ -93,12 +93,13 @@ def evaluate(
         held_out=held_out,
         directory=folder_of(runtime, methods, held_out, summary),
         run=run,
+        origin=origin,
         notes=(*hopeless, *notes),
     )
     if as_challenger:
-        _, notes = register_rule(config, runtime, result, behind[0][0])
+        _, notes = register_rule(config, runtime, result)
         result = result.model_copy(update={"notes": (*result.notes, *notes)})
-    runtime.conclude(config.instances.label, "evaluation", evaluation_conclusion(result))
+    runtime.conductor.conclude(config.instances.label, "evaluation", evaluation_conclusion(result))
     return result
 
 
@@ -109,11 +110,10 @@ def measure(
     instances: InstanceSet,
     beat: Sequence[str] | None = None,
 ) -> EvaluationSummary:
-    """Solve instances with all methods; solves that are stored are reused.
+    """Solve instances with all methods, or return the record of the same evaluation; stored solves are reused.
 
     With `beat`, identities of methods, it stops once it is decided whether the first is better than these and the
-    baseline. Of an evaluation that was made before the record of then is returned, with its day and duration. A
-    `SolverError` says that the baseline has no solve at all.
+    baseline. A `SolverError` says that the baseline has no solve at all.
     """
     lead, family = methods[0], FAMILIES.get(config.instances.benchmark)
     # What tables call the instances, such as "CA transfer".
@@ -137,7 +137,9 @@ def measure(
                 beat=beat,
             )
 
-    summary = runtime.step("evaluate", f"evaluate {lead.name} against {config.evaluation.baseline}", work)
+    summary = runtime.conductor.step(
+        "evaluate", f"evaluate {lead.name} against {config.evaluation.baseline}", work
+    )
     folder = folder_of(runtime, methods, instances, summary)
     return evaluation_files.read_summary(folder) if (folder / RECORD).is_file() else summary
 
@@ -169,10 +171,9 @@ def record_evaluation(
     choice: Choice | None = None,
     search: str = "",
 ) -> TrackedRun:
-    """Write an evaluation with its report to disk, once, record it, and return its run.
+    """Write an evaluation with its report to disk, once, record it, and return its run; `search` is behind its rule.
 
-    The `story` is what the report holds beside the solves, and `search` the key of the search behind the rule. A report
-    that fails takes nothing else away: a note says so, and the next run of the same command tries again.
+    A report that fails takes nothing else away: a note says so, and the next run of the same command tries again.
     """
     lead, compared, label = methods[0], summary.lead, config.instances.label
     folder = folder_of(runtime, methods, instances, summary)
@@ -219,8 +220,8 @@ def record_evaluation(
             "evolution_key": search,
             "metric": compared.metric,
             "conclusion": compared.finding,
-            "mlflow.note.content": f"{about}\nThe whole report: {evaluation_files.PAGE}",
         },
+        note=f"{about}\nThe whole report: {evaluation_files.PAGE}",
         tables=tables,
         files=tuple(sorted(path.name for path in folder.iterdir())),
     )

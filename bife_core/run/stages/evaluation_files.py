@@ -49,7 +49,7 @@ def write_report(folder: Path, report: Report) -> tuple[ReportFigure, ...]:
     figures = reports.report_figures(report)
     write_whole(folder / TABLES[0], f"{as_markdown(report.conclusion)}\n\n{reports.report_markdown(report)}")
     write_whole(folder / TABLES[1], reports.report_latex(report))
-    # MLflow shows pictures, but no page: the most telling one stands beside it.
+    # Trackers show pictures, but no page: the most telling one stands beside it.
     plots.save(figures[0].figure, folder, "costs", formats=("png",))
     write_whole(folder / PAGE, reports.render_page(report, figures))
     return figures
@@ -76,7 +76,7 @@ def sample_name(reference: str, runtime: Runtime) -> str | None:
         return None
     if match["file"] and match["file"] not in RUN_FILES:
         return Path(match["file"]).stem
-    facts = runtime.run_facts(match["run"])
+    facts = runtime.tracker.facts(match["run"])
     return facts.get("best_sample") or facts.get("sample_id") or facts.get("rule")
 
 
@@ -89,9 +89,9 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
             {name: tags[name] for name in Origin.model_fields.keys() & tags.keys()}
         )
     elif run := RUN_REFERENCE.fullmatch(reference):
-        facts = runtime.run_facts(run["run"])
+        facts = runtime.tracker.facts(run["run"])
         if found := facts.get("evolution_key"):
-            runs = (facts.get("evolution_run"), facts.get("mlflow.parentRunId"), run["run"])
+            runs = (facts.get("evolution_run"), facts.get("parent_run"), run["run"])
             origin = Origin(evolution_key=found, evolution_run=next(filter(None, runs)))
     path = Path(reference.partition(BUDGET)[0]).resolve()
     key = origin.evolution_key
@@ -105,7 +105,7 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
     known = opened if isinstance(opened, Opened) else Opened(key=folder.name)
     origin = Origin(
         evolution_key=known.key,
-        evolution_run=origin.evolution_run or runtime.run_of(known.key),
+        evolution_run=origin.evolution_run,
         f_lf=best.f_lf,
         f_hf=best.f_hf,
         cost=known.params.get("high.cost", ""),
@@ -117,10 +117,7 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
 
 
 def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Path]:
-    """Return the report on evaluations, and the folder of the last; without references on the newest one.
-
-    A `BifeError` says that a reference, an MLflow run, a folder or an ``evaluation.json``, cannot be read.
-    """
+    """Return the report on evaluations, the newest by default, and the folder of the last; or raise `BifeError`."""
     folders = [_folder(one, runtime) for one in references] or runtime.home.evaluations()[-1:]
     evaluations = tuple(map(read_summary, folders))
     stories = tuple(_read(folder / STORY, Story) for folder in folders)
@@ -130,5 +127,5 @@ def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Pa
 def _folder(reference: str, runtime: Runtime) -> Path:
     if (run := RUN_ID.fullmatch(reference)) is None:
         return evaluation_at(Path(reference))
-    key = runtime.run_facts(run[1]).get("bife.key", "")
+    key = runtime.tracker.facts(run[1]).get("bife.key", "")
     return evaluation_at(runtime.home.runs / f"evaluation-{key}")

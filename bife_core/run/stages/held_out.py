@@ -32,10 +32,9 @@ def own_test_instances(instances: InstancesConfig, rule: Method) -> InstancesCon
 def unseen_instances(config: PipelineConfig, runtime: Runtime, of_rule: str = "none") -> InstanceSet:
     """Return test instances for an evaluation that may promote a rule: none that ever served a search in this store.
 
-    Of a folder none is taken either that judged a rule together with others, or in other groups, than there are now:
-    who took these away, or grouped them anew, may have known how they came out. Those come first that served the most
-    comparisons of the rule, whose keys begin with `of_rule`, so that no setting gives it others. Then come those that
-    served the fewest of any; where these suffice, the others are left.
+    Nor one of a folder that judged a rule beside instances, or in groups, that changed since: whoever changed them may
+    have known the outcome. First come those that served the most comparisons of the rule, whose keys begin with
+    `of_rule`, so that no setting gives it others; then, as far as needed, those that served the fewest of any.
     """
     count, where = max(config.evaluation.instances, config.evaluation.most_instances), config.instances
     drawn = runtime.instances(where, "test", count if where.folder is None else sys.maxsize)

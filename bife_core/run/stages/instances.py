@@ -43,10 +43,7 @@ class Entered:
 
 
 def entered(config: InstancesConfig, home: Home, progress: Callable[[int, int], None]) -> Entered:
-    """Return the benchmark a configuration names; a folder is screened once per process.
-
-    What instances of a folder served in the store of the home stays their split.
-    """
+    """Return the benchmark a configuration names; a folder is screened once per process, and keeps splits in use."""
     if (config, home) not in _screened:
         _screened[config, home] = open_benchmark(config, home.instances, progress)
     opened = _screened[config, home]

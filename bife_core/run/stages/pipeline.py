@@ -1,9 +1,4 @@
-"""All stages in order: settings and rule take turns, and what they end with is evaluated and registered.
-
-SCIP's settings are tuned with the branching methods at hand; rules are searched for under these settings; the settings
-are tuned again around the best rule; the best of all is chosen on validation instances. Beside it are evaluated its
-rule alone, and SCIP tuned as long without any rule.
-"""
+"""All stages in order: settings and rule take turns, and what they end with is evaluated and registered."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from bife_core.measure.evaluation.choice import Choice, choose
 from bife_core.measure.evaluation.comparison import WORTHWHILE, evidence_text, statement
 from bife_core.measure.evaluation.protocol import unique
 from bife_core.measure.evaluation.summary import EvaluationSummary
-from bife_core.registry.evidence import Origin
 from bife_core.run.config import PipelineConfig
 from bife_core.run.stages.collecting import collect, precheck
 from bife_core.run.stages.conclusions import pipeline_conclusion
@@ -29,7 +23,6 @@ from bife_core.run.stages.results import EvolutionResult, PipelineResult, Tuning
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.searching import NO_RULE, require_generator, search
 from bife_core.run.stages.tuning import AT_HAND, tune, what_brought
-from bife_core.run.study.archive import descent
 from bife_core.run.study.files import keep_rule
 from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of
@@ -43,24 +36,31 @@ WITHOUT_RULE: Final = ("pscost",)
 
 
 def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
-    """Discover settings and a rule for a benchmark and register them; it goes on where it stopped."""
-    config = resolved(config, runtime)
+    """Discover settings and a rule for a benchmark and register them; it goes on where it stopped.
+
+    The settings are tuned before the search and again around its best rule, and the best of all is chosen on validation
+    instances. Beside it are evaluated its rule alone, and SCIP tuned as long without any rule.
+    """
+    config, conduct = resolved(config, runtime), runtime.conductor.stage
     require_generator(config, runtime)
     runtime.observer.stage("precheck", "what SCIP takes on a few instances")
     hopeless: tuple[str, ...] = ()
     if config.instances.folder is not None:
         hopeless = no_champion_by(unseen_instances(config, runtime), config, runtime)
-    goes = runtime.step("pre-check", "measure where SCIP's time goes", lambda: precheck(config, runtime))
+    goes = runtime.conductor.step(
+        "pre-check", "measure where SCIP's time goes", lambda: precheck(config, runtime)
+    )
     notes = runtime.noted((*hopeless, goes.sentence))
     if goes.expected is not None:
         runtime.observer.expect(goes.expected)
-    tuned = runtime.stage(tune, config, config.tune.seconds / 2, beside=True) if config.tune.seconds else None
+    tuned = (
+        conduct(tune, config, runtime, config.tune.seconds / 2, beside=True) if config.tune.seconds else None
+    )
     under = config if tuned is None else _under(config, tuned)
-    collected = runtime.stage(collect, under) if open_search(config.search).low_fidelity else None
+    collected = conduct(collect, under, runtime) if open_search(config.search).low_fidelity else None
     beside = None if tuned is None else _beside(config, tuned)
-    evolved = runtime.stage(search, under, collected.summary if collected is not None else None, beside)
-    told = [one.notes for one in (tuned, collected, evolved) if one is not None]
-    notes = (*notes, *(note for one in told for note in one))
+    evolved = conduct(search, under, runtime, collected.summary if collected is not None else None, beside)
+    notes += tuple(note for part in (tuned, collected, evolved) if part is not None for note in part.notes)
     if evolved.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
         return PipelineResult(collection=collected, tuned=tuned, evolution=evolved, notes=notes)
     methods, again = _finalists(config, evolved), tuned
@@ -79,18 +79,18 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     if tuned is not None and (alone := evolved.best) is not None:
         others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
     if tuned is not None and (share := config.tune.without_rule):
-        without = runtime.stage(
-            tune, config, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip", beside=True
+        without = conduct(
+            tune, config, runtime, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip", beside=True
         )
         others, notes = [str(without.path), *others], (*notes, *without.notes)
     # The registry, which may hold one of them, is asked before the solves.
     files = {runtime.method(one).identity: one for one in others}
     # Reports call a plain rule by the name of its file, which others say themselves.
     path = str(keep_rule(evolved.folder, method))
-    evaluated = runtime.stage(
-        evaluate, config, path, others=tuple(others), choice=choice, promoting=True, ablation=steps
+    evaluated = conduct(
+        evaluate, config, runtime, path, others=tuple(others), choice=choice, promoting=True, ablation=steps
     )
-    registered, further = register_rule(config, runtime, evaluated, _origin(config, evolved, final))
+    registered, further = register_rule(config, runtime, evaluated)
     standing = no_champion(registered, runtime) if registered is not None else ""
     advice = next_step(evaluated.summary, files)
     further += (advice,) if advice else ()
@@ -106,9 +106,11 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         advice=advice,
         notes=tuple(dict.fromkeys((*notes, *evaluated.notes, *further))),  # stages share instances
     )
-    runtime.conclude(config.instances.label, "pipeline", pipeline_conclusion(result))
-    if evaluated.summary.judged.finding != "better" and (evolved.new or runtime.present.tried_again):
-        runtime.announce(NO_RULE, f"evolution.{evolved.key}", {"reason": evaluated.sentence})
+    runtime.conductor.conclude(config.instances.label, "pipeline", pipeline_conclusion(result))
+    if evaluated.summary.judged.finding != "better" and (
+        evolved.new or runtime.conductor.present.tried_again
+    ):
+        runtime.conductor.announce(NO_RULE, f"evolution.{evolved.key}", {"reason": evaluated.sentence})
     return result
 
 
@@ -155,7 +157,9 @@ def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: 
     first, published = tuned.tuning.best.choices, tuple(BENCHMARK_RULES.values())
     starts = (dict(first), *(first | {BRANCHING: rule} for rule in ("found", *published)))
     methods = (*AT_HAND, *published)
-    return runtime.stage(tune, config, config.tune.seconds / 2, methods, "tuned_again", best, starts, True)
+    return runtime.conductor.stage(
+        tune, config, runtime, config.tune.seconds / 2, methods, "tuned_again", best, starts, True
+    )
 
 
 def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:
@@ -181,7 +185,7 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
         if {one.digest for one in instances.instances} - {one.digest for one in design.instances}:
             about = f"{len(methods)} methods on {len(instances.instances)} instances of their own"
             runtime.observer.stage("validation", about)
-            choice = runtime.step(
+            choice = runtime.conductor.step(
                 "validate",
                 "choose the final rule",
                 lambda: choose(
@@ -192,25 +196,10 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
     return methods[0], None
 
 
-def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample | None) -> Origin:
-    if final is None:
-        return Origin()
-    return Origin(
-        evolution_key=evolved.key,
-        evolution_run=evolved.run.run_id,
-        f_lf=final.f_lf,
-        f_hf=final.f_hf,
-        cost=config.high.cost,
-        decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
-        lineage=descent(final, evolved.samples),
-    )
-
-
 def next_step(summary: EvaluationSummary, files: Mapping[str, str]) -> str:
-    """Return one of "use", "search longer" and "stop" with the number behind it.
+    """Return one of "use", "search longer" and "stop" with the number behind it; `files` hold methods by identity.
 
-    `files` say where methods beside the leading one are, by identity; the best that is significantly better is to be
-    used. Where the leading method is better itself, only settings without a rule that do as well are named.
+    Where the leading method is significantly better, only settings without a rule that do as well are named.
     """
     judged = summary.judged
     usable = [

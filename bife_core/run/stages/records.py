@@ -33,6 +33,7 @@ class Record(Value):
     params: dict[str, Any]
     metrics: dict[str, float | None]
     tags: dict[str, str]
+    note: str = ""  # in Markdown, what a reader is shown first
     tables: dict[str, tuple[dict[str, Any], ...]] = Field(
         default_factory=dict
     )  # rows by the file of the artifact
@@ -43,14 +44,6 @@ class Record(Value):
     began_unix_s: float = 0.0  # work on it
     at_unix_s: float = 0.0  # when it was finished
     provenance: dict[str, str] = Field(default_factory=dict)  # tags of the process
-
-
-class TrackedRun(Value):
-    """A run of MLflow, without an id where there is none yet; addresses are relative where it has no server."""
-
-    run_id: str = ""
-    url: str = ""
-    ranking: str = ""  # of a search's samples, best first
 
 
 def store_record(store: Store, study: str, record: Record, provenance: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from bife_core.base.errors import RegistryError
 from bife_core.instances.formulation import likeness_of
 from bife_core.measure.evaluation.comparison import Ratio
 from bife_core.registry.choosing import registered_name
-from bife_core.registry.evidence import CHALLENGER, CHAMPION, Evidence, Origin, RegisteredRule, gate
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, Evidence, RegisteredRule, gate
 from bife_core.run.config import PipelineConfig
 from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import Runtime
@@ -19,18 +19,18 @@ CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
 
 
 def register_rule(
-    config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult, origin: Origin
+    config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult
 ) -> tuple[RegisteredRule | None, tuple[str, ...]]:
     """Register a rule as challenger and return it with notes; None while the registry cannot be reached."""
     runtime.observer.stage("registration", "the best rule")
     try:
-        known = evidence(config, runtime, evaluated, origin)
+        known = runtime.registry.located(evidence(config, runtime, evaluated))
         same = {"evolution_key": known.evolution_key, "evaluation_run": known.evaluation_run}.items()
         name = registered_name(config.instances, config.solver)
         former = runtime.registry.versions(name, known.sha)
-        news = runtime.present.tried_again or not any(same <= version.tags.items() for version in former)
+        recorded = any(same <= version.tags.items() for version in former)
         by_gate = config.approval == "gate"
-        registered = runtime.step(
+        registered = runtime.conductor.step(
             "register",
             f"register a rule as {name}",
             lambda: runtime.registry.register(name, evaluated.method.text, known, by_gate),
@@ -40,16 +40,17 @@ def register_rule(
         return None, runtime.noted(
             (f"The rule is not registered yet; the same command registers it. {error}",)
         )
+    news = runtime.conductor.present.tried_again or not recorded
     if news and CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
         payload = {"name": registered.name, "approval": config.approval}
-        runtime.announce(CHALLENGER_REGISTERED, registered.name, payload)
+        runtime.conductor.announce(CHALLENGER_REGISTERED, registered.name, payload)
     if registered.aliases:
         return registered, ()
     reason = "it does not pass the gate, and the present challenger does."
     if registered.refusal:
         reason = (
             f"as measured on the same instances, {registered.refusal}. To decide on it again, give it the "
-            f"alias {CHALLENGER} in MLflow and run the promotion."
+            f"alias {CHALLENGER} in {runtime.tracker.name} and run the promotion."
         )
     return registered, runtime.noted(
         (f"Version {registered.version} of {registered.name} is no challenger: {reason}",)
@@ -65,9 +66,7 @@ def no_champion(registered: RegisteredRule, runtime: Runtime) -> str:
     return "" if decision.promote else f"The rule is not champion. {decision.reason}"
 
 
-def evidence(
-    config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult, origin: Origin
-) -> Evidence:
+def evidence(config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult) -> Evidence:
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
     lead = summary.judged
@@ -79,7 +78,7 @@ def evidence(
         found = beside.model_dump(include={"ratio", "ci_low", "ci_high", "p_value"})
         found |= {"sha": champion_sha, "obstacle": beside.obstacle or beside.doubt}
     return Evidence(
-        **origin.model_dump(),
+        **evaluated.origin.model_dump(),
         **lead.model_dump(include=set(Ratio.model_fields)),
         **{f"champion_{name}": value for name, value in found.items()},
         sha=evaluated.method.identity,
@@ -92,7 +91,7 @@ def evidence(
         unfinished=lead.solves - lead.missing - lead.proofs,
         mismatches=len(summary.mismatches),
         use=summary.use,
-        evaluation_run=evaluated.run.run_id or evaluated.directory.name,
+        evaluation_run=evaluated.directory.name,
         test_digest=evaluated.held_out.content,
         likeness=likeness_of([one.path for one in evaluated.held_out.instances]).model_dump_json(),
         solver=summary.solver.known_as,
@@ -104,8 +103,7 @@ def evidence(
 def present_champion(config: PipelineConfig, runtime: Runtime) -> tuple[str, ...]:
     """Return the reference of the champion, if there is one, that a rule is to be measured beside.
 
-    Only what was measured on the same instances at the same time shows which of the two is faster. A rule measured
-    without the champion, since the registry cannot be reached, is not promoted later by mistake.
+    The gate does not promote a rule that was measured without it, since the registry could not be reached.
     """
     try:
         champion = runtime.registry.champion_of(config.instances, config.solver)

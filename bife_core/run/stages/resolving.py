@@ -1,4 +1,4 @@
-"""What a search leaves open is resolved when its run begins: a seed from the scheduled time, the present champion."""
+"""What a configuration leaves open until its run begins: the seed, the present champion, the archive."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ ARCHIVE: Final = "archive"
 def resolved(config: PipelineConfig, runtime: Runtime) -> PipelineConfig:
     """Return a configuration that names one search: the same for every try of a run, another for the next run.
 
-    Without a seed, the time that the run was scheduled for is the seed. Among `search.first_rules`, "champion" stands
-    for the one registered under the same settings of SCIP, and "archive" for the best rules of earlier searches of this
-    home, as the first try found them.
+    The default seed is the scheduled time. In `search.first_rules`, "champion" is that of the same settings of SCIP,
+    and "archive" the best rules of earlier searches of this home, as the first try found them.
     """
-    search, present = config.search, runtime.present
+    search, present = config.search, runtime.conductor.present
     changed: dict[str, object] = {}
     if search.seed is None:
         changed["seed"] = seed_at(present.scheduled)

@@ -9,10 +9,10 @@ from bife_core.measure.decisions.collecting import CollectionSummary
 from bife_core.measure.evaluation.choice import Choice
 from bife_core.measure.evaluation.comparison import statement
 from bife_core.measure.evaluation.summary import EvaluationSummary
-from bife_core.registry.evidence import RegisteredRule
+from bife_core.registry.evidence import Origin, RegisteredRule
 from bife_core.run.estimate import Estimate
-from bife_core.run.stages.records import TrackedRun
 from bife_core.run.stages.runtime import InstanceSet
+from bife_core.run.stages.tracker import TrackedRun
 from bife_core.run.study import Evolution
 from bife_core.search import Sample
 from bife_core.search.generators import Spending
@@ -81,6 +81,7 @@ class EvaluationResult(Value):
     held_out: InstanceSet
     directory: Path
     run: TrackedRun
+    origin: Origin = Origin()  # the search that the leading method is from
     notes: tuple[str, ...] = ()
 
     @property

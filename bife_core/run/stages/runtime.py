@@ -1,4 +1,4 @@
-"""What a stage runs in, and instances as its home has them: screened once, and entered in its store before use."""
+"""What a stage runs in: a home, an observer, a tracker and a conductor."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import Field
 
-from bife_core.base.errors import ConfigError
 from bife_core.base.values import Value
 from bife_core.instances.base import Instance, Split
 from bife_core.measure.context import SolveContext
 from bife_core.registry.base import Registry
-from bife_core.registry.local import LocalRegistry
 from bife_core.run.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.run.observer import EvolutionState, Observer
 from bife_core.run.stages.instances import Entered, entered
-from bife_core.run.stages.records import Record, TrackedRun, store_record
+from bife_core.run.stages.records import Record
+from bife_core.run.stages.tracker import TrackedRun, Tracker
 from bife_core.run.study import content_of
-from bife_core.run.study.journal import claim_on
-from bife_core.solver.machine import this_machine
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.loading import BUDGET, MODEL_REFERENCE, load_method, with_budget
 from bife_core.store import Store
@@ -58,16 +54,60 @@ class PresentRun(Value):
     stands_alone: bool = False  # the present stage is no part of another
 
 
-class Runtime:
-    """Where stages keep what they find, and who is shown it; here all is done in this process, once.
+class Conductor:
+    """Does the steps of stages and shows what they come to; this one does each once, here, and shows nothing."""
 
-    Subclasses have others try steps again, make runs of stages, and track what is recorded. By default the home is that
-    of `project_home`, and the observer Python's logging, as ``bife``.
+    @property
+    def present(self) -> PresentRun:
+        """The run that goes on."""
+        return PresentRun()
+
+    def step(self, name: str, title: str, work: Callable[[], R]) -> R:
+        """Do a part of a stage, which may be done again where it fails for another reason than itself."""
+        return work()
+
+    def stage(
+        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
+        runtime: Runtime, *args: P.args, **kwargs: P.kwargs,
+    ) -> R:  # fmt: skip
+        """Run a stage as a part of another."""
+        runtime.began_unix_s = time.time()
+        return stage(config, runtime, *args, **kwargs)
+
+    def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
+        """Return a context in which a model API is called with a key that is kept for runs, if there is one."""
+        return nullcontext()
+
+    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
+        """Show where a search stands after a generation, beside what its observer is shown."""
+
+    def conclude(self, label: str, stage: str, text: str) -> None:
+        """Show the conclusion of a stage, in Markdown."""
+
+    def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
+        """Announce an event about a subject to whoever acts on such."""
+
+
+class Runtime:
+    """What a stage runs in: the home, who is shown what happens, a tracker, a conductor, and processes that solve.
+
+    By default the home is that of `project_home`, the observer is Python's logging, as ``bife``, and the store alone
+    keeps what is done in this process, once.
     """
 
-    def __init__(self, home: Home | None = None, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        home: Home | None = None,
+        observer: Observer | None = None,
+        tracker: Tracker | None = None,
+        conductor: Conductor | None = None,
+        workers: Callable[[RunnerConfig], Workers] = worker_pool,
+    ) -> None:
         self.home = home or project_home()
         self.observer = observer or Observer()
+        self.tracker = tracker or Tracker(self.home)
+        self.conductor = conductor or Conductor()
+        self.workers = workers
         self.began_unix_s = time.time()
 
     @property
@@ -75,10 +115,10 @@ class Runtime:
         """All records of the home."""
         return self.home.store
 
-    @cached_property
+    @property
     def registry(self) -> Registry:
-        """Rules that were registered, and which of them are champions."""
-        return LocalRegistry(self.store)
+        """Registered rules, where the tracker keeps them."""
+        return self.tracker.registry
 
     def method(self, reference: str) -> Method:
         """Return the method a reference names, as `load_method`, but a registered one from the registry here."""
@@ -87,10 +127,6 @@ class Runtime:
             return load_method(reference)
         registered = self.registry.method(plain)
         return with_budget(registered, budget) if budgeted else registered
-
-    def workers(self, runner: RunnerConfig) -> Workers:
-        """Return the processes that solve and score."""
-        return worker_pool(runner)
 
     def solving(self, config: PipelineConfig) -> SolveContext:
         """Return how instances are solved for F_HF."""
@@ -110,7 +146,7 @@ class Runtime:
             chosen = tuple(opened.instances(split, count))
             return InstanceSet(label=opened.name, instances=chosen, notes=opened.notes)
 
-        return self.step("instances", f"instances {split}", find)
+        return self.conductor.step("instances", f"instances {split}", find)
 
     @contextmanager
     def alone(self, name: str, work: str) -> Iterator[None]:
@@ -129,58 +165,8 @@ class Runtime:
             self.observer.note(text)
         return notes
 
-    def step(self, name: str, title: str, work: Callable[[], R]) -> R:
-        """Do a part of a stage, which may be done again where it fails for another reason than itself."""
-        return work()
-
-    def stage(
-        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
-        *args: P.args, **kwargs: P.kwargs,
-    ) -> R:  # fmt: skip
-        """Run a stage as a part of another."""
-        self.began_unix_s = time.time()
-        return stage(config, self, *args, **kwargs)
-
     def record(self, study: str, record: Record) -> TrackedRun:
-        """Store a record whose files lie in the folder of a study."""
-        timed = record.model_copy(update={"began_unix_s": self.began_unix_s})
-        with self.store.claim(claim_on(study)):
-            store_record(self.store, study, timed, self.provenance())
-        return TrackedRun()
-
-    def follow(self, study: str) -> TrackedRun:
-        """Bring what tracks a search up to date with its events, and return where it is."""
-        return TrackedRun()
-
-    def run_of(self, study: str) -> str:
-        """Return the id of a study's run in what tracks it, empty while it has none."""
-        return ""
-
-    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
-        """Show where a search stands after a generation, beside what its observer is shown."""
-
-    def run_facts(self, run_id: str) -> Mapping[str, str]:
-        """Return the params and tags of a run of MLflow's."""
-        raise ConfigError(f"runs:/{run_id} is a run of MLflow's, which is not in use here; give a file.")
-
-    def provenance(self) -> dict[str, str]:
-        """Return what records say of this process."""
-        machine = this_machine()
-        return {"machine.digest": machine.digest} | {
-            f"{part}.version": machine.versions[part] for part in ("bife", "scip", "pyscipopt", "python")
-        }
-
-    @property
-    def present(self) -> PresentRun:
-        """The run that goes on."""
-        return PresentRun()
-
-    def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
-        """Return a context in which a model API is called with a key that is kept for runs, if there is one."""
-        return nullcontext()
-
-    def conclude(self, label: str, stage: str, text: str) -> None:
-        """Show the conclusion of a stage, in Markdown."""
-
-    def announce(self, event: str, subject: str, payload: Mapping[str, Any]) -> None:
-        """Announce an event about a subject to whoever acts on such."""
+        """Have the tracker keep a record whose files lie in the folder of a study."""
+        kind, timed = study.partition("-")[0], record.model_copy(update={"began_unix_s": self.began_unix_s})
+        title = f"write the {kind} to {self.tracker.name}"
+        return self.conductor.step(f"track {kind}", title, lambda: self.tracker.record(study, timed))

@@ -38,27 +38,20 @@ _OWN: Final = {"search.method": GIVEN, "search.initial": 1, "search.samples": 1,
 
 
 class RuleScore(Value):
-    """What a search learns of a rule, in the study so far.
+    """What a search learns of a rule so far; other rules are given as name and id, such as "ours.py (g00-c00)".
 
-    It is called `name`, and its id is `sample`. What was scored `again` was not solved anew. `failure` is why it is
-    no valid rule or failed in the solver, `eliminated` why it lost its race against the worst of the best rules
-    before it: it has an F_HF only if no instance was left. `duplicate_of` is the rule that chooses alike in all
-    recorded decisions, whose F_HF is this one's too. Other rules are given as name and id, such as "ours.py
-    (g00-c00)".
+    `failure` is why it is no valid rule or failed in the solver, `eliminated` why it lost its race: it has an F_HF only
+    if no instance was left. `duplicate_of` chooses alike in all recorded decisions and has the same F_HF. What was
+    scored `again` was not solved anew. Of `f_lf` and `f_hf` higher is better. `regret` is the share of the best
+    strong-branching score that its choices miss on average; it is `fitted` if fitting changed its numbers. `ratio` is
+    the geometric mean of its costs over RPB's on the design instances that were solved, with its bootstrap interval:
+    each counts alike, whereas in `f_hf`, minus the mean cost, the costliest count most.
 
-    Of `f_lf` and `f_hf` higher is better. `regret` is the share of the best strong-branching score that its choices
-    miss on average; it is `fitted` if fitting changed its numbers, since that raised F_LF. `ratio` is its cost over
-    RPB's, the geometric mean over the design instances that were solved, with its bootstrap interval: each counts
-    alike, whereas in `f_hf`, which is minus the mean cost, the costliest count most.
-
-    `undecided` are the other rules with an F_HF, best first, that it cannot be told from by costs, instance by
-    instance: a Wilcoxon signed-rank test and a bootstrap interval, so that a rule of farther F_HF may be among them and
-    a nearer one not. Each is judged alone at 95 %, so that of many some are told apart by chance.
-
-    `instances` has a row for each design instance that was solved, the costliest over RPB's first, and `table` the same
-    to read, with the time a node takes; of more than eight the first and last four. `choices` says where it chooses
-    otherwise than strong branching, and which features it needs. `solver_s` are CPU seconds in the solver so far,
-    recording decisions and RPB's solves included, which `budget.solver_s` limits.
+    `undecided` are other rules, best first, that costs instance by instance do not distinguish from it, by a Wilcoxon
+    signed-rank test and a bootstrap interval, each at 95 %. `instances` has a row for each design instance that was
+    solved, the costliest over RPB's first, and `table` the first and last four to read, with the time a node takes.
+    `choices` says where it chooses otherwise than strong branching, and which features it needs. `solver_s` are CPU
+    seconds so far, recording decisions and RPB's solves included, which `budget.solver_s` limits.
     """
 
     name: str
@@ -89,7 +82,7 @@ class RuleScore(Value):
 
 @dataclass
 class _Given:
-    """Passes on what somebody wrote, each once."""
+    """A generator that passes on what the user wrote, each once."""
 
     name: str = GIVEN
     drafts: list[Draft] = field(default_factory=list)
@@ -102,24 +95,19 @@ class _Given:
         return self.drafts.pop()
 
 
-class _Reading(Runtime):
-    """Finds what was computed, and computes nothing."""
-
-    def workers(self, runner: RunnerConfig) -> Workers:
-        """Return processes that are closed."""
-        with WorkerPool(1) as pool:
-            return pool
+def _closed(runner: RunnerConfig) -> Workers:
+    """Return processes that compute nothing."""
+    with WorkerPool(1) as pool:
+        return pool
 
 
 def score(
     config: PipelineConfig, runtime: Runtime, rules: Iterable[tuple[str, str]], fit: bool = True
 ) -> Iterator[RuleScore]:
-    """Score rules, and yield what is learned of each; one that was scored before is found again.
+    """Score rules, pairs of a name and a text (Python or a method's JSON), and yield what is learned of each.
 
-    All rules of the same settings are in one study, with one budget, whatever process they come from. Each is checked,
-    scored on recorded decisions, and raced on the design instances against the best ones before it. The rules are pairs
-    of a name and a text, Python or the JSON of another method; with `fit` numbers are fitted to the decisions first. A
-    `GeneratorError` says that the budget is used up.
+    All rules of the same settings are in one study, with one budget; one that was scored before is read from it. With
+    `fit` numbers are fitted to the decisions first. A `GeneratorError` says that the budget is used up.
     """
     config, given = resolved(with_overrides(config, _OWN), runtime), _Given()
     study, _, notes = opened(config, runtime, generator=given)
@@ -145,13 +133,13 @@ def score(
                 # A process ended on the way: what the rule lacks is solved now.
                 study.config = with_overrides(study.config, {"search.samples": len(drafted)})
                 study.run()
-        runtime.follow(journal.key)
+        runtime.tracker.follow(journal.key)
         yield _learned(study, pool, name, sample_id, again)
 
 
 def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
     """Return what `score` found of each rule, best first, but no single instances; it computes nothing."""
-    runtime = _Reading(runtime.home, runtime.observer)
+    runtime = Runtime(runtime.home, runtime.observer, workers=_closed)
     try:
         study, _, _ = opened(resolved(with_overrides(config, _OWN), runtime), runtime, generator=_Given())
     except WorkerFailure:

@@ -54,17 +54,17 @@ def search(
     about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
     runtime.observer.stage("evolution", about)
     study.beside = beside or {}
-    with runtime.model_key(config.generator), study.claim():
+    with runtime.conductor.model_key(config.generator), study.claim():
         result = _run(study, runtime, decisions, notes)
-    runtime.conclude(config.instances.label, "evolution", evolution_conclusion(result))
+    runtime.conductor.conclude(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
-    if result.new or runtime.present.tried_again:
+    if result.new or runtime.conductor.present.tried_again:
         subject = f"evolution.{result.key}"
         if result.best is None:
-            runtime.announce(NO_RULE, subject, {"reason": result.sentence})
-        elif result.run.run_id and runtime.present.stands_alone:
+            runtime.conductor.announce(NO_RULE, subject, {"reason": result.sentence})
+        elif result.run.run_id and runtime.conductor.present.stands_alone:
             payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
-            runtime.announce(EVOLUTION_ENDED, subject, payload)
+            runtime.conductor.announce(EVOLUTION_ENDED, subject, payload)
     return result
 
 
@@ -79,7 +79,7 @@ def opened(
     if not search.low_fidelity:
         decisions = None
     elif decisions is None:
-        decisions = runtime.stage(collect, config).summary
+        decisions = runtime.conductor.stage(collect, config, runtime).summary
     design = runtime.instances(config.instances, "design", config.high.instances)
     training, notes = _training(config, runtime, design, search.training_instances)
     study = create_study(
@@ -93,7 +93,7 @@ def opened(
         workers=runtime.workers(config.runner),
         observer=runtime.observer,
     )
-    study.journal.provenance = runtime.provenance()
+    study.journal.provenance = runtime.tracker.provenance()
     return study, decisions, (*design.notes, *notes)
 
 
@@ -103,29 +103,29 @@ def _run(
     """Run the generations; after each, what tracks the search is brought up to date."""
     journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
     nearly_used, subject = set[str](), f"evolution.{study.journal.key}"
-    runtime.follow(journal.key)
+    runtime.tracker.follow(journal.key)
     known = _findings(journal)
     more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
     try:
         while True:
             generation = len(journal.of(Completed))
-            found = runtime.step("generation", f"generation {generation}", more)
-            run = runtime.follow(journal.key)
+            found = runtime.conductor.step("generation", f"generation {generation}", more)
+            run = runtime.tracker.follow(journal.key)
             for state in states[-1:]:
-                runtime.show_generation(label, run, state)
+                runtime.conductor.show_generation(label, run, state)
                 for limit, used in state.budget_used.items():
                     # The limits may have been raised since an earlier run.
                     if used >= NEARLY and limit not in nearly_used and not state.replayed:
                         nearly_used.add(limit)
                         reason = f"{100 * used:.0f} % of the limit on {limit} is used."
-                        runtime.announce(NEARLY_USED, subject, {"reason": reason})
+                        runtime.conductor.announce(NEARLY_USED, subject, {"reason": reason})
             states.clear()
             if found.ended_by is not None and not nearly_used:  # within a generation
-                runtime.announce(NEARLY_USED, subject, {"reason": found.ended_by})
+                runtime.conductor.announce(NEARLY_USED, subject, {"reason": found.ended_by})
             if study.done or found.ended_by is not None:
                 break
     finally:
-        run = runtime.follow(journal.key)
+        run = runtime.tracker.follow(journal.key)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches)
     early = (f"The search ended early: {found.ended_by} Raise it and run again to go on.",)
     notes = runtime.noted((*notes, *found.notes, *differing, *(early if found.ended_by else ())))

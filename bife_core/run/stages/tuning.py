@@ -61,9 +61,9 @@ def tune(
 ) -> TuningResult:
     """Tune SCIP's settings on the design instances; tuning that was interrupted goes on.
 
-    The last trial begins before solves have taken `seconds` of CPU time. SCIP default settings take half of it at most,
-    or one solve, unless their solves come on top (`beside`), as in a pipeline, whose estimate has them. Beside RPB may
-    branch what `methods` refer to, and the rule `found` by a search. `starts` are choices to begin with.
+    The last trial begins before solves have taken `seconds` of CPU time, of which SCIP default settings take half at
+    most, or one solve, unless their solves come on top (`beside`). Beside RPB may branch what `methods` refer to, and
+    the rule `found` by a search. `starts` are choices to begin with.
     """
     runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
     if not beside:
@@ -102,7 +102,7 @@ def tune(
                 shown=show,
             )
 
-    tuned = runtime.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
+    tuned = runtime.conductor.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
     return _recorded(config, runtime, design, tuned, name, asked)
 
 
@@ -129,7 +129,7 @@ def _proposed(
         template = Template(prompt_files()["configurations.md"])
         return (Message(role="user", content=template.substitute(fields, most=MOST)),)
 
-    with runtime.alone(study, "asking a model"), runtime.model_key(config.generator):
+    with runtime.alone(study, "asking a model"), runtime.conductor.model_key(config.generator):
         ask = getattr(open_generator(config.generator, account), "ask", None)
         if ask is None:
             return [], None
@@ -164,7 +164,7 @@ def what_brought(
             solving = runtime.solving(config)
             return ablate(winner, choices, design.instances, solving, own.ablation * own.seconds, fixed)
 
-    return runtime.step("ablate", f"measure what brought {winner.name}", work)
+    return runtime.conductor.step("ablate", f"measure what brought {winner.name}", work)
 
 
 def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
@@ -200,8 +200,8 @@ def _recorded(
         name=f"{label} {name}",
         params=as_params(settings) | {"design_instances": design.content},
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
-        tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity}
-        | {"mlflow.note.content": f"{tuning.sentence}\n\n```\n{method.text}```"},
+        tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity},
+        note=f"{tuning.sentence}\n\n```\n{method.text}```",
         files=(file, _CALLS) if asked else (file,),
         children=_trials(tuning, key),
         calls=asked.study if asked else "",
@@ -224,8 +224,8 @@ def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
             metrics=raced.model_dump(include={"ratio", "seen", "cpu_s"}),
             curves={"ratio_by_instance": tuning.ratios(trial)},
             tags={"kind": "trial", "origin": "model" if trial.reason else "", "reason": trial.reason}
-            | {"mlflow.note.content": choices_text(trial.choices)}
             | {"outcome": "best" if raced.won else raced.failed or raced.eliminated or "not better"},
+            note=choices_text(trial.choices),
         )
         for number, (trial, raced) in enumerate((one, one.raced) for one in tuning.trials)
     )

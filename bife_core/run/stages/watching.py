@@ -1,7 +1,4 @@
-"""Watching a champion: it and RPB on instances that served nothing before, in a stream of the store.
-
-The stream only grows, and the bound of the gate holds whenever one looks at it, so a schedule may run at any rate.
-"""
+"""Watching a champion: it and RPB on new instances, in a stream whose bound holds whenever one looks at it."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.base import PromotionError
 from bife_core.registry.choosing import registered_name
 from bife_core.run.config import PipelineConfig
-from bife_core.run.stages.conclusions import link
+from bife_core.run.stages.conclusions import compared
 from bife_core.run.stages.evaluating import measure, record_evaluation
 from bife_core.run.stages.held_out import own_test_instances
 from bife_core.run.stages.runtime import InstanceSet, Runtime
@@ -35,6 +32,18 @@ CHAMPION_SLOWER: Final = "bife.champion.slower"
 """Event; its payload: `name` and `version` of the champion that is slower than RPB, and the `reason`."""
 
 _CHAMPION: Final = "champion"
+
+
+class Solved(Value):
+    """Event: solves of new instances by the champion and RPB, in rows as those of an evaluation."""
+
+    rows: tuple[dict[str, Any], ...]
+
+
+class Recorded(Value):
+    """Event: an instance that is to be solved."""
+
+    path: Path
 
 
 class Watched(Value):
@@ -61,13 +70,15 @@ def watch(config: PipelineConfig, runtime: Runtime) -> Watched:
         summary = measure(config, runtime, [method], new)
         run = record_evaluation(config, runtime, [method], new, summary, Story(notes=new.notes))
         watched.add_evaluation(summary)
-        page = link("the comparison in MLflow", run.url)
+        page = compared(run)
     found = watched.comparison(champion.metric, settings.time_limit_s)
     slower, reason = standing(found)
     if slower and watched.propose_once():
         payload = {"name": champion.name, "version": champion.version, "reason": reason}
-        runtime.announce(CHAMPION_SLOWER, f"model.{champion.name}", payload)
-    runtime.conclude(config.instances.label, "watch", f"# {champion.reference}\n\n{reason}\n\n{page}")
+        runtime.conductor.announce(CHAMPION_SLOWER, f"model.{champion.name}", payload)
+    runtime.conductor.conclude(
+        config.instances.label, "watch", f"# {champion.reference}\n\n{reason}\n\n{page}"
+    )
     return Watched(comparison=found, new=len(new.instances), sentence=reason)
 
 
@@ -79,10 +90,7 @@ class ChampionWatch:
         self._rule, self._key = rule, f"watch-{rule.identity[:16]}-{solver.digest[:8]}"
 
     def take_instances(self, config: PipelineConfig) -> InstanceSet:
-        """Return instances to solve, entered in the store: recorded ones first, then new test instances.
-
-        Of a folder the newest files come first; those that a stopped run had taken are taken again.
-        """
+        """Return instances to solve, entered in the store: recorded ones, then test instances, newest files first."""
         count, where = config.evaluation.instances, own_test_instances(config.instances, self._rule)
         opened, size = self._runtime.benchmark(where), sys.maxsize if where.folder is not None else count
         found = self._unserved(drawn := opened.instances("test", size))
@@ -91,7 +99,7 @@ class ChampionWatch:
             found = self._unserved(drawn := opened.instances("test", size))
         if where.folder is not None:
             found.sort(key=lambda one: -one.path.stat().st_mtime)
-        paths = [Path(body["path"]) for body in self._bodies("recorded")]
+        paths = [Recorded.model_validate(body).path for body in self._bodies("recorded")]
         recorded = self._unserved([_instance(path) for path in paths if path.is_file()])
         chosen = tuple({one.digest: one for one in [*recorded, *found]}.values())[:count]
         self._enter(chosen)
@@ -101,13 +109,10 @@ class ChampionWatch:
         """Add the solves of the rule, which leads the evaluation, and of RPB, its baseline."""
         labels = {summary.rule: _CHAMPION, summary.baseline: RPB}
         rows = [row | {"method": labels[row["method"]]} for row in summary.rows]
-        self._store.append(self._key, "solved", {"rows": rows})
+        self._append("solved", Solved(rows=tuple(rows)))
 
     def record(self, path: Path, results: Sequence[SolveResult]) -> bool:
-        """Add a user's solves of a file, by the rule and by RPB, or have `take_instances` return the file.
-
-        Returns False, and adds nothing, for an instance that served anything before.
-        """
+        """Add a user's solves of a file, or have `take_instances` return it; False if it served anything before."""
         instance = _instance(path)
         if not self._unserved([instance]):
             return False
@@ -116,9 +121,9 @@ class ChampionWatch:
             known = {"digest": instance.digest, "group": instance.group, "failure": None}
             labelled = zip((_CHAMPION, RPB), results, strict=True)
             rows = [one.model_dump(mode="json") | known | {"method": label} for label, one in labelled]
-            self._store.append(self._key, "solved", {"rows": rows})
+            self._append("solved", Solved(rows=tuple(rows)))
         else:
-            self._store.append(self._key, "recorded", {"path": str(instance.path)})
+            self._append("recorded", Recorded(path=instance.path))
         return True
 
     def comparison(self, metric: Cost, time_limit_s: float) -> Comparison | None:
@@ -154,7 +159,10 @@ class ChampionWatch:
         return f"{self._key} {digest_of(instance.group)[:8]}"
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [row for body in self._bodies("solved") for row in body["rows"]]
+        return [row for body in self._bodies("solved") for row in Solved.model_validate(body).rows]
+
+    def _append(self, kind: str, event: Value) -> None:
+        self._store.append(self._key, kind, event.model_dump(mode="json"))
 
     def _bodies(self, kind: str) -> list[dict[str, Any]]:
         return [event.body for event in self._store.events(self._key, kinds=[kind])]

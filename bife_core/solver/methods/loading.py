@@ -50,11 +50,13 @@ RUN_FILES: Final = (
 READERS: Final[Plugins[Callable[[str], tuple[str, dict[str, str]]]]] = Plugins(
     "registry",
     "bife.registries",
-    {"mlflow": "bife_core.registry.stored:read_mlflow", "store": "bife_core.registry.stored:read_store"},
+    {"store": "bife_core.registry.stored:read_store"},
     callable,
     "a function from a reference to text and tags",
 )
-"""Readers of references, asked in this order; one raises `AbsentError` for what it lacks."""
+"""Readers of references; one raises `AbsentError` for what it lacks. The home's store is asked last."""
+
+LISTED: Final = "`bife rules list` shows the registered rules"
 
 _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*(?:emphasis[ \t]*:|\w+/[\w/-]+[ \t]*=[^=])")
 """Beginning of the text of settings; JSON and Python begin otherwise."""
@@ -83,7 +85,7 @@ def load_method(reference: AnyReference) -> Method:
     reference : str, Path, Method, CompiledRule or function
         A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set), the name of a reference rule,
         of a branching rule of SCIP or of a plugin's method, ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the
-        registry, or ``runs:/ID`` of a run in MLflow; ``,budget=SHARE`` or ``,budget=SHARE,once`` after a rule or scorer
+        registry, or ``runs:/ID`` of a tracked run; ``,budget=SHARE`` or ``,budget=SHARE,once`` after a rule or scorer
         gives RPB a budget (`bife_core.Budget`). A method is returned as it is; a compiled rule and a Python function
         that scores one candidate become methods.
 
@@ -295,7 +297,7 @@ def _read(path: Path) -> str:
 
 
 def stored_text(reference: str) -> str:
-    """Return the text of the method in the registry or a run of MLflow; nothing is unpickled.
+    """Return the text of the method in the registry or a tracked run; nothing is unpickled.
 
     A `RuleError` says that it does not exist, cannot be read, or has been altered since it was registered.
     """
@@ -314,7 +316,7 @@ def is_stored(reference: object) -> bool:
 def read_stored(reference: str) -> tuple[str, dict[str, str]]:
     """Return the text of a reference that `is_stored` and the tags it was registered with, or raise `RuleError`."""
     reasons = list[str]()
-    for name in READERS:
+    for name in (*READERS.foreign, *READERS.own):
         try:
             return READERS.find(name)(reference)
         except AbsentError as error:

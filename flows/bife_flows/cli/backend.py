@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from bife_core.cli.backend import Backend, Finding
 from bife_core.cli.outcome import CommandEnd
+from bife_flows import INSTALLED
 from bife_flows.cli.operating import COMMANDS
-from bife_tasks import INSTALLED
 
 if TYPE_CHECKING:
     from bife_core.registry.base import Registry
@@ -53,12 +53,11 @@ class Flows(Backend):
     """Runs stages as flows; what they need is imported when one runs."""
 
     installed = INSTALLED
-    tracker = "MLflow"
     commands = COMMANDS
     checks = MappingProxyType({"MLflow": _mlflow, "Prefect": _prefect})
 
     def __init__(self) -> None:
-        """Leave the settings files alone: `bife_tasks` has read them."""
+        """Leave the settings files alone: `bife_flows` has read them."""
 
     def registry(self) -> Registry:
         """Return MLflow's registry if it has one, else that of the home's store."""
@@ -68,9 +67,10 @@ class Flows(Backend):
 
     def runtime(self, observer: Observer | None = None) -> Runtime:
         """Return a runtime that can ask MLflow; it takes seconds to load."""
-        from bife_tasks.runtime import TrackedRuntime
+        from bife_core.run.stages.runtime import Runtime
+        from bife_flows.reporting.conductor import tracker
 
-        return TrackedRuntime()
+        return Runtime(observer=observer, tracker=tracker())
 
     def reporter(self) -> Callable[[str], object]:
         """Return a function that tells Prefect and MLflow."""

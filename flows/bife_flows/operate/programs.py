@@ -18,6 +18,7 @@ from bife_core.base.errors import ConfigError
 from bife_core.base.places import sqlite_url
 from bife_core.store.home import Home
 from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, free_port
+from bife_tasks.home import mlflow_folder
 from bife_tasks.tracking import store
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
@@ -130,7 +131,7 @@ def mlflow_server(home: Home, access: Access, port: int) -> tuple[str, Server | 
     store.client()  # makes database and experiments, alone: two at once would break its first migration
     command = [sys.executable, "-m", "mlflow", "server", "--host", access.host, "--port", str(port)]
     command += ["--workers", "1", "--backend-store-uri", uri]
-    command += ["--artifacts-destination", (home.mlflow / "artifacts").as_uri()]
+    command += ["--artifacts-destination", (mlflow_folder(home) / "artifacts").as_uri()]
     if not access.local:
         hosts = [host for name in access.names for host in (name, f"{name}:{port}")]
         origins = [f"http://{name}:{port}" for name in access.names]
@@ -146,7 +147,7 @@ def mlflow_server(home: Home, access: Access, port: int) -> tuple[str, Server | 
 
 def _mlflow_password(home: Home, auth: str) -> dict[str, str]:
     # MLflow keeps the first password it was given in its database for ever: a new password gets a new database.
-    settings = home.mlflow / f"auth-{hashlib.sha256(auth.encode()).hexdigest()[:16]}.ini"
+    settings = mlflow_folder(home) / f"auth-{hashlib.sha256(auth.encode()).hexdigest()[:16]}.ini"
     # In such files a % begins a reference to another setting.
     database = sqlite_url(settings.with_suffix(".db")).replace("%", "%%")
     settings.write_text(_AUTH_FILE.format(database=database), encoding="utf-8")

@@ -58,7 +58,7 @@ def showing() -> Iterator[None]:
 
 
 class EvolutionPage:
-    """The artifacts of one evolution, with keys by benchmark for Prefect's history; `links` to MLflow are Markdown."""
+    """The artifacts of one evolution, with keys by benchmark for Prefect's history; `links` are Markdown."""
 
     def __init__(self, label: str, links: str) -> None:
         self._label, self._links = label, links

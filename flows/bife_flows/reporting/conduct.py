@@ -1,4 +1,4 @@
-"""What every run does besides its stage: checks before, records for MLflow after, and who learns how it ended."""
+"""What every run does besides its stage: checks before, records for the tracker after, and who learns how it ended."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import inspect
 import logging
 import os
 import socket
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from itertools import count
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow
 from prefect.client.orchestration import get_client
@@ -23,55 +21,33 @@ from prefect.logging import get_run_logger
 from prefect.logging.loggers import flow_run_logger
 from prefect.states import Completed, Failed
 
-from bife_core.base.errors import BifeError, RegistryError
+from bife_core.base.errors import BifeError
 from bife_core.base.wording import storable
-from bife_core.run.config import PipelineConfig
 from bife_core.run.observer import EvolutionState, Observer
-from bife_core.run.stages.conclusions import links
-from bife_core.run.stages.records import TrackedRun
-from bife_core.run.stages.runtime import Runtime
 from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
-from bife_flows.reporting.artifacts import EvolutionPage, renew, show_conclusion, showing
-from bife_tasks.registry.mlflow_registry import carry_over
-from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime, with_message
+from bife_flows.reporting.artifacts import renew, showing
+from bife_flows.reporting.conductor import (
+    FLOWS,
+    NOTHING_TO_DO,
+    PrefectConductor,
+    flow_runtime,
+    tracker,
+    worded,
+)
 from bife_tasks.stores import observer, observing, watched
 from bife_tasks.tracking.provenance import whole_run
-from bife_tasks.tracking.store import TrackingError, client, refused
-from bife_tasks.tracking.subscriber import GONE, RETRY_S, synchronise
+from bife_tasks.tracking.subscriber import GONE
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_LATER: Final = ", not all of it in MLflow"
-"""How the name of a run's state ends that MLflow lacks records of."""
+_LATER: Final = ", not all of it in "
+"""What follows the first part of the name of a run's state where a tracker, named after it, lacks records."""
 
 _MACHINE: Final = "bife.machine"
 _PROCESS: Final = "bife.pid"
 _BEGAN: Final = "bife.began"
-
-_flows: dict[Callable[..., Any], Flow[..., Any]] = {}
-"""The flow of each stage, which a part of another flow is a run of."""
-
-
-class FlowRuntime(TrackedRuntime):
-    """Runs parts of a stage as flows, and shows on Prefect's pages what comes of them."""
-
-    _page: EvolutionPage | None = None
-
-    conclude = staticmethod(show_conclusion)
-
-    def stage(
-        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
-        *args: P.args, **kwargs: P.kwargs,
-    ) -> R:  # fmt: skip
-        """Run the flow of a stage as a part of the present one."""
-        return cast(R, _flows[stage](config, *args, **kwargs))
-
-    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
-        """Bring the page of a search up to date."""
-        self._page = self._page or EvolutionPage(label, links(run))
-        self._page.generation(state)
 
 
 class RunLog(Observer):
@@ -101,7 +77,7 @@ class RunLog(Observer):
 
 
 def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -> Callable[P, R]:
-    """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
+    """Have a flow check first that results can be kept, synchronise the tracker last, and end errors with a sentence.
 
     A flow that another one calls leaves that to it; so does a function that is called outside of any run.
     """
@@ -110,13 +86,13 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
     def run(*args: Any, **kwargs: Any) -> R:
         if parameters is not None:
             config, *further = args
-            args = (config, FlowRuntime(), *further)
+            args = (config, flow_runtime(), *further)
         try:
-            if not TrackedRuntime().present.stands_alone:
-                return _worded(function(*args, **kwargs))
+            if not PrefectConductor().present.stands_alone:
+                return worded(function(*args, **kwargs))
             with whole_run(), nullcontext() if watched() else observing(RunLog()):
                 require_room(wait_s=24 * 3600.0)
-                result = _synchronised(_worded(function(*args, **kwargs)))
+                result = _synchronised(worded(function(*args, **kwargs)))
                 with showing():
                     renew()
                 return result
@@ -131,39 +107,16 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
     return run
 
 
-def _worded(result: R) -> R:
-    """Return a result in such a way that the page of its run shows what it came to."""
-    if isinstance(result, State) or not (sentence := getattr(result, "sentence", "")):
-        return result
-    return with_message(result, sentence, None if getattr(result, "new", True) else NOTHING_TO_DO)
-
-
 def require_room(wait_s: float = 0.0) -> None:
-    """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to.
-
-    An MLflow that is away is asked again for `wait_s`: nobody is there to start a follow-up run anew.
-    """
+    """Raise `BifeError`, before anything is spent, if home or tracker cannot be written to, the latter for `wait_s`."""
     project_home().require_room()
-    for waited_s in count(0.0, RETRY_S):
-        try:
-            client()
-            return
-        except TrackingError as error:
-            if refused(error.__cause__) or waited_s >= wait_s:
-                raise
-            if not waited_s:
-                observer().note(f"The run begins once MLflow answers. {error}")
-        time.sleep(RETRY_S)
+    tracker().require(wait_s)
 
 
 def _synchronised(result: R) -> R:
-    """Write to MLflow what it lacks; where it cannot be reached, the run's state says so."""
-    left = synchronise(GONE)
+    """Write to the tracker what it lacks; where it cannot be reached, the run's state says so."""
+    left = tracker().synchronise(GONE)
     if not left:
-        try:
-            carry_over()  # what was registered in this home before it had an MLflow
-        except RegistryError as error:
-            observer().note(str(error))
         name_delivered()
         return result
     observer().note(left)
@@ -171,19 +124,21 @@ def _synchronised(result: R) -> R:
     if not state.is_completed():
         return result
     message = f"{state.message.rstrip('.')}. " if state.message else ""
-    return cast(R, Completed(name=f"{state.name}{_LATER}", message=f"{message}{left}", data=state.data))
+    name = f"{state.name}{_LATER}{tracker().name}"
+    return cast(R, Completed(name=name, message=f"{message}{left}", data=state.data))
 
 
 def name_delivered() -> None:
-    """Call runs of this machine what they are called otherwise, now that MLflow has all it lacked when they ended."""
-    names = [f"{name}{_LATER}" for name in ("Completed", NOTHING_TO_DO)]
+    """Call runs of this machine what they are called otherwise, now that the tracker has all it lacked."""
+    later = _LATER + tracker().name
+    names = [f"{name}{later}" for name in ("Completed", NOTHING_TO_DO)]
     waited = FlowRunFilter.model_validate({"state": {"name": {"any_": names}}})
     with get_client(sync_client=True) as client:
         for run in client.read_flow_runs(flow_run_filter=waited):
             if (was := run.state) is not None and own_process(run) is not None:
-                said = (was.message or "").partition("MLflow lacks")[0].rstrip()
-                name = (was.name or "").removesuffix(_LATER)
-                now: State[Any] = Completed(name=name, message=said, data=was.data)
+                message = (was.message or "").partition(f"{tracker().name} lacks")[0].rstrip()
+                name = (was.name or "").removesuffix(later)
+                now: State[Any] = Completed(name=name, message=message, data=was.data)
                 client.set_flow_run_state(run.id, now, force=True)
 
 
@@ -207,17 +162,13 @@ def gone(flow_run: FlowRun) -> bool | None:
 
 
 def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:
-    """Record in MLflow why a run, and so its searches, ended; a hook for all bad ends.
-
-    Prefect calls it in the run's own process if that is still there, else in one that the worker starts; for a run
-    whose process is gone the worker calls it, which does not know the flow.
-    """
+    """Record why a run, and so its searches, ended; a hook for all bad ends, by a worker called without the flow."""
     if flow_run.parent_task_run_id is not None:
         return  # the run it is part of ends too
     by_person = state.is_cancelling() or state.is_cancelled()
     reason = state.message or GONE
     sentence = f"Cancelled: {reason}" if by_person else reason
-    left = synchronise(sentence, by_person=by_person, of=str(flow_run.id))
+    left = tracker().synchronise(sentence, by_person=by_person, of=str(flow_run.id))
     if left:
         flow_run_logger(flow_run, flow).warning(left)
 
@@ -231,7 +182,7 @@ def stage(
     """
 
     def made(function: Callable[P, R]) -> Flow[P, R]:
-        found = flow(
+        decorated = flow(
             name=name,
             flow_run_name=f"{name} {about}",
             on_running=[name_owner],
@@ -240,7 +191,7 @@ def stage(
             on_cancellation=[report_end],
         )(_conducted(function, parameters))
         if parameters is not None:
-            _flows[function] = found
-        return found
+            FLOWS[function] = decorated
+        return decorated
 
     return made

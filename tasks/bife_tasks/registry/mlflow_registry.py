@@ -23,7 +23,6 @@ from bife_core.registry.base import Registry
 from bife_core.registry.choosing import PREFIX
 from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule
 from bife_core.registry.local import LocalRegistry
-from bife_core.registry.stored import text_of, whole_tags
 from bife_core.run.stages.evaluation_files import PAGE
 from bife_core.run.stages.records import EVALUATION, EVOLUTION
 from bife_core.solver.methods.base import Method
@@ -31,6 +30,7 @@ from bife_core.solver.methods.scorer import Scorer
 from bife_core.solver.scip.solve import versions
 from bife_core.store.home import RUN_ID
 from bife_core.store.registered import REGISTRY
+from bife_tasks.reading import text_of, whole_tags
 from bife_tasks.stores import announce, home_store, mlflow_run, subscriber
 from bife_tasks.tracking import store
 from bife_tasks.tracking.store import TrackingError
@@ -53,15 +53,16 @@ class MlflowRegistry(Registry):
         wanted = f"name LIKE '{PREFIX}%'" if name is None else f"name = '{name}'"
         with _answering() as client:
             if sha is not None:  # few, and MLflow leaves the aliases out
-                found = client.search_model_versions(f"{wanted} and tags.sha = '{sha}'")
-                rules = [_rule(one, one.aliases) for one in found]
+                versions = client.search_model_versions(f"{wanted} and tags.sha = '{sha}'")
+                rules = [_rule(version, version.aliases) for version in versions]
             else:
                 models = mlflow.search_registered_models(filter_string=wanted)
-                aliases = {one.name: one.aliases for one in models}
+                named = {model.name: model.aliases for model in models}
                 rules = []
-                for one in mlflow.search_model_versions(filter_string=wanted):
-                    own = [alias for alias, of in aliases[one.name].items() if str(of) == str(one.version)]
-                    rules.append(_rule(one, own, whole=bool(own)))  # else a request for each version
+                for version in mlflow.search_model_versions(filter_string=wanted):
+                    of_name = named[version.name].items()
+                    aliases = [alias for alias, number in of_name if str(number) == str(version.version)]
+                    rules.append(_rule(version, aliases, whole=bool(aliases)))  # else a request for each
         return sorted(rules, key=lambda rule: (rule.name, -rule.version))
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
@@ -100,7 +101,7 @@ class MlflowRegistry(Registry):
         """Make a version that holds a method, with card and tags or not at all, and return its number."""
         run_id = evidence.evaluation_run
         about = f"Branching rules for {evidence.benchmark}: features in, one score out."
-        own = versions()["bife"]
+        release = versions()["bife"]
         candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, BRANCHING.n_features))
         with _answering() as client, TemporaryDirectory() as directory, warnings.catch_warnings():
             try:
@@ -122,7 +123,7 @@ class MlflowRegistry(Registry):
                     model_config={"sha": evidence.sha},
                     input_example=candidates if isinstance(method, Scorer) else None,
                     pip_requirements=[
-                        "bife-branching" if own == "source" else f"bife-branching=={own}",
+                        "bife-branching" if release == "source" else f"bife-branching=={release}",
                         f"mlflow=={mlflow.__version__}",
                     ],
                 )
@@ -164,10 +165,7 @@ IN_MLFLOW: Final = MlflowRegistry()
 
 
 def carry_over(*, rebuild: bool = False) -> int:
-    """Register in MLflow what the store's registry has and MLflow was never given, or with `rebuild` whatever it lacks.
-
-    Returns how many versions that were; MLflow must have the runs of their evaluations.
-    """
+    """Register in MLflow what it was never given of the store's registry, with `rebuild` all; return how many."""
     last = max((event.seq for event in home_store().events(REGISTRY)), default=0)
     if not rebuild and (home_store().cursor(subscriber(), REGISTRY) or (0, ""))[0] >= last:
         return 0

@@ -1,8 +1,4 @@
-"""The registered form of a method: MLflow copies this file beside its text and runs it on loading.
-
-Nothing is unpickled. A rule's text passes the same checks as any other rule before it is compiled, and the hash
-must be the one that was registered.
-"""
+"""The registered form of a method: MLflow copies this file beside its text and runs it on loading; no pickle."""
 
 from __future__ import annotations
 
@@ -23,8 +19,7 @@ from bife_core.solver.methods.scorer import Scorer
 class BranchingRule(PythonModel):
     """Scores candidates: (n, n_features) float64 in, (n,) float64 out, higher is better.
 
-    For use without MLflow in between there is ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule``, which for
-    RPB with other parameters is all there is: it scores no candidates.
+    ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule`` is the method itself, which may score no candidates.
     """
 
     rule: Method

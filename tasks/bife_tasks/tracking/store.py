@@ -25,6 +25,7 @@ from bife_core.base.places import sqlite_file, sqlite_url
 from bife_core.base.wording import fits, storable
 from bife_core.run.stages.records import EVOLUTION, EXPERIMENTS
 from bife_core.store.home import project_home
+from bife_tasks.home import mlflow_folder
 from bife_tasks.stores import home_store
 
 TRACKING_TROUBLE: Final = (MlflowException, SQLAlchemyError, OSError)
@@ -73,7 +74,7 @@ def client() -> MlflowClient:
             made = MlflowClient()
             # A server knows its own place for artifacts.
             local = not tracking_uri().startswith(("http://", "https://"))
-            place = (project_home().mlflow / "artifacts").as_uri() if local else None
+            place = (mlflow_folder(project_home()) / "artifacts").as_uri() if local else None
             for name in EXPERIMENTS:
                 try:
                     if made.get_experiment_by_name(name) is None:
@@ -136,7 +137,7 @@ def run_facts(run_id: str) -> dict[str, str]:
     except MlflowException as error:
         reason = first_line(error)
         raise TrackingError(f"MLflow at {tracking_uri()} gives no run {run_id} ({reason}).") from error
-    return {**data.params, **data.tags}
+    return {**data.params, **data.tags, "parent_run": data.tags.get(MLFLOW_PARENT_RUN_ID, "")}
 
 
 def children(parent: str, experiment: str = EVOLUTION) -> list[Run]:

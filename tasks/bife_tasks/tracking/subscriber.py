@@ -1,8 +1,4 @@
-"""MLflow as a subscriber of the store: it reads the events of each study after its cursor and writes them by key.
-
-Writing an event again changes nothing, so an outage, a killed process and an MLflow that lost everything are treated
-alike: what is after the cursor is written by the next generation, the next run, the worker or ``bife track``.
-"""
+"""MLflow as a subscriber of the store: events of a study after its cursor are written, again and again if need be."""
 
 from __future__ import annotations
 
@@ -89,8 +85,8 @@ def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
 def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) -> str:
     """Close the evolutions whose claim no process holds, write to MLflow what waits, and say what it still lacks.
 
-    Only studies that this MLflow has been given events of before are written; ``bife track`` writes all. The runs of
-    evolutions say by `reason`, a sentence, why they stopped. Of a flow run `of` of Prefect only its own are closed.
+    Only studies that this MLflow has events of are written; ``bife track`` writes all. The runs of evolutions say by
+    `reason` why they stopped. Of a flow run `of` of Prefect only its own are closed.
     """
     _close_left(reason, by_person, {} if of is None else {provenance.WHOLE_RUN: of})
     left = sum(bool(_sync(row, now=False)) for row, _ in lacking())

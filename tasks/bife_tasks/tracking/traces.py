@@ -35,7 +35,6 @@ _INTERRUPTED: Final = "The process ended before the answer came; whether it was 
 def store_traces(study: str, calls: Sequence[Call], run_id: str, owner: str) -> None:
     """Store the calls that have no trace, tied to a run; the observer learns of those MLflow did not take.
 
-    A name, such as ``g03-c05.1``, is unique in its evolution: the request's id and the number of its call.
     The `owner` is the run, or an account whose calls several runs share, of which the first has the traces.
     """
     # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back.
@@ -62,16 +61,16 @@ def _prompts(version: str) -> list[PromptVersion]:
     if version != prompt_version():
         return []
     with home_store().claim(PROMPTS):
-        known = client().search_prompt_versions(PROMPTS) if client().get_prompt(PROMPTS) else []
-        found = [one for one in known if one.commit_message == version]
+        stored = client().search_prompt_versions(PROMPTS) if client().get_prompt(PROMPTS) else []
+        equal = [prompt for prompt in stored if prompt.commit_message == version]
         texts = "\n".join(f"# {name}\n\n{text}" for name, text in prompt_files().items())
         variables = re.sub(r"\$(\w+)", r"{{\1}}", f"{texts}\n# Features\n\n{feature_description()}\n")
-        return found or [client().register_prompt(PROMPTS, variables, commit_message=version)]
+        return equal or [client().register_prompt(PROMPTS, variables, commit_message=version)]
 
 
 def delete_traces(run_id: str) -> None:
     """Delete the traces of a run."""
-    _delete([trace.trace_id for trace in _found(f"tags.`bife.run` = '{run_id}'")])
+    _delete([trace.trace_id for trace in _search(f"tags.`bife.run` = '{run_id}'")])
 
 
 def _delete(ids: list[str]) -> None:
@@ -79,18 +78,20 @@ def _delete(ids: list[str]) -> None:
         client().delete_traces(experiment_id(EVOLUTION), trace_ids=ids[start : start + _AT_ONCE])
 
 
-def _found(wanted: str) -> list[TraceInfo]:
-    found = mlflow.search_traces(
+def _search(wanted: str) -> list[TraceInfo]:
+    traces = mlflow.search_traces(
         locations=[experiment_id(EVOLUTION)], filter_string=wanted, include_spans=False, return_type="list"
     )
-    return [trace.info for trace in found]
+    return [trace.info for trace in traces]
 
 
 def _stored(owner: str, generation: int) -> dict[str, str]:
     """Return the traces of a generation's calls by their names; what an outage left half is deleted."""
-    found = _found(f"tags.`bife.run` = '{owner}' and tags.generation = '{generation}'")
-    _delete([trace.trace_id for trace in found if _SOURCE_RUN not in trace.trace_metadata])
-    return {trace.tags["bife.call"]: trace.trace_id for trace in found if _SOURCE_RUN in trace.trace_metadata}
+    traces = _search(f"tags.`bife.run` = '{owner}' and tags.generation = '{generation}'")
+    _delete([trace.trace_id for trace in traces if _SOURCE_RUN not in trace.trace_metadata])
+    return {
+        trace.tags["bife.call"]: trace.trace_id for trace in traces if _SOURCE_RUN in trace.trace_metadata
+    }
 
 
 def _store(name: str, call: Call, run_id: str, owner: str) -> None:

@@ -1,8 +1,4 @@
-"""What the events of one study become in MLflow; writing an event again changes nothing.
-
-An evolution is one parent run with one child run per sample or reflection and one trace per model call. A collection,
-an evaluation or a tuning, with one child run per trial, is made of one event that holds all of it.
-"""
+"""What the events of one study become in MLflow; writing an event again changes nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mlflow.entities import Metric, Run
-from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
 
 from bife_core.language.rules import complexity
 from bife_core.measure.high import HighScore
@@ -69,8 +65,8 @@ class _News:
 def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) -> str:
     """Write the events of an evolution, which begin with `opened`, to its run in MLflow, found or made; return its id.
 
-    Those up to number `seen` are only read, if the run that has them is still there. The observer learns of traces that
-    MLflow does not take. `TRACKING_TROUBLE` is raised if MLflow does not answer, or refuses something.
+    It has a child run for each sample or reflection, and a trace for each call of a model. Events up to number `seen`
+    are only read, if the run that has them is still there. `TRACKING_TROUBLE` is raised if MLflow is away or refuses.
     """
     opened, now_ms = events[0][0], _ms(events[-1][0])
     if not isinstance(opened, journal.Opened):
@@ -93,10 +89,10 @@ def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: st
         search.abandon_open(now_ms)
         # Calls whose answer was not read; those without an operator were made for no request of a search.
         traced += [call for call in search.calls if call.key not in search.drafted and call.operator]
-    there = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
+    written = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
     for name in sorted(search.news.children):
-        known = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
-        _write_child(search.children[name], known, there.get(name))
+        tags = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
+        _write_child(search.children[name], tags, written.get(name))
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
     store_traces(opened.key, traced, run_id, run_id)
     return run_id
@@ -112,12 +108,12 @@ def _delete_orphans(key: str, run_id: str) -> None:
         delete_traces(former)
 
 
-def _write_child(child: _Child, known: dict[str, str], run: Run | None) -> None:
+def _write_child(child: _Child, tags: dict[str, str], run: Run | None) -> None:
     if run is not None and run.info.status in _ENDED:
         return
     if run is None:
         began_ms = child.start_ms or child.end_ms or None
-        run = store.create_run(EVOLUTION, known["sample_id"], known | child.tags, began_ms)
+        run = store.create_run(EVOLUTION, tags["sample_id"], tags | child.tags, began_ms)
     run_id = str(run.info.run_id)
     store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
     store.log_texts(run_id, child.texts)
@@ -260,7 +256,7 @@ class _Search:
             "rule_sha": sample.sha or "",
             "parents": " ".join(sample.parents),
             "outcome": outcome(sample),
-            "mlflow.note.content": reports.abstract(sample),
+            MLFLOW_RUN_NOTE: reports.abstract(sample),
         }
         method = method_of(sample.source) if sample.source and sample.sha else None
         size = complexity(method.source) if isinstance(method, RuleMethod) else {}
@@ -284,18 +280,20 @@ class _Search:
         evaluations = f"experiments/{store.experiment_id(EVALUATION)}/runs"
         found_by = store.page(evaluations, searchFilter=f"tags.evolution_key = '{self.key}'")
         about += f"\n\n[Evaluations of its rules]({found_by})"
-        news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
+        news.tags |= {"ended_by": entry.ended_by or "search.samples", MLFLOW_RUN_NOTE: about}
         news.metrics += store.points(values, _ms(entry))
         news.status = "FINISHED"
 
 
 def write_record(folder: Path, record: Record) -> str:
     """Write a record, whose files lie in a folder, to MLflow; return the id of its run."""
-    time_ms, tags = int(record.at_unix_s * 1000), {**record.provenance, **record.tags}
+    time_ms, note = int(record.at_unix_s * 1000), record.note
+    tags = {**record.provenance, **record.tags}
     began_ms = int(record.began_unix_s * 1000) or time_ms
     if search := mlflow_run(tags.get("evolution_key", "")):
         tags["evolution_run"] = search
-        tags["mlflow.note.content"] += f"\n\n[The search it is from]({store.run_url(search, EVOLUTION)})"
+        note += f"\n\n[The search it is from]({store.run_url(search, EVOLUTION)})"
+    tags |= {MLFLOW_RUN_NOTE: note} if note else {}
     run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=began_ms)
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
@@ -304,9 +302,9 @@ def write_record(folder: Path, record: Record) -> str:
             points += [Metric(name, value, time_ms, step) for step, value in enumerate(values, 1)]
         store.log(run_id, metrics=points, params=record.params, tags=tags)
         store.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
-        own = record.model_dump(include={"began_unix_s", "at_unix_s", "provenance"})
+        shared = record.model_dump(include={"began_unix_s", "at_unix_s", "provenance"})
         for child in record.children:  # found by its key, also below a run that was deleted
-            below = write_record(folder, child.model_copy(update=own))
+            below = write_record(folder, child.model_copy(update=shared))
             store.client().set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
         for artifact, rows in record.tables.items():
             store.log_table(run_id, rows, artifact)

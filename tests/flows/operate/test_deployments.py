@@ -22,7 +22,7 @@ from bife_core.run.stages.watching import CHAMPION_SLOWER
 from bife_core.store.home import Home
 from bife_flows.operate.running import GONE
 from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
-from bife_tasks.runtime import NOTHING_TO_DO, TrackedRuntime
+from bife_flows.reporting.conductor import NOTHING_TO_DO, PrefectConductor
 from tests.support.operating import until
 
 LATER = ", not all of it in MLflow"
@@ -114,7 +114,7 @@ def idle(served):
 @flow(name="telling")
 def telling(event: str, payload: dict[str, Any]) -> None:
     """Emit an event as a flow does."""
-    TrackedRuntime().announce(event, "test", payload)
+    PrefectConductor().announce(event, "test", payload)
 
 
 def started(client, deployment, **parameters):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bife_tasks.runtime import KEY_BLOCK
+from bife_flows.reporting.conductor import KEY_BLOCK
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.operating import smoke

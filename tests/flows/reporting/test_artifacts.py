@@ -10,10 +10,10 @@ from prefect.client.schemas.filters import ArtifactFilter
 
 from bife_core.base.errors import BifeError, RuleError
 from bife_core.run.stages.conclusions import links
-from bife_core.run.stages.records import TrackedRun
+from bife_core.run.stages.tracker import TrackedRun
 from bife_flows.reporting.artifacts import artifact_key
 from bife_flows.reporting.conduct import stage
-from bife_tasks.runtime import with_message
+from bife_flows.reporting.conductor import with_message
 
 
 def artifacts(key):
@@ -69,9 +69,9 @@ def test_the_conclusion_holds_rule_ratio_and_links(smoke):
 
 def test_links_lead_somewhere_only_with_a_server():
     assert "[all rules, best first](http://m/#/t)" in links(
-        TrackedRun(url="http://m/#/r", ranking="http://m/#/t")
+        TrackedRun(url="http://m/#/r", ranking="http://m/#/t", tracker="MLflow")
     )
-    assert "`bife up`" in links(TrackedRun(url="#/r", ranking="#/t"))
+    assert "`bife up`" in links(TrackedRun(url="#/r", ranking="#/t", tracker="MLflow"))
 
 
 @task

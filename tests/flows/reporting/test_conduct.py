@@ -11,7 +11,7 @@ from prefect.client.orchestration import get_client
 
 from bife_core.base.errors import BifeError
 from bife_flows.reporting.conduct import stage
-from bife_tasks.runtime import with_message
+from bife_flows.reporting.conductor import with_message
 from bife_tasks.stores import observer, observing
 from bife_tasks.tracking import store
 from bife_tasks.tracking.provenance import provenance
@@ -120,8 +120,8 @@ def test_a_run_begins_once_mlflow_answers_and_not_where_it_refuses(monkeypatch, 
         for error in answers:
             raise store.TrackingError("MLflow is away.") from error
 
-    monkeypatch.setattr("bife_flows.reporting.conduct.client", client)
-    monkeypatch.setattr("bife_flows.reporting.conduct.RETRY_S", 0.1)
+    monkeypatch.setattr("bife_tasks.tracking.store.client", client)
+    monkeypatch.setattr("bife_tasks.tracker.RETRY_S", 0.1)
     diary = Diary()
     with observing(diary):
         state = plain("a word", return_state=True)

@@ -9,11 +9,13 @@ from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.evaluation_files import sample_name
 from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.runtime import Runtime
 from bife_core.solver.methods.loading import registered_tags, stored_text
+from bife_core.store.home import project_home
 from bife_tasks.registry import registry as deciding_registry
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
-from bife_tasks.runtime import TrackedRuntime
 from bife_tasks.stores import home_store, subscriber
+from bife_tasks.tracker import MlflowTracker
 from bife_tasks.tracking import store
 from bife_tasks.tracking.store import TrackingError
 from tests.support.challenging import challenge, made_champion, new_run
@@ -130,4 +132,4 @@ def test_a_rule_of_a_run_is_known_by_its_sample():
         (f"runs:/{made(kind='sample', sample_id='g01-c01')}", "g01-c01"),
         ("paper_ca", None),
     ):
-        assert sample_name(reference, TrackedRuntime()) == name
+        assert sample_name(reference, Runtime(tracker=MlflowTracker(project_home()))) == name

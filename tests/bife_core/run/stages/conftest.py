@@ -4,23 +4,22 @@ import pytest
 
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.collecting import collect
-from bife_core.run.stages.runtime import Runtime
+from bife_core.run.stages.runtime import Conductor, Runtime
 from bife_core.run.stages.searching import NEARLY_USED, search
 from bife_core.run.study.journal import claim_on
 from bife_core.store.home import Home
 from tests.support.diary import Diary
 
 
-class Telling(Runtime):
+class Telling(Conductor):
     """Keeps what it announces; no other process can work on a search meanwhile."""
 
     def __init__(self, home):
-        super().__init__(home, Diary())
-        self.announced = []
+        self.claims, self.announced = home.store.claims, []
 
     def announce(self, event, subject, payload):
         if event == NEARLY_USED:
-            assert not self.store.claims.take([claim_on(subject.removeprefix("evolution."))])
+            assert not self.claims.take([claim_on(subject.removeprefix("evolution."))])
         self.announced.append((event, payload))
 
 
@@ -31,7 +30,7 @@ def runtime(tmp_path_factory):
         patch.setenv("BIFE_HOME", str(home))
         for name in ("BIFE_STORE", "MLFLOW_TRACKING_URI"):
             patch.delenv(name, raising=False)
-        yield Telling(Home(home))
+        yield Runtime(Home(home), Diary(), conductor=Telling(Home(home)))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def collected(runtime):
 @pytest.fixture
 def searched(runtime, collected, monkeypatch):
     """Return a function that runs a search of its own, by a model API if there is one."""
-    runtime.announced.clear()
+    runtime.conductor.announced.clear()
 
     def go(seed, api=None, **settings):
         overrides = {"search.seed": seed, "high.instances": 1, "high.race": False}

@@ -9,7 +9,7 @@ from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages import pipeline
 from bife_core.run.stages.evaluating import evaluate
 from bife_core.run.stages.records import read_record
-from bife_core.run.stages.runtime import PresentRun, Runtime
+from bife_core.run.stages.runtime import Conductor, PresentRun
 from bife_core.run.stages.tuning import tune
 from bife_core.run.study.files import read_samples
 from bife_core.show.report import Story
@@ -36,7 +36,7 @@ def turns(runtime):
     few = {"tune.seconds": 6.0, "high.cost": "time", "search.samples": 4, "search.initial": 4}
     config = with_overrides(SMOKE, few | {"search.seed": None})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Runtime, "present", PresentRun(scheduled=datetime(2026, 11, 28, 2, tzinfo=UTC)))
+        patch.setattr(Conductor, "present", PresentRun(scheduled=datetime(2026, 11, 28, 2, tzinfo=UTC)))
         yield config, pipeline.run(config, runtime)
 
 

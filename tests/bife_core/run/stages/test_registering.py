@@ -9,14 +9,14 @@ from bife_core.instances.base import Instance
 from bife_core.measure.evaluation.comparison import statement
 from bife_core.measure.solves import Solved
 from bife_core.registry.choosing import registered_name
-from bife_core.registry.evidence import CHALLENGER, CHAMPION, Origin, gate
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, gate
 from bife_core.run.config import InstancesConfig
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.evaluating import evaluate
-from bife_core.run.stages.records import TrackedRun
 from bife_core.run.stages.registering import evidence, register_rule
 from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import InstanceSet
+from bife_core.run.stages.tracker import TrackedRun
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.loading import load_method
 from bife_core.solver.scip.reading import read_model
@@ -41,10 +41,10 @@ def evaluated(golden_dir):
 
 def test_a_run_says_why_its_rule_is_no_challenger(runtime, evaluated):
     faster = evaluated([5.0, 6.0, 7.0], [9.0, 8.0, 9.5])
-    first, notes = register_rule(CONFIG, runtime, faster, Origin())
+    first, notes = register_rule(CONFIG, runtime, faster)
     assert (first.aliases, notes) == ((CHALLENGER,), ())
     runtime.registry.refuse(first.name, first.version, "Ada", "reads too many features")
-    again, (note,) = register_rule(CONFIG, runtime, faster, Origin())
+    again, (note,) = register_rule(CONFIG, runtime, faster)
     assert (again.version, again.aliases) == (first.version, ())
     assert note in runtime.observer.notes
     assert "Ada refused it on" in note
@@ -55,7 +55,7 @@ def test_half_the_nodes_in_twice_the_time_make_no_champion(runtime, evaluated):
     """Work is reported, but never makes a champion: CPU time then decides."""
     lean = evaluated([20.0 + 2 * k for k in range(8)], [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
     assert lean.summary.lead.finding == "better"
-    known = evidence(CONFIG, runtime, lean, Origin())
+    known = evidence(CONFIG, runtime, lean)
     assert (known.metric, known.ratio, known.time_ratio) == ("time", pytest.approx(2.0), pytest.approx(2.0))
     assert not gate(known, None).promote
 
@@ -65,7 +65,7 @@ def test_where_no_solve_ends_the_integral_decides(runtime, evaluated, lowest, pr
     limited = [100.0] * 12
     integrals = ([lowest + k for k in range(12)], 100.0)
     found = evaluated(limited, limited, "primal_dual_integral", integrals=integrals)
-    known = evidence(CONFIG, runtime, found, Origin())
+    known = evidence(CONFIG, runtime, found)
     assert (known.metric, known.unfinished) == ("primal_dual_integral", 12)
     assert (known.ratio, known.time_ratio) == (pytest.approx(ratio, abs=1e-3), pytest.approx(1))
     assert gate(known, None).promote is promote
@@ -74,7 +74,7 @@ def test_where_no_solve_ends_the_integral_decides(runtime, evaluated, lowest, pr
 
 def test_a_rule_that_hangs_on_some_models_is_no_champion(runtime, evaluated):
     hangs = evaluated([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0 + k for k in range(8)])
-    known = evidence(CONFIG, runtime, hangs, Origin())
+    known = evidence(CONFIG, runtime, hangs)
     assert (known.solves, known.missing, known.proofs, known.baseline_proofs) == (8, 3, 5, 8)
     assert "3 of its 8 solves are missing" in gate(known, None).reason
 

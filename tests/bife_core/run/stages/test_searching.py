@@ -19,7 +19,7 @@ from tests.support.model_api import ModelApi
 def test_a_limit_on_calls_in_the_midst_of_a_generation(searched, runtime):
     with ModelApi() as api:
         first = searched(21, api, budget__calls=6)
-        assert runtime.announced == [(NEARLY_USED, {"reason": first.ended_by})]
+        assert runtime.conductor.announced == [(NEARLY_USED, {"reason": first.ended_by})]
         assert len(api.requests) == first.spending.calls == 6
         assert first.best is not None
         assert first.best_rule.is_file()
@@ -53,13 +53,13 @@ def test_no_time_left_ends_the_search_before_it_begins(searched, runtime, method
     result = searched(25, search__method=method, **{f"budget__{limit}": 1e-9})
     assert (len(result.samples), result.best) == (0, None)
     assert f"{limit} is used up" in result.ended_by
-    assert runtime.announced == [(NEARLY_USED, {"reason": result.ended_by})]
+    assert runtime.conductor.announced == [(NEARLY_USED, {"reason": result.ended_by})]
 
 
 def test_a_limit_that_is_nearly_used_is_announced_once(searched, runtime):
     with ModelApi() as api:
         assert searched(29, api, budget__calls=9).ended_by is None
-    assert runtime.announced == [(NEARLY_USED, {"reason": "89 % of the limit on calls is used."})]
+    assert runtime.conductor.announced == [(NEARLY_USED, {"reason": "89 % of the limit on calls is used."})]
 
 
 def test_a_limit_on_solver_seconds_ends_a_search_between_generations(searched):
@@ -108,7 +108,7 @@ def test_a_model_that_writes_no_rule_ends_the_search_without_one(searched, runti
     with ModelApi(then="no_code") as api:
         result = searched(35, api)
     assert (result.best, result.failures) == (None, len(result.samples))
-    assert runtime.announced == [(NO_RULE, {"reason": "None of 8 sampled rules was of use."})]
+    assert runtime.conductor.announced == [(NO_RULE, {"reason": "None of 8 sampled rules was of use."})]
 
 
 def test_a_model_whose_answers_have_no_text_stops_a_search_after_three_calls_and_it_can_go_on(searched):

@@ -1,4 +1,4 @@
-"""The runtime of a flow: steps are tasks of Prefect, which tries them again, and MLflow has all that is recorded."""
+"""What conducts the stages of a flow: steps are tasks of Prefect, which tries them again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import httpx
-from prefect import task
+from prefect import Flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State, TaskRun
@@ -22,19 +21,19 @@ from prefect.tasks import Task
 from pydantic import SecretStr
 
 from bife_core.base.errors import BifeError, GeneratorError
-from bife_core.registry.base import Registry
-from bife_core.run.config import GeneratorConfig
-from bife_core.run.stages.records import EVOLUTION, Record, TrackedRun
-from bife_core.run.stages.runtime import PresentRun, Runtime
+from bife_core.run.config import GeneratorConfig, PipelineConfig
+from bife_core.run.observer import EvolutionState
+from bife_core.run.stages.conclusions import links
+from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
+from bife_core.run.stages.tracker import TRACKERS, TrackedRun, Tracker
 from bife_core.search.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.store import StoreError
+from bife_core.store.home import project_home
 from bife_core.workers import WorkerFailure
-from bife_tasks.registry.mlflow_registry import IN_MLFLOW
-from bife_tasks.stores import announce, mlflow_run, observer
-from bife_tasks.tracking.provenance import provenance
-from bife_tasks.tracking.store import ranking_url, run_facts, run_url
-from bife_tasks.tracking.subscriber import track_evolution, track_record
+from bife_flows.reporting.artifacts import EvolutionPage, show_conclusion
+from bife_tasks.stores import announce, observer
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 KEY_BLOCK: Final = "bife-llm-api-key"
@@ -52,6 +51,13 @@ def with_message(result: R, message: str, name: str | None = None) -> R:
     if TaskRunContext.get() is None and FlowRunContext.get() is None:
         return result
     return cast(R, Completed(name=name, message=message, data=result))
+
+
+def worded(result: R) -> R:
+    """Return a result in such a way that the page of its run shows the sentence it comes to, if it has one."""
+    if isinstance(result, State) or not (sentence := getattr(result, "sentence", "")):
+        return result
+    return with_message(result, sentence, None if getattr(result, "new", True) else NOTHING_TO_DO)
 
 
 def _without_stack(record: logging.LogRecord) -> bool:
@@ -89,48 +95,16 @@ def present_run() -> FlowRun | None:
     return context.flow_run if context is not None else None
 
 
-class TrackedRuntime(Runtime):
-    """Has Prefect try steps again, and MLflow track what is recorded."""
+FLOWS: Final[dict[Callable[..., Any], Flow[..., Any]]] = {}
+"""The flow of each stage, which a part of another flow is a run of."""
+
+
+class PrefectConductor(Conductor):
+    """Has Prefect try steps again, runs parts of a stage as flows, and shows on its pages what comes of them."""
 
     announce = staticmethod(announce)
-    provenance = staticmethod(provenance)
-    run_facts = staticmethod(run_facts)
-    run_of = staticmethod(mlflow_run)
-
-    def __init__(self) -> None:
-        super().__init__(observer=observer())
-
-    @cached_property
-    def registry(self) -> Registry:
-        """MLflow's registry."""
-        return IN_MLFLOW
-
-    def step(self, name: str, title: str, work: Callable[[], R]) -> R:
-        """Do a part of a stage as a task of Prefect; outside of a flow nobody would try it again."""
-        if FlowRunContext.get() is None:
-            return work()
-
-        def worded() -> R:
-            result = work()
-            sentence = getattr(result, "sentence", "")
-            return with_message(result, sentence) if sentence else result
-
-        # Prefect would fill in what stands in braces.
-        named = title.replace("{", "(").replace("}", ")")
-        return task(name=name, task_run_name=named, **TRIED_AGAIN)(worded).submit().result()
-
-    def record(self, study: str, record: Record) -> TrackedRun:
-        """Store a record and write it to MLflow."""
-        folder = self.home.runs / study
-        kind, timed = study.partition("-")[0], record.model_copy(update={"began_unix_s": self.began_unix_s})
-        run = self.step(f"track {kind}", f"write the {kind} to MLflow", lambda: track_record(folder, timed))
-        return TrackedRun(run_id=run, url=run_url(run, record.experiment))
-
-    def follow(self, study: str) -> TrackedRun:
-        """Write the events of a search that MLflow lacks."""
-        track_evolution(study)
-        number = mlflow_run(study)
-        return TrackedRun(run_id=number, url=run_url(number, EVOLUTION), ranking=ranking_url(number))
+    conclude = staticmethod(show_conclusion)
+    _page: EvolutionPage | None = None
 
     @property
     def present(self) -> PresentRun:
@@ -144,6 +118,22 @@ class TrackedRuntime(Runtime):
             tried_again=run.run_count > 1,
             stands_alone=run.parent_task_run_id is None,
         )
+
+    def step(self, name: str, title: str, work: Callable[[], R]) -> R:
+        """Do a part of a stage as a task of Prefect; outside of a flow nobody would try it again."""
+        if FlowRunContext.get() is None:
+            return work()
+
+        # Prefect would fill in what stands in braces.
+        named = title.replace("{", "(").replace("}", ")")
+        return task(name=name, task_run_name=named, **TRIED_AGAIN)(lambda: worded(work())).submit().result()
+
+    def stage(
+        self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,
+        runtime: Runtime, *args: P.args, **kwargs: P.kwargs,
+    ) -> R:  # fmt: skip
+        """Run the flow of a stage, which has a runtime of its own, as a part of the present one."""
+        return cast(R, FLOWS[stage](config, *args, **kwargs))
 
     def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
         """Have a model API called with the key in the block `KEY_BLOCK`, unless the environment has one."""
@@ -160,3 +150,18 @@ class TrackedRuntime(Runtime):
                 f"Prefect's Secret block {KEY_BLOCK} could not be read ({type(error).__name__}); set {KEY_VARIABLE}."
             ) from None
         return holding_key(SecretStr(str(block.data["value"])))
+
+    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
+        """Bring the page of a search up to date."""
+        self._page = self._page or EvolutionPage(label, links(run))
+        self._page.generation(state)
+
+
+def tracker() -> Tracker:
+    """Return the tracker that ``BIFE_TRACKER`` names, by default MLflow."""
+    return TRACKERS.find(os.environ.get("BIFE_TRACKER") or "mlflow")(project_home())
+
+
+def flow_runtime() -> Runtime:
+    """Return what a stage runs in as a flow."""
+    return Runtime(observer=observer(), tracker=tracker(), conductor=PrefectConductor())

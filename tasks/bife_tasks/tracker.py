@@ -1,0 +1,70 @@
+"""MLflow as the tracker of runs."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+
+from bife_core.base.errors import RegistryError
+from bife_core.registry.base import Registry
+from bife_core.registry.evidence import RegisteredRule
+from bife_core.run.stages.records import EVOLUTION, Record
+from bife_core.run.stages.tracker import TrackedRun, Tracker
+from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
+from bife_tasks.stores import mlflow_run, observer
+from bife_tasks.tracking import store
+from bife_tasks.tracking.provenance import provenance
+from bife_tasks.tracking.store import TrackingError, ranking_url, refused, run_url
+from bife_tasks.tracking.subscriber import RETRY_S, synchronise, track_evolution, track_record
+
+
+class MlflowTracker(Tracker):
+    """Copies what the store records to MLflow, whose registry has the rules."""
+
+    name = "MLflow"
+    provenance = staticmethod(provenance)
+    facts = staticmethod(store.run_facts)
+
+    @property
+    def registry(self) -> Registry:
+        """MLflow's registry."""
+        return IN_MLFLOW
+
+    def require(self, wait_s: float = 0.0) -> None:
+        """Raise `TrackingError` if MLflow refuses to be written to, or is away after `wait_s` seconds."""
+        for waited_s in count(0.0, RETRY_S):
+            try:
+                store.client()
+                return
+            except TrackingError as error:
+                if refused(error.__cause__) or waited_s >= wait_s:
+                    raise
+                if not waited_s:
+                    observer().note(f"The run begins once MLflow answers. {error}")
+            time.sleep(RETRY_S)
+
+    def record(self, study: str, record: Record) -> TrackedRun:
+        """Store a record and write it to MLflow."""
+        run = track_record(self.home.runs / study, record)
+        return TrackedRun(run_id=run, url=run_url(run, record.experiment), tracker=self.name)
+
+    def follow(self, study: str) -> TrackedRun:
+        """Write the events of a search that MLflow lacks."""
+        track_evolution(study)
+        run = mlflow_run(study)
+        url = run_url(run, EVOLUTION)
+        return TrackedRun(run_id=run, url=url, ranking=ranking_url(run), tracker=self.name)
+
+    def synchronise(self, reason: str, *, by_person: bool = False, of: str | None = None) -> str:
+        """Write to MLflow what it lacks, rules too that the home registered without it; say what it lacks still."""
+        if left := synchronise(reason, by_person=by_person, of=of):
+            return left
+        try:
+            carry_over()
+        except RegistryError as error:
+            observer().note(str(error))
+        return ""
+
+    def page_of(self, rule: RegisteredRule) -> str:
+        """Return the page of a registered version."""
+        return store.page(f"models/{rule.name}/versions/{rule.version}")
