@@ -116,8 +116,8 @@ class Registry(ABC):
         gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
         """
         method, evidence = method_of(source), self.located(evidence)
-        known = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
-        tags = {key: storable(str(value)) for key, value in known.items()}
+        facts = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
+        tags = {key: storable(str(value)) for key, value in facts.items()}
         card = model_card(name, method, evidence)
         with self.held(name):
             same_rule = self.versions(name, evidence.sha)

@@ -45,8 +45,8 @@ def choose(rules: Sequence[RegisteredRule], model: Model, solver: SolverConfig) 
     """Return the reference of one of the rules, or RPB, for an instance, and why; see `Registry.rule_for`."""
     if not rules:
         return RPB, "There is no champion yet."
-    found = shape(model)
-    fitting, elsewhere, others = _fitting(rules, CHAMPION, found, solver)
+    form = shape(model)
+    fitting, elsewhere, others = _fitting(rules, CHAMPION, form, solver)
     if fitting:
         *_, reference, measured = min(fitting)
         return reference, f"It was measured on instances like this one under {solver.known_as}: {measured}."
@@ -54,7 +54,7 @@ def choose(rules: Sequence[RegisteredRule], model: Model, solver: SolverConfig) 
     if elsewhere or others:
         differing = f"No champion was made for instances like this one ({'; '.join(others)})."
         reason = f"{'; '.join(elsewhere)}." if elsewhere else differing
-    for *_, reference, measured in sorted(_fitting(rules, CHALLENGER, found, solver)[0]):
+    for *_, reference, measured in sorted(_fitting(rules, CHALLENGER, form, solver)[0]):
         reason += (
             f" {reference} was measured on instances like this one too, {measured}, and is not champion; "
             f"`--rule {reference}` branches by it."
@@ -63,7 +63,7 @@ def choose(rules: Sequence[RegisteredRule], model: Model, solver: SolverConfig) 
 
 
 def _fitting(
-    rules: Iterable[RegisteredRule], alias: str, found: dict[str, float], solver: SolverConfig
+    rules: Iterable[RegisteredRule], alias: str, form: dict[str, float], solver: SolverConfig
 ) -> tuple[list[tuple[bool, float, str, str]], list[str], list[str]]:
     """Return holders of an alias that fit; and which differ in the settings, and which in the instances."""
     fitting, elsewhere, others = list[tuple[bool, float, str, str]](), list[str](), list[str]()
@@ -73,7 +73,7 @@ def _fitting(
         reference, facts = f"models:/{rule.name}@{alias}", rule.evidence
         difference = "it does not say what instances it was made for"
         if facts is not None and facts.likeness:
-            difference = Likeness.model_validate_json(facts.likeness).difference(found) or ""
+            difference = Likeness.model_validate_json(facts.likeness).difference(form) or ""
         if facts is None or difference:
             others.append(f"{rule.name}: {difference}")
         elif differing := other_settings(rule, solver, reference):

@@ -89,60 +89,60 @@ class GateDecision(NamedTuple):
     reason: str
 
 
-def gate(one: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
+def gate(rule: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     By its metric, no count of work, it must be better than RPB on held-out instances, and than the present champion on
     the same ones in the same evaluation, in the sense of `bife_core.measure.evaluation.comparison.finding` and without
     `Ratio.doubt`. Rules that were judged by different metrics, or under different settings of SCIP, do not compete.
     """
-    words = METRICS[one.metric].words
-    better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")
-    against_rpb = f"{one.ratio:.3f} of RPB's {words}"
+    words = METRICS[rule.metric].words
+    better, worse = ("faster", "slower") if rule.metric == "time" else ("better", "worse")
+    against_rpb = f"{rule.ratio:.3f} of RPB's {words}"
     takes = f"It takes {against_rpb}"
     reason = ""
-    if judged_by(one.metric) != one.metric:
+    if judged_by(rule.metric) != rule.metric:
         reason = f"It was judged by {words}, and fewer {words} make no champion."
-    elif one.baseline != RPB:
-        reason = f"It was compared with {one.baseline}, not with {RPB} (RPB)."
-    elif not one.use:
+    elif rule.baseline != RPB:
+        reason = f"It was compared with {rule.baseline}, not with {RPB} (RPB)."
+    elif not rule.use:
         reason = "Its test instances served a search or were chosen among others, so they are not held out."
-    elif one.mismatches:
+    elif rule.mismatches:
         reason = "Its solves and RPB's prove different optima, which is a defect."
-    elif hindered := one.obstacle:
+    elif hindered := rule.obstacle:
         reason = f"It cannot count as {better} than RPB: {hindered}."
-    elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better" and not (
-        one.further and one.ratio <= WORTHWHILE
+    elif finding(rule.ci_low, rule.ci_high, rule.p_value, rule.confidence) != "better" and not (
+        rule.further and rule.ratio <= WORTHWHILE
     ):
-        within = f"{interval_text(one.ci_low, one.ci_high)}, {p_text(one.p_value)}"
+        within = f"{interval_text(rule.ci_low, rule.ci_high)}, {p_text(rule.p_value)}"
         reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
-    elif one.doubt:
-        tested = counted(one.instances, "held-out instance", one.groups)
-        uses = f" at use {one.use} of some of them" if one.use > 1 else ""
-        reason = f"{takes} on {tested}{uses}, but {one.doubt}."
+    elif rule.doubt:
+        tested = counted(rule.instances, "held-out instance", rule.groups)
+        uses = f" at use {rule.use} of some of them" if rule.use > 1 else ""
+        reason = f"{takes} on {tested}{uses}, but {rule.doubt}."
     elif champion is None:
         return GateDecision(True, f"{takes}; there is no champion yet.")
-    elif champion.solver_digest != one.solver_digest:
+    elif champion.solver_digest != rule.solver_digest:
         reason = (
-            f"{takes} under {one.solver}, but the champion was measured under {champion.solver}, and only rules "
+            f"{takes} under {rule.solver}, but the champion was measured under {champion.solver}, and only rules "
             f"measured under the same settings of SCIP compete{_UNRECORDED if not champion.solver_digest else ''}."
         )
-    elif champion.metric != one.metric:
+    elif champion.metric != rule.metric:
         other = METRICS[champion.metric].words
         reason = (
             f"{takes}, but the champion was judged by {other}, and only rules judged by the same metric compete; "
             f"evaluate it by {other} too (evaluation.metric={champion.metric})."
         )
-    elif champion.sha == one.sha:
+    elif champion.sha == rule.sha:
         return GateDecision(True, f"{takes}; the champion is the same rule.")
-    elif one.champion_sha != champion.sha or one.champion_ratio is None or one.champion_p_value is None:
+    elif rule.champion_sha != champion.sha or rule.champion_ratio is None or rule.champion_p_value is None:
         reason = "It was not measured side by side with the present champion; evaluate it once more."
-    elif one.champion_obstacle:
-        reason = f"{takes}, but beside the champion {one.champion_obstacle}."
+    elif rule.champion_obstacle:
+        reason = f"{takes}, but beside the champion {rule.champion_obstacle}."
     else:
-        low, high, p = one.champion_ci_low, one.champion_ci_high, one.champion_p_value
-        compared = f"{one.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p)})"
-        if finding(low, high, p, one.confidence) == "better":
+        low, high, p = rule.champion_ci_low, rule.champion_ci_high, rule.champion_p_value
+        compared = f"{rule.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p)})"
+        if finding(low, high, p, rule.confidence) == "better":
             return GateDecision(True, f"{takes} and {compared}.")
         reason = f"{takes}, but {compared}: it may be {worse} than the champion."
     return GateDecision(False, reason)
@@ -240,20 +240,20 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     return f"{head}{text[: MOST_IN_CARD - len(head) - len(end) - len(foot)]}{end}{foot}"
 
 
-def _headline(one: Evidence) -> str:
-    against = "RPB" if one.baseline == RPB else fits(one.baseline, 80)
-    return one.incomparable or f"{one.ratio:.3f} of {against}'s {METRICS[one.metric].words}"
+def _headline(rule: Evidence) -> str:
+    against = "RPB" if rule.baseline == RPB else fits(rule.baseline, 80)
+    return rule.incomparable or f"{rule.ratio:.3f} of {against}'s {METRICS[rule.metric].words}"
 
 
-def _measured(one: Evidence) -> str:
-    better = "faster" if one.metric == "time" else "better"
-    tested = f"{counted(one.instances, 'held-out instance', one.groups)} of {fits(one.benchmark, 120)}"
-    worst = f" The worst, {one.worst_instance}, takes {one.worst:.3f}." if one.worst_instance else ""
+def _measured(rule: Evidence) -> str:
+    better = "faster" if rule.metric == "time" else "better"
+    tested = f"{counted(rule.instances, 'held-out instance', rule.groups)} of {fits(rule.benchmark, 120)}"
+    worst = f" The worst, {rule.worst_instance}, takes {rule.worst:.3f}." if rule.worst_instance else ""
     return (
-        f"{interval_text(one.ci_low, one.ci_high, confidence=one.confidence)}, {p_text(one.p_value)}; below 1 is "
-        f"{better}. Measured on {tested}, size {one.size}, {counted(one.seeds, 'seed')} each, under "
-        f"{one.solver or 'settings that were not recorded'}. {one.proofs} of {one.solves} solves end with a proof, of "
-        f"the baseline's {one.baseline_proofs}.{worst}"
+        f"{interval_text(rule.ci_low, rule.ci_high, confidence=rule.confidence)}, {p_text(rule.p_value)}; below 1 "
+        f"is {better}. Measured on {tested}, size {rule.size}, {counted(rule.seeds, 'seed')} each, under "
+        f"{rule.solver or 'settings that were not recorded'}. {rule.proofs} of {rule.solves} solves end with a proof, "
+        f"of the baseline's {rule.baseline_proofs}.{worst}"
     )
 
 
@@ -266,23 +266,23 @@ def _use(name: str) -> str:
     )
 
 
-def _where(one: Evidence) -> list[str]:
+def _where(rule: Evidence) -> list[str]:
     """Return what limits the headline, and where the rule is from."""
-    words = METRICS[one.metric].words
-    time = one.time_ratio if one.metric != "time" else None
-    champion = f"Beside the champion it takes {one.champion_ratio or 0:.3f} of its {words}."
+    words = METRICS[rule.metric].words
+    time = rule.time_ratio if rule.metric != "time" else None
+    champion = f"Beside the champion it takes {rule.champion_ratio or 0:.3f} of its {words}."
     scores = [
-        (score, value) for score, value in (("F_LF", one.f_lf), ("F_HF", one.f_hf)) if value is not None
+        (score, value) for score, value in (("F_LF", rule.f_lf), ("F_HF", rule.f_hf)) if value is not None
     ]
-    found = "".join(f", {score} {value:.4g}" for score, value in scores)
+    scored = "".join(f", {score} {value:.4g}" for score, value in scores)
     return [
         "Other instances, settings and versions of SCIP were not tried; `bife evaluate` measures it on yours.",
-        f"Slower on {one.slower} of {one.groups}; on at most {one.slower_share:.0%} of such instances.",
+        f"Slower on {rule.slower} of {rule.groups}; on at most {rule.slower_share:.0%} of such instances.",
         f"CPU time: {time:.3f} of the baseline's." if time is not None else "",
-        f"{counted(one.unfinished, 'solve')} ended at a limit." if one.unfinished else "",
-        champion if one.champion_ratio is not None else "",
-        one.champion_obstacle and f"Beside the champion {one.champion_obstacle}.",
-        f"Found by the search {one.evolution_key}: {one.lineage or 'no sample'}{found}."
-        if one.evolution_key
+        f"{counted(rule.unfinished, 'solve')} ended at a limit." if rule.unfinished else "",
+        champion if rule.champion_ratio is not None else "",
+        rule.champion_obstacle and f"Beside the champion {rule.champion_obstacle}.",
+        f"Found by the search {rule.evolution_key}: {rule.lineage or 'no sample'}{scored}."
+        if rule.evolution_key
         else "",
     ]

@@ -26,13 +26,18 @@ class LocalRegistry(Registry):
     def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
         """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
         stored = stored_versions(self._store)
-        found = [_rule(one) for own in sorted(stored) if name in (None, own) for one in reversed(stored[own])]
-        return [rule for rule in found if sha in (None, rule.sha)]
+        rules = [
+            _rule(version)
+            for key in sorted(stored)
+            if name in (None, key)
+            for version in reversed(stored[key])
+        ]
+        return [rule for rule in rules if sha in (None, rule.sha)]
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
         """Return the version that holds an alias, or has a number; None if there is none."""
-        found = stored_version(self._store, name, which)
-        return None if found is None else _rule(found)
+        version = stored_version(self._store, name, which)
+        return None if version is None else _rule(version)
 
     def text(self, version: RegisteredRule) -> str:
         """Return the text of the method that a version holds."""
@@ -64,27 +69,27 @@ class LocalRegistry(Registry):
         for name, stored in stored_versions(self._store).items():
             with other.held(name):
                 numbers = dict[str, int]()
-                for one, own in ((one, _rule(one)) for one in stored):
-                    there = next(
-                        (each for each in other.versions(name, own.sha) if each.entry == own.entry), None
+                for version, rule in ((version, _rule(version)) for version in stored):
+                    theirs = next(
+                        (each for each in other.versions(name, rule.sha) if each.entry == rule.entry), None
                     )
-                    if there is not None:
-                        numbers[str(own.version)] = there.version
-                    elif own.evidence is not None:
-                        known = other.located(own.evidence)
-                        tags = own.tags | known.model_dump(include={"evaluation_run", "evolution_run"})
+                    if theirs is not None:
+                        numbers[str(rule.version)] = theirs.version
+                    elif rule.evidence is not None:
+                        located = other.located(rule.evidence)
+                        tags = rule.tags | located.model_dump(include={"evaluation_run", "evolution_run"})
                         tags.pop(REPLACED, None)
-                        number = other.create(name, method_of(one.text), known, tags, own.card)
-                        numbers[str(own.version)], copied = number, copied + 1
-                for own in map(_rule, stored):
-                    copy = other.find(name, numbers.get(str(own.version), 0))
+                        number = other.create(name, method_of(version.text), located, tags, rule.card)
+                        numbers[str(rule.version)], copied = number, copied + 1
+                for rule in map(_rule, stored):
+                    copy = other.find(name, numbers.get(str(rule.version), 0))
                     if copy is None:
                         continue
-                    if own.replaced in numbers and REPLACED not in copy.tags:
-                        other.update(name, copy.version, {REPLACED: str(numbers[own.replaced])})
-                    digest, same_rule = own.tags.get("test_digest"), other.versions(name, own.sha)
+                    if rule.replaced in numbers and REPLACED not in copy.tags:
+                        other.update(name, copy.version, {REPLACED: str(numbers[rule.replaced])})
+                    digest, same_rule = rule.tags.get("test_digest"), other.versions(name, rule.sha)
                     if not any(refusal(each.tags, digest) for each in same_rule):
-                        for alias in own.aliases:
+                        for alias in rule.aliases:
                             if other.find(name, alias) is None:
                                 other.set_alias(name, alias, copy.version)
         return copied

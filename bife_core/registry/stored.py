@@ -14,14 +14,14 @@ from bife_core.store.registered import stored_version
 
 def read_store(reference: str) -> tuple[str, dict[str, str]]:
     """Return the text and the tags of a version in the registry of the home's store."""
-    model, there = MODEL_REFERENCE.fullmatch(reference), str(home() / DATABASE)
-    found = None
+    model, place = MODEL_REFERENCE.fullmatch(reference), str(home() / DATABASE)
+    version = None
     if model is not None and (
-        os.environ.get("BIFE_STORE") or Path(there).exists()
+        os.environ.get("BIFE_STORE") or Path(place).exists()
     ):  # nothing is made by asking
         with closing(Store(os.environ.get("BIFE_STORE") or home())) as store:
-            there = store.name
-            found = stored_version(store, model["name"], model["alias"] or int(model["version"]))
-    if found is None:
-        raise AbsentError(f"The registry in {there} holds no {reference}; {LISTED}.")
-    return found.text, found.tags
+            place = store.name
+            version = stored_version(store, model["name"], model["alias"] or int(model["version"]))
+    if version is None:
+        raise AbsentError(f"The registry in {place} holds no {reference}; {LISTED}.")
+    return version.text, version.tags

@@ -160,5 +160,5 @@ def _ask(about: str, key: str, wait_hours: float) -> tuple[str | None, str, str]
             answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
     except FlowPauseTimeout:
         return None, "timeout", f"No person answered within {wait_hours:g} hours."
-    given = Approval.model_validate(answer.model_dump())
-    return given.decision, given.who, given.reason
+    answered = Approval.model_validate(answer.model_dump())
+    return answered.decision, answered.who, answered.reason

@@ -1,1 +1,7 @@
 """All that knows MLflow, and what it has of a home."""
+
+from importlib.util import find_spec
+from typing import Final
+
+INSTALLED: Final = all(map(find_spec, ("prefect", "mlflow")))
+"""Whether the extra `operate` is installed."""

@@ -14,8 +14,8 @@ from bife_core.store.home import Home, project_home
 def prepare_environment() -> Home:
     """Read the settings files and give Prefect and MLflow their defaults, unless they are the user's own."""
     read_settings_files()
-    own = project_home()
-    adopt(_defaults(own))
+    home = project_home()
+    adopt(_defaults(home))
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
         file = sqlite_file(os.environ.get(name, ""))
         # Programs in other directories are to take it for the same file.
@@ -24,10 +24,10 @@ def prepare_environment() -> Home:
     # Prefect makes its own directory below, but not the one above it. A home that cannot be made is reported
     # by the first use of one of its directories, not by an import, and not by Prefect in its own words.
     try:
-        make_private(own.prefect)
+        make_private(home.prefect)
     except OSError:
         warnings.filterwarnings("ignore", message="Failed to create the Prefect home directory")
-    return own
+    return home
 
 
 def mlflow_folder(home: Home) -> Path:
@@ -40,7 +40,7 @@ def mlflow_uri() -> str:
     return sqlite_url(mlflow_folder(project_home()) / "mlflow.db")
 
 
-def _defaults(own: Home) -> dict[str, str]:
+def _defaults(home: Home) -> dict[str, str]:
     defaults = {
         "MLFLOW_TRACKING_URI": mlflow_uri(),
         "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -58,7 +58,7 @@ def _defaults(own: Home) -> dict[str, str]:
         "GIT_PYTHON_REFRESH": "quiet",
         "DO_NOT_TRACK": "true",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_LOCAL_STORAGE_PATH": str(own.root / "results"),
+        "PREFECT_LOCAL_STORAGE_PATH": str(home.root / "results"),
         # Prefect's own default is pickle: a program that may write a result could then run code.
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
         # Without an address Prefect would start a server that outlives a process which is killed.
@@ -68,9 +68,9 @@ def _defaults(own: Home) -> dict[str, str]:
         "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     }
     if not (os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_PROFILE")):
-        defaults["PREFECT_HOME"] = str(own.prefect)
+        defaults["PREFECT_HOME"] = str(home.prefect)
         if "?" in defaults["PREFECT_HOME"]:  # of which Prefect itself makes another path
-            file = sqlite_url(own.prefect / "prefect.db", "aiosqlite")
+            file = sqlite_url(home.prefect / "prefect.db", "aiosqlite")
             defaults["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = file
         # The command line reports errors itself, as one sentence; Prefect would add its stack.
         defaults |= {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL"}

@@ -44,7 +44,7 @@ class Section(NamedTuple):
 def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section]:
     """Return what there is to see in the home now; `waiting` asks a Prefect server which runs wait, and how long."""
     home, now = project_home(), datetime.now(UTC)
-    asked = () if waiting is None else waiting()
+    runs = () if waiting is None else waiting()
     unasked = "No Prefect server was asked." if waiting is None else "Nothing."
     left = [(row.name or row.key, f"{count:,}") for row, count in lacking()]
     sizes = home.sizes_mb()
@@ -52,7 +52,7 @@ def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section
     used = f"{sum(sizes.values()):,.0f} MB in {home.root}; {home.free_mb:,.0f} MB are free."
     return [
         _families(now),
-        Section("Waiting for a person", "" if asked else unasked, ("run", "for"), asked),
+        Section("Waiting for a person", "" if runs else unasked, ("run", "for"), runs),
         _calls(now),
         Section("Not in MLflow yet", "" if left else "Nothing.", ("record", "events left"), left),
         Section("Disk", used, ("part", "MB"), disk),

@@ -12,6 +12,7 @@ from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED
 from bife_core.solver.methods.loading import stored_text
 from bife_flows.promotion import promotion, rollback, summary
+from bife_flows.reporting.conductor import tracker
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 from bife_tasks.tracking import store
 from tests.support.challenging import beside, challenge, made_champion, source
@@ -133,4 +134,4 @@ def test_nobody_is_asked_about_a_rule_that_fails_the_gate_or_without_a_server(na
 def test_the_page_says_that_the_champion_never_passed_the_gate(name):
     IN_MLFLOW.set_alias(name, CHAMPION, challenge(name, 0).version)
     challenge(name, 1, **beside(0))
-    assert f" Version 1 is champion now{UNGATED}." in summary(IN_MLFLOW.open_case(name))
+    assert f" Version 1 is champion now{UNGATED}." in summary(IN_MLFLOW.open_case(name), tracker())

@@ -1,6 +1,7 @@
 import json
 import os
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -14,24 +15,16 @@ from tests.support.programs import python
 
 @pytest.fixture
 def environment(tmp_path, monkeypatch):
-    """An environment without any of our settings, in an empty working directory."""
-    for name in list(os.environ):
-        if name.startswith(("BIFE_", "MLFLOW_", "PREFECT_")):
-            monkeypatch.delenv(name)
+    """An environment without any of our settings, in an empty working directory; what a test sets goes with it."""
+    ours = ("BIFE_", "MLFLOW_", "PREFECT_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
-    monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
-    return tmp_path
+    with patch.dict(os.environ, kept | {"BIFE_HOME": str(tmp_path / "home")}, clear=True):
+        yield tmp_path
 
 
-def restored(monkeypatch, *names):
-    """Have monkeypatch put variables back that the code under test sets itself."""
-    for name in names:
-        monkeypatch.setenv(name, "")
-
-
-def test_a_home_and_its_databases_are_for_their_user_alone(environment, monkeypatch):
-    restored(monkeypatch, "MLFLOW_TRACKING_URI", "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
+def test_a_home_and_its_databases_are_for_their_user_alone(environment):
     home = prepare_environment()
     shared = environment / "shared"
     shared.mkdir(mode=0o755)
@@ -43,8 +36,7 @@ def test_a_home_and_its_databases_are_for_their_user_alone(environment, monkeypa
     assert shared.stat().st_mode & 0o777 == 0o755
 
 
-def test_defaults_lie_in_the_home(environment, monkeypatch):
-    restored(monkeypatch, "MLFLOW_TRACKING_URI", "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
+def test_defaults_lie_in_the_home(environment):
     home = prepare_environment()
     assert home.root == environment / "home"
     expected = {
@@ -64,7 +56,6 @@ def test_defaults_lie_in_the_home(environment, monkeypatch):
 
 def test_a_home_has_databases_of_its_own_whatever_it_is_called(environment, monkeypatch):
     names = ("MLFLOW_TRACKING_URI", "PREFECT_SERVER_DATABASE_CONNECTION_URL")
-    restored(monkeypatch, *names, "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
     monkeypatch.setenv("BIFE_HOME", str(environment / "what? 5%41#"))
     home = prepare_environment()
     files = [mlflow_folder(home) / "mlflow.db", home.prefect / "prefect.db"]
@@ -93,7 +84,6 @@ def test_the_shell_wins_over_files_and_earlier_files_over_later_ones(environment
     (environment / "home").mkdir()
     (environment / "home" / "mlflow.env").write_text("BIFE_LLM_PRICE_IN=3\nBIFE_LLM_PRICE_OUT=3\n")
     names = ("MODEL", "TIMEOUT_S", "PRICE_IN", "PRICE_OUT")
-    restored(monkeypatch, *(f"BIFE_LLM_{name}" for name in names))
     monkeypatch.setenv("BIFE_ENV_FILE", str(named))
     monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://shell/v1")
     prepare_environment()
@@ -103,7 +93,6 @@ def test_the_shell_wins_over_files_and_earlier_files_over_later_ones(environment
 
 def test_a_file_may_name_the_home_and_hold_dollar_signs_and_hashes(environment, monkeypatch):
     monkeypatch.setenv("BIFE_HOME", "")
-    restored(monkeypatch, "BIFE_LLM_API_KEY")
     Path("mlflow.env").write_text(
         f"BIFE_HOME={environment / 'there'}\nBIFE_LLM_API_KEY='sk-$HOME#1'  # mine\n"
     )

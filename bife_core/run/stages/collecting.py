@@ -31,23 +31,29 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
     opened = runtime.benchmark(config.instances)
     instances = opened.instances("design", min(PRECHECKED, config.high.instances))
     results = measure_reference(instances, runtime.solving(config)).results
-    known, sentence = [one for one in results if one is not None], time_sentence(results)
-    if not known:
+    solves, sentence = [solve for solve in results if solve is not None], time_sentence(results)
+    if not solves:
         return Precheck(sentence=sentence)
-    parts = {split: len(some) for split, some in getattr(opened.opened, "parts", {}).items()}  # of a folder
-    cut_short, cores = not all(one.finished for one in known), runtime.workers(config.runner).workers
-    expected: Estimate = estimate(config, fmean(one.cpu_s for one in known), cores, parts, cut_short)
+    parts = {
+        split: len(members) for split, members in getattr(opened.opened, "parts", {}).items()
+    }  # of a folder
+    cut_short, cores = not all(solve.finished for solve in solves), runtime.workers(config.runner).workers
+    expected: Estimate = estimate(config, fmean(solve.cpu_s for solve in solves), cores, parts, cut_short)
     return Precheck(sentence=f"{sentence} A run takes {expected.sentence}.", expected=expected)
 
 
 def time_sentence(results: Sequence[SolveResult | None]) -> str:
     """Return the share of each part of SCIP in the CPU time of RPB's solves; it promises no saving."""
-    solved = f"{sum(one is not None for one in results)} of {counted(len(results), 'instance')}"
-    known = [one for one in results if one is not None and one.presolving_s is not None and one.cpu_s > 0]
-    if not known:
+    solved = f"{sum(result is not None for result in results)} of {counted(len(results), 'instance')}"
+    timed = [
+        result
+        for result in results
+        if result is not None and result.presolving_s is not None and result.cpu_s > 0
+    ]
+    if not timed:
         return f"Where SCIP's time goes is not known: RPB has a result on {solved}."
-    parts_s = {part: math.fsum(getattr(one, f"{part}_s") or 0.0 for one in known) for part in _PARTS}
-    cpu_s, clocks_s = math.fsum(one.cpu_s for one in known), math.fsum(parts_s.values())
+    parts_s = {part: math.fsum(getattr(result, f"{part}_s") or 0.0 for result in timed) for part in _PARTS}
+    cpu_s, clocks_s = math.fsum(result.cpu_s for result in timed), math.fsum(parts_s.values())
     if cpu_s < 50 * TICK_S:  # which these clocks go on by
         return f"Solves are too short to say where SCIP's time goes: {cpu_s:.2f} CPU seconds on {solved}."
     every_s = max(cpu_s, clocks_s)  # heuristics propagate: two clocks count it

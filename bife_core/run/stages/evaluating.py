@@ -54,9 +54,11 @@ def evaluate(
     references = (rule, *others, *(present_champion(config, runtime) if as_challenger else ()))
     methods = [_method(reference, runtime) for reference in references]
     # The registry is asked now: one that goes away during the solves must not take their result away.
-    known = [(one, runtime.registry.registered(one)) for one in references if one.startswith("models:")]
+    registered = [(one, runtime.registry.registered(one)) for one in references if one.startswith("models:")]
     elsewhere = [
-        f"{said}." for one, rule_of in known if (said := other_settings(rule_of, config.solver, one))
+        f"{difference}."
+        for one, rule_of in registered
+        if (difference := other_settings(rule_of, config.solver, one))
     ]
     elsewhere += [
         f"{known_as(one.name)} has no row of its own: it is RPB, for no better parameters were found."
@@ -64,7 +66,7 @@ def evaluate(
         if isinstance(one, Configuration) and one.identity == RPB
     ]
     behind = [
-        evaluation_files.search_behind(*each, runtime) for each in zip(references, methods, strict=True)
+        evaluation_files.search_behind(*pair, runtime) for pair in zip(references, methods, strict=True)
     ]
     searches = [record for _, record in behind if record is not None]
     if searches and choice is not None:
@@ -80,7 +82,7 @@ def evaluate(
     upto, seeds = "up to " if promoting else "", counted(len(settings.seeds), "seed")
     runtime.observer.stage("evaluation", f"{upto}{len(held_out.instances)} held-out instances, {seeds}")
     hopeless = runtime.noted(no_champion_by(held_out, config, runtime)) if promoting else ()
-    beat = [rule_of.sha for _, rule_of in known if CHAMPION in rule_of.aliases] if promoting else None
+    beat = [rule_of.sha for _, rule_of in registered if CHAMPION in rule_of.aliases] if promoting else None
     summary = measure(config, runtime, methods, held_out, beat)
     story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere), ablation=ablation)
     origin = behind[0][0]

@@ -90,9 +90,9 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
         )
     elif run := RUN_REFERENCE.fullmatch(reference):
         facts = runtime.tracker.facts(run["run"])
-        if found := facts.get("evolution_key"):
+        if evolution_key := facts.get("evolution_key"):
             runs = (facts.get("evolution_run"), facts.get("parent_run"), run["run"])
-            origin = Origin(evolution_key=found, evolution_run=next(filter(None, runs)))
+            origin = Origin(evolution_key=evolution_key, evolution_run=next(filter(None, runs)))
     path = Path(reference.partition(BUDGET)[0]).resolve()
     key = origin.evolution_key
     folder = runtime.home.runs / key if key else search_files.folder_of(path)
@@ -102,23 +102,23 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
     if samples is None or cost is None or best is None:
         return origin, None
     opened, _ = next(read_journal(runtime.store, folder.name), (None, 0))
-    known = opened if isinstance(opened, Opened) else Opened(key=folder.name)
+    search = opened if isinstance(opened, Opened) else Opened(key=folder.name)
     origin = Origin(
-        evolution_key=known.key,
+        evolution_key=search.key,
         evolution_run=origin.evolution_run,
         f_lf=best.f_lf,
         f_hf=best.f_hf,
-        cost=known.params.get("high.cost", ""),
-        decisions_digest=known.params.get("decisions", ""),
+        cost=search.params.get("high.cost", ""),
+        decisions_digest=search.params.get("decisions", ""),
         lineage=descent(best, samples),
     )
-    record = SearchRecord(name=cost.search, best=best.id, samples=samples, cost=cost, origin=known.origin)
+    record = SearchRecord(name=cost.search, best=best.id, samples=samples, cost=cost, origin=search.origin)
     return origin, record
 
 
 def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Path]:
     """Return the report on evaluations, the newest by default, and the folder of the last; or raise `BifeError`."""
-    folders = [_folder(one, runtime) for one in references] or runtime.home.evaluations()[-1:]
+    folders = [_folder(reference, runtime) for reference in references] or runtime.home.evaluations()[-1:]
     evaluations = tuple(map(read_summary, folders))
     stories = tuple(_read(folder / STORY, Story) for folder in folders)
     return Report(evaluations=evaluations, stories=stories), folders[-1]

@@ -40,36 +40,42 @@ def unseen_instances(config: PipelineConfig, runtime: Runtime, of_rule: str = "n
     drawn = runtime.instances(where, "test", count if where.folder is None else sys.maxsize)
     ledger, folder = runtime.store.served(), runtime.benchmark(where).opened
     groups, judged = defaultdict[str, list[Instance]](list), defaultdict[str, set[str]](set)
-    every = folder.usable if isinstance(folder, FolderBenchmark) else drawn.instances
-    for one in every:
-        groups[one.group].append(one)
+    usable = folder.usable if isinstance(folder, FolderBenchmark) else drawn.instances
+    for instance in usable:
+        groups[instance.group].append(instance)
     for mark, served in ledger.items():
         for key in served.comparisons if where.folder is not None else ():
             judged[key].add(mark)
     altered = {
-        key for key, then in judged.items() if marks(one for one in every if one.digest in then) != then
+        key
+        for key, then in judged.items()
+        if marks(instance for instance in usable if instance.digest in then) != then
     }
     uses, unseen = dict[str, tuple[int, int]](), set[str]()
-    for group in {one.group for one in drawn.instances}:
+    for group in {instance.group for instance in drawn.instances}:
         # What a group of files is called says nothing: those of another folder may be called alike.
-        known = marks(groups[group]) if where.folder is None else {one.digest for one in groups[group]}
-        entries = [ledger.get(mark, Served("test")) for mark in known]
-        own = [key.startswith(of_rule) for key in max((entry.comparisons for entry in entries), key=len)]
-        uses[group] = -sum(own), [*own, True].index(True)  # others that came later change nothing
+        known_marks = (
+            marks(groups[group]) if where.folder is None else {instance.digest for instance in groups[group]}
+        )
+        entries = [ledger.get(mark, Served("test")) for mark in known_marks]
+        belongs = [key.startswith(of_rule) for key in max((entry.comparisons for entry in entries), key=len)]
+        uses[group] = -sum(belongs), [*belongs, True].index(True)  # others that came later change nothing
         if all(entry.split == "test" and altered.isdisjoint(entry.comparisons) for entry in entries):
             unseen.add(group)
-    held_out = [one for one in drawn.instances if one.group in unseen]
-    order = sorted(held_out or drawn.instances, key=lambda one: uses[one.group])
+    held_out = [instance for instance in drawn.instances if instance.group in unseen]
+    order = sorted(held_out or drawn.instances, key=lambda instance: uses[instance.group])
     for level in sorted({level for _, level in uses.values()}):
-        chosen = [one for one in order if uses[one.group][0] or uses[one.group][1] <= level][:count]
+        chosen = [
+            instance for instance in order if uses[instance.group][0] or uses[instance.group][1] <= level
+        ][:count]
         fewest = fewest_instances(confidence_of(level + 1, CONFIDENCE), _LIKELY)
-        if len({one.group for one in chosen}) >= fewest:
+        if len({instance.group for instance in chosen}) >= fewest:
             break
-    tested, notes = tuple(one for one in drawn.instances if one in chosen), drawn.notes
+    tested, notes = tuple(instance for instance in drawn.instances if instance in chosen), drawn.notes
     if held_out and len(held_out) < len(drawn.instances):
         left_out = counted(len(drawn.instances) - len(held_out), "test instance")
         notes += (f"{left_out} served a search before, or judged rules beside others, and are left out.",)
-    use = 1 + max(uses[one.group][1] for one in tested) if held_out else 0
+    use = 1 + max(uses[instance.group][1] for instance in tested) if held_out else 0
     return drawn.model_copy(update={"instances": tested, "notes": notes, "use": use})
 
 
@@ -81,12 +87,14 @@ def take_test_instances(
     promoting: bool,
 ) -> InstanceSet:
     """Return the test instances that methods are solved on, entered in the store as compared by those of our rules."""
-    own = config.evaluation
+    settings = config.evaluation
     if promoting:
         drawn = unseen_instances(config, runtime, key_of(methods[0]))
     else:
-        drawn = runtime.instances(config.instances, "test", own.instances)
-    use = enter_comparisons(runtime.store, rules, methods, drawn.instances, own, config.solver, promoting)
+        drawn = runtime.instances(config.instances, "test", settings.instances)
+    use = enter_comparisons(
+        runtime.store, rules, methods, drawn.instances, settings, config.solver, promoting
+    )
     return drawn.model_copy(update={"use": use if drawn.use else 0})
 
 
@@ -100,7 +108,9 @@ def no_champion_by(tested: InstanceSet, config: PipelineConfig, runtime: Runtime
             "No rule can become champion: all test instances of the folder served a search, or judged rules beside "
             "instances that are gone or in other groups; add others.",
         )
-    few, most = (len({one.group for one in some}) for some in (tested.instances, folder.parts["test"]))
+    few, most = (
+        len({instance.group for instance in part}) for part in (tested.instances, folder.parts["test"])
+    )
     fewest = fewest_for_champion(tested.use)
     further = max(fewest_usable(fewest) - len(folder.ordered), 1)
     remedies = [f"add {counted(further, 'instance')} or more to the folder"] if most < fewest else []

@@ -48,6 +48,6 @@ def entered(config: InstancesConfig, home: Home, progress: Callable[[int, int], 
         _screened[config, home] = open_benchmark(config, home.instances, progress)
     opened = _screened[config, home]
     if isinstance(opened, FolderBenchmark):
-        ledger = home.store.served({one.digest for one in opened.usable})
-        opened = replace(opened, kept={mark: one.split for mark, one in ledger.items()})
+        ledger = home.store.served({instance.digest for instance in opened.usable})
+        opened = replace(opened, kept={mark: instance.split for mark, instance in ledger.items()})
     return Entered(opened, home.store)

@@ -28,7 +28,7 @@ from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of
 from bife_core.search.population import ranked
 from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.loading import budgeted, method_of
+from bife_core.solver.methods.loading import branching_of, budgeted, method_of
 from bife_core.tuning.space import BRANCHING
 
 WITHOUT_RULE: Final = ("pscost",)
@@ -66,15 +66,16 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     methods, again = _finalists(config, evolved), tuned
     if tuned is not None and again is not None:
         if methods:
-            again = _tuned_again(config, runtime, methods[0][0], tuned)
+            again = _tuned_again(config, runtime, methods[0], tuned)
             notes = (*notes, *again.notes)
         methods = _with_settings(methods, tuned, again)
-    method, choice = _chosen(config, runtime, [one for one, _ in methods])
+    method, choice = _chosen(config, runtime, methods)
     steps = None
     if tuned is not None and again is not None:
         steps = what_brought(config, runtime, method, tuned, again)
     notes += runtime.noted([steps.sentence] if steps is not None else ())
-    final = next((sample for one, sample in methods if one.identity == method.identity), None)
+    branching = branching_of(method).identity
+    final = next((sample for sample in ranked(evolved.samples) if sample.sha == branching), None)
     others = list(present_champion(config, runtime))
     if tuned is not None and (alone := evolved.best) is not None:
         others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
@@ -84,7 +85,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         )
         others, notes = [str(without.path), *others], (*notes, *without.notes)
     # The registry, which may hold one of them, is asked before the solves.
-    files = {runtime.method(one).identity: one for one in others}
+    files = {runtime.method(reference).identity: reference for reference in others}
     # Reports call a plain rule by the name of its file, which others say themselves.
     path = str(keep_rule(evolved.folder, method))
     evaluated = conduct(
@@ -114,10 +115,6 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     return result
 
 
-Finalist = tuple[Method, Sample | None]
-"""A method, and the sample of the search whose rule branches in it."""
-
-
 def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
     solver = config.solver.with_parameters(tuned.tuning.configuration.params)
     return config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
@@ -131,16 +128,13 @@ def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
     return {f"SCIP default settings{where}": -fmean(costs)} if costs else {}
 
 
-def _finalists(config: PipelineConfig, evolved: EvolutionResult) -> list[Finalist]:
+def _finalists(config: PipelineConfig, evolved: EvolutionResult) -> list[Method]:
     """Return the best rules of a search, best first, and that one with budgets; without F_HF it alone."""
     if (best := evolved.best) is None:
         return []
     few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
-    found: list[Finalist] = [(method_of(sample.source or "", sample.id), sample) for sample in few]
-    if best.f_hf is not None:
-        method, sample = found[0]
-        found += [(one, sample) for one in budgeted(method, config.validation.budgets)]
-    return found
+    rules = [method_of(sample.source or "", sample.id) for sample in few]
+    return rules + (budgeted(rules[0], config.validation.budgets) if best.f_hf is not None else [])
 
 
 def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
@@ -162,17 +156,16 @@ def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: 
     )
 
 
-def _with_settings(rules: list[Finalist], tuned: TuningResult, again: TuningResult) -> list[Finalist]:
+def _with_settings(rules: list[Method], tuned: TuningResult, again: TuningResult) -> list[Method]:
     """Return what tuning ended with, rules under their search's settings, and what tuning began with."""
     first, last = tuned.tuning.configuration, again.tuning.configuration
-    branches = next((sample for rule, sample in rules if rule.identity == last.branching.identity), None)
-    methods: list[Finalist] = [(last.model_copy(update={"name": "tuned again"}), branches)]
-    methods += [
-        (first.model_copy(update={"name": rule.name, "branching": rule}) if first.params else rule, sample)
-        for rule, sample in rules
+    if first.params:
+        rules = [first.model_copy(update={"name": rule.name, "branching": rule}) for rule in rules]
+    ends = [
+        settings.model_copy(update={"name": name})
+        for settings, name in ((last, "tuned again"), (first, "tuned"))
     ]
-    methods.append((first.model_copy(update={"name": "tuned"}), None))
-    return [one for one in methods if one[0].identity != RPB]
+    return [method for method in (ends[0], *rules, ends[1]) if method.identity != RPB]
 
 
 def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> tuple[Method, Choice | None]:
@@ -182,7 +175,8 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
         instances = runtime.instances(config.instances, "validation", config.validation.instances)
         count = max(config.high.instances, config.tune.instances if config.tune.seconds else 0)
         design = runtime.instances(config.instances, "design", count)
-        if {one.digest for one in instances.instances} - {one.digest for one in design.instances}:
+        digests, seen = ({instance.digest for instance in drawn.instances} for drawn in (instances, design))
+        if digests - seen:
             about = f"{len(methods)} methods on {len(instances.instances)} instances of their own"
             runtime.observer.stage("validation", about)
             choice = runtime.conductor.step(
@@ -192,7 +186,7 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
                     methods, instances.instances, runtime.solving(config), runtime.observer.progress
                 ),
             )
-            return next(one for one in methods if one.name == choice.chosen), choice
+            return next(method for method in methods if method.name == choice.chosen), choice
     return methods[0], None
 
 
@@ -203,21 +197,31 @@ def next_step(summary: EvaluationSummary, files: Mapping[str, str]) -> str:
     """
     judged = summary.judged
     usable = [
-        (one.ratio, "these settings" if method.by_scip else "this rule", files[method.identity], one)
-        for one in summary.comparisons
-        if one.method != summary.rule and one.metric == judged.metric and one.finding == "better"
-        if (method := summary.methods[one.method]).identity in files
+        (
+            comparison.ratio,
+            "these settings" if method.by_scip else "this rule",
+            files[method.identity],
+            comparison,
+        )
+        for comparison in summary.comparisons
+        if comparison.method != summary.rule
+        and comparison.metric == judged.metric
+        and comparison.finding == "better"
+        if (method := summary.methods[comparison.method]).identity in files
     ]
     if judged.finding == "better":
         alone = [
-            (file, one) for ratio, what, file, one in usable if "settings" in what and ratio <= judged.ratio
+            (file, comparison)
+            for ratio, what, file, comparison in usable
+            if "settings" in what and ratio <= judged.ratio
         ]
         return "".join(
-            f"Settings without a rule do as well: {file}. {statement(one)}" for file, one in alone[:1]
+            f"Settings without a rule do as well: {file}. {statement(comparison)}"
+            for file, comparison in alone[:1]
         )
     if usable:
-        _, what, file, found = min(usable, key=lambda one: one[0])
-        return f"Use {what}: {file}. {statement(found)}"
+        _, what, file, best = min(usable, key=lambda comparison: comparison[0])
+        return f"Use {what}: {file}. {statement(best)}"
     if judged.further and judged.likely and judged.ratio <= WORTHWHILE and not judged.obstacle:
         return (
             f"Search longer: {judged.likely} more {judged.unit}s would show it at the measured ratio, "

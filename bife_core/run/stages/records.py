@@ -53,9 +53,9 @@ def store_record(store: Store, study: str, record: Record, provenance: Mapping[s
     except RecordError:  # it is followed by a new one
         stored = None
     if stored is None:
-        own = {"at_unix_s": time.time(), "provenance": dict(provenance)}
+        facts = {"at_unix_s": time.time(), "provenance": dict(provenance)}
         store.open_study(study, study.partition("-")[0], record.name)
-        store.append(study, "record", record.model_copy(update=own).model_dump(mode="json"))
+        store.append(study, "record", record.model_copy(update=facts).model_dump(mode="json"))
 
 
 def read_record(store: Store, study: str) -> tuple[Record | None, int]:

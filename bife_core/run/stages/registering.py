@@ -24,16 +24,16 @@ def register_rule(
     """Register a rule as challenger and return it with notes; None while the registry cannot be reached."""
     runtime.observer.stage("registration", "the best rule")
     try:
-        known = runtime.registry.located(evidence(config, runtime, evaluated))
-        same = {"evolution_key": known.evolution_key, "evaluation_run": known.evaluation_run}.items()
+        measured = runtime.registry.located(evidence(config, runtime, evaluated))
+        same = {"evolution_key": measured.evolution_key, "evaluation_run": measured.evaluation_run}.items()
         name = registered_name(config.instances, config.solver)
-        former = runtime.registry.versions(name, known.sha)
+        former = runtime.registry.versions(name, measured.sha)
         recorded = any(same <= version.tags.items() for version in former)
         by_gate = config.approval == "gate"
         registered = runtime.conductor.step(
             "register",
             f"register a rule as {name}",
-            lambda: runtime.registry.register(name, evaluated.method.text, known, by_gate),
+            lambda: runtime.registry.register(name, evaluated.method.text, measured, by_gate),
         )
     except RegistryError as error:
         # All that was measured is on disk, so an unreachable registry must not take the result away.
@@ -59,10 +59,10 @@ def register_rule(
 
 def no_champion(registered: RegisteredRule, runtime: Runtime) -> str:
     """Return why the gate does not make a registered rule champion; empty if it does or a person refused the rule."""
-    known = registered.evidence
-    if known is None or CHAMPION in registered.aliases or registered.refusal:
+    measured = registered.evidence
+    if measured is None or CHAMPION in registered.aliases or registered.refusal:
         return ""
-    decision = gate(known, runtime.registry.find(registered.name, CHAMPION))
+    decision = gate(measured, runtime.registry.find(registered.name, CHAMPION))
     return "" if decision.promote else f"The rule is not champion. {decision.reason}"
 
 
@@ -73,14 +73,14 @@ def evidence(config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResu
     champion = runtime.registry.champion_of(config.instances, config.solver)
     champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
-    found: dict[str, Any] = {}
+    champion_facts: dict[str, Any] = {}
     if label not in (None, summary.rule) and (beside := summary.versus(label)) is not None:
-        found = beside.model_dump(include={"ratio", "ci_low", "ci_high", "p_value"})
-        found |= {"sha": champion_sha, "obstacle": beside.obstacle or beside.doubt}
+        champion_facts = beside.model_dump(include={"ratio", "ci_low", "ci_high", "p_value"})
+        champion_facts |= {"sha": champion_sha, "obstacle": beside.obstacle or beside.doubt}
     return Evidence(
         **evaluated.origin.model_dump(),
         **lead.model_dump(include=set(Ratio.model_fields)),
-        **{f"champion_{name}": value for name, value in found.items()},
+        **{f"champion_{name}": value for name, value in champion_facts.items()},
         sha=evaluated.method.identity,
         benchmark=config.instances.label,
         size=config.instances.size,
@@ -93,7 +93,7 @@ def evidence(config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResu
         use=summary.use,
         evaluation_run=evaluated.directory.name,
         test_digest=evaluated.held_out.content,
-        likeness=likeness_of([one.path for one in evaluated.held_out.instances]).model_dump_json(),
+        likeness=likeness_of([instance.path for instance in evaluated.held_out.instances]).model_dump_json(),
         solver=summary.solver.known_as,
         solver_digest=summary.solver.digest,
         solver_params=json.dumps(summary.solver.effective),

@@ -39,8 +39,8 @@ def resolved(config: PipelineConfig, runtime: Runtime) -> PipelineConfig:
         if kept is not None and kept.is_file():
             rules = json.loads(kept.read_text(encoding="utf-8"))
         else:
-            found = (words[rule]() if rule in words else (rule,) for rule in search.first_rules)
-            rules = [*chain.from_iterable(found)]
+            chosen = (words[rule]() if rule in words else (rule,) for rule in search.first_rules)
+            rules = [*chain.from_iterable(chosen)]
             if kept is not None:
                 write_whole(kept, json.dumps(rules))
         changed["first_rules"] = tuple(dict.fromkeys(filter(None, rules)))

@@ -109,8 +109,8 @@ def score(
     All rules of the same settings are in one study, with one budget; one that was scored before is read from it. With
     `fit` numbers are fitted to the decisions first. A `GeneratorError` says that the budget is used up.
     """
-    config, given = resolved(with_overrides(config, _OWN), runtime), _Given()
-    study, _, notes = opened(config, runtime, generator=given)
+    config, written = resolved(with_overrides(config, _OWN), runtime), _Given()
+    study, _, notes = opened(config, runtime, generator=written)
     pool = runtime.workers(config.runner)
     runtime.noted(notes)
     for name, text in rules:
@@ -124,10 +124,10 @@ def score(
             sample_id = drafted.get((text, fit))
             again = sample_id is not None and journal.find(Finalised, sample_id) is not None
             if sample_id is None:
-                given.drafts = [Draft(source=text, fit=fit, thought=name)]
-                found = study.run(samples=1)
-                if given.drafts:
-                    raise GeneratorError(f"{name} was not scored. {found.ended_by}")
+                written.drafts = [Draft(source=text, fit=fit, thought=name)]
+                ended = study.run(samples=1)
+                if written.drafts:
+                    raise GeneratorError(f"{name} was not scored. {ended.ended_by}")
                 *_, sample_id = journal.answers("sample")
             elif not again:
                 # A process ended on the way: what the rule lacks is solved now.
@@ -145,7 +145,7 @@ def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
     except WorkerFailure:
         return []
     scores = [RuleScore(**_known(study, entry.sample)) for entry in study.journal.of(Finalised)]
-    return sorted(scores, key=lambda one: math.inf if one.f_hf is None else -one.f_hf)
+    return sorted(scores, key=lambda score: math.inf if score.f_hf is None else -score.f_hf)
 
 
 def brief(config: PipelineConfig, runtime: Runtime) -> str:
@@ -168,21 +168,21 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
     solves = journal.answers("solve").items()
     solved = {name: answer.high for name, answer in solves if name in samples and answer.high is not None}
-    known, own, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
+    facts, high, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
     ranked = by_high_fidelity(samples.values())
     best = next(iter(ranked), None)
-    if own is not None and referred is not None:
-        rival = next((solved[one.id] for one in ranked if one.id != sample_id), None)
-        known |= _solves(study, own, referred.reference, rival)
-        if known["f_hf"] is not None:
+    if high is not None and referred is not None:
+        rival = next((solved[sample.id] for sample in ranked if sample.id != sample_id), None)
+        facts |= _solves(study, high, referred.reference, rival)
+        if facts["f_hf"] is not None:
             reached = {name: _f_hf(score, referred.reference) for name, score in solved.items()}
             others = sorted(
                 (-f_hf, name) for name, f_hf in reached.items() if f_hf is not None and name != sample_id
             )
-            known["undecided"] = tuple(
+            facts["undecided"] = tuple(
                 _called(samples[name])
                 for _, name in others
-                if undecided(study.instances, own.costs, solved[name].costs)
+                if undecided(study.instances, high.costs, solved[name].costs)
             )
     choices = _context(study).choices_of([samples[sample_id]], pool, indexed=True).get("failings", {})
     about: dict[str, Any] = {
@@ -194,36 +194,36 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
         "source": samples[sample_id].source,
         "rules": len(samples),
     }
-    return RuleScore(**known | about)
+    return RuleScore(**facts | about)
 
 
 def _known(study: Study, sample: Sample) -> dict[str, Any]:
-    """Return what is known of a sample, others and single instances aside, as fields of `RuleScore`."""
+    """Return the facts of a sample, others and single instances aside, as fields of `RuleScore`."""
     journal, config = study.journal, study.config.high
-    known: dict[str, Any] = {"name": sample.thought, "sample": sample.id}
-    known |= sample.model_dump(include={"failure", "eliminated", "f_lf", "f_hf"})
+    facts: dict[str, Any] = {"name": sample.thought, "sample": sample.id}
+    facts |= sample.model_dump(include={"failure", "eliminated", "f_lf", "f_hf"})
     samples = [entry.sample for entry in journal.of(Finalised)]
     if sample.eliminated is not None:
         kept = by_high_fidelity(samples[: samples.index(sample)])[: study.config.search.elite_cap]
-        known["eliminated"] = lost_to(sample.eliminated, kept)
-    known["duplicate_of"] = next((_called(one) for one in samples if one.id == sample.duplicate_of), None)
+        facts["eliminated"] = lost_to(sample.eliminated, kept)
+    facts["duplicate_of"] = next((_called(one) for one in samples if one.id == sample.duplicate_of), None)
     answer, solves = journal.answers("sample").get(sample.id), journal.answers("solve")
     if answer is not None and answer.low is not None:
-        known |= {"regret": answer.low.regret, "fitted": answer.low.source is not None}
+        facts |= {"regret": answer.low.regret, "fitted": answer.low.source is not None}
     if sample.valid and sample.source is not None:
-        known["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
+        facts["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
     solved = {name: solve.high for name, solve in solves.items() if solve.high is not None}
     score, referred = solved.get(sample.id), journal.find(Referred)
     cpu_s = [study.collection_s, *(high.cpu_s for high in solved.values())]
     cpu_s += [] if referred is None else [referred.reference.cpu_s]
-    known |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
+    facts |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
     if score is not None and referred is not None:
         rpb = [None if one is None else cost_of(one, config) for one in referred.reference.results]
         if logs := _log_ratios(study.instances, score.costs, rpb):
             ratio = ratio_interval(logs)
-            known |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
-        known["f_hf"] = _f_hf(score, referred.reference)
-    return known
+            facts |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
+        facts["f_hf"] = _f_hf(score, referred.reference)
+    return facts
 
 
 def _called(sample: Sample) -> str:
@@ -239,12 +239,12 @@ def lost_to(why: str, kept: Sequence[Sample]) -> str:
 def _f_hf(score: HighScore, reference: Reference) -> float | None:
     """Return F_HF, also that of a rule that lost its race with no instance left."""
     costs = [cost for _, cost, *_ in score.beside(reference)]
-    whole = len(costs) == sum(result is not None for result in reference.results)
-    return -fmean(costs) if whole and score.failure is None else None
+    complete = len(costs) == sum(result is not None for result in reference.results)
+    return -fmean(costs) if complete and score.failure is None else None
 
 
-def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore | None) -> dict[str, Any]:
-    config, names = study.config.high, [one.name for one in study.instances]
+def _solves(study: Study, high: HighScore, reference: Reference, rival: HighScore | None) -> dict[str, Any]:
+    config, names = study.config.high, [instance.name for instance in study.instances]
     rows: list[dict[str, Any]] = [
         {
             "instance": result.instance,
@@ -255,10 +255,10 @@ def _solves(study: Study, own: HighScore, reference: Reference, rival: HighScore
             "nodes": result.nodes,
             "rpb_nodes": rpb.nodes,
         }
-        for place, cost, result, rpb in own.beside(reference)
+        for place, cost, result, rpb in high.beside(reference)
     ]
     rows.sort(key=lambda row: -row["cost"] / row["rpb_cost"])
-    return {"instances": tuple(rows), "table": execution(own, reference, rival, config, names)}
+    return {"instances": tuple(rows), "table": execution(high, reference, rival, config, names)}
 
 
 def undecided(
@@ -273,7 +273,7 @@ def undecided(
 def _log_ratios(
     instances: Sequence[Instance], costs: Sequence[float | None], others: Sequence[float | None]
 ) -> list[float]:
-    """Return the mean logarithm of the ratios in each group of instances of which both costs are known."""
+    """Return the mean logarithm of the ratios in each group of instances of which both costs are facts."""
     groups = defaultdict[str, list[float]](list)
     for instance, cost, other in zip(instances, costs, others, strict=True):
         if cost is not None and other is not None:

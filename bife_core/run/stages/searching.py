@@ -104,12 +104,12 @@ def _run(
     journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
     nearly_used, subject = set[str](), f"evolution.{study.journal.key}"
     runtime.tracker.follow(journal.key)
-    known = _findings(journal)
+    before = _findings(journal)
     more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
     try:
         while True:
             generation = len(journal.of(Completed))
-            found = runtime.conductor.step("generation", f"generation {generation}", more)
+            evolution = runtime.conductor.step("generation", f"generation {generation}", more)
             run = runtime.tracker.follow(journal.key)
             for state in states[-1:]:
                 runtime.conductor.show_generation(label, run, state)
@@ -120,20 +120,20 @@ def _run(
                         reason = f"{100 * used:.0f} % of the limit on {limit} is used."
                         runtime.conductor.announce(NEARLY_USED, subject, {"reason": reason})
             states.clear()
-            if found.ended_by is not None and not nearly_used:  # within a generation
-                runtime.conductor.announce(NEARLY_USED, subject, {"reason": found.ended_by})
-            if study.done or found.ended_by is not None:
+            if evolution.ended_by is not None and not nearly_used:  # within a generation
+                runtime.conductor.announce(NEARLY_USED, subject, {"reason": evolution.ended_by})
+            if study.done or evolution.ended_by is not None:
                 break
     finally:
         run = runtime.tracker.follow(journal.key)
-    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches)
-    early = (f"The search ended early: {found.ended_by} Raise it and run again to go on.",)
-    notes = runtime.noted((*notes, *found.notes, *differing, *(early if found.ended_by else ())))
+    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in evolution.mismatches)
+    early = (f"The search ended early: {evolution.ended_by} Raise it and run again to go on.",)
+    notes = runtime.noted((*notes, *evolution.notes, *differing, *(early if evolution.ended_by else ())))
     return EvolutionResult(
-        **dict(found) | {"notes": notes},
+        **dict(evolution) | {"notes": notes},
         key=journal.folder.name,
         decisions=decisions,
-        new=_findings(journal) > known,
+        new=_findings(journal) > before,
         run=run,
     )
 
@@ -146,8 +146,8 @@ def _training(
     config: PipelineConfig, runtime: Runtime, design: InstanceSet, count: int
 ) -> tuple[list[Instance], list[str]]:
     """Return instances for trials, further design instances first, so that F_HF is measured on others; and notes."""
-    whole = len(design.instances) + count
-    wider = runtime.instances(config.instances, "design", whole) if count else design
+    total = len(design.instances) + count
+    wider = runtime.instances(config.instances, "design", total) if count else design
     others = [instance for instance in wider.instances if instance not in design.instances]
     few = (
         f"{count - len(others)} of the {count} training instances of {config.search.method} are design instances too: "

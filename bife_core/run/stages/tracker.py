@@ -57,7 +57,7 @@ class Tracker:
         return TrackedRun()
 
     def synchronise(self, reason: str, *, by_person: bool = False, of: str | None = None) -> str:
-        """Copy what is left of all studies, and return a sentence on what is left still.
+        """Copy what is left of all studies; return a sentence, "NAME lacks ...", on what is left still.
 
         Searches that no process works on are closed with a `reason`; of a run `of` of the conductor its own alone.
         """

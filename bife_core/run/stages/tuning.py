@@ -71,12 +71,12 @@ def tune(
         runtime.observer.note(
             f"SCIP default settings come first: {first}, and more in half of the {seconds:.0f}."
         )
-    design, own = runtime.instances(config.instances, "design", config.tune.instances), config.tune
-    given = {} if found is None else {"found": found}
+    design, settings = runtime.instances(config.instances, "design", config.tune.instances), config.tune
+    rules = {} if found is None else {"found": found}
     space = Space(
-        given | {reference: runtime.method(reference) for reference in methods},
-        own.groups,
-        (*own.fixed, *config.solver.effective),
+        rules | {reference: runtime.method(reference) for reference in methods},
+        settings.groups,
+        (*settings.fixed, *config.solver.effective),
     )
 
     def show(tuning: Tuning) -> None:
@@ -86,7 +86,7 @@ def tune(
             led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
             runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
 
-    proposals, asked = ([], None) if found else _proposed(config, runtime, design.instances, space)
+    proposals, account = ([], None) if found else _proposed(config, runtime, design.instances, space)
 
     def work() -> Tuning:
         with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
@@ -103,7 +103,7 @@ def tune(
             )
 
     tuned = runtime.conductor.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
-    return _recorded(config, runtime, design, tuned, name, asked)
+    return _recorded(config, runtime, design, tuned, name, account)
 
 
 def _proposed(
@@ -118,9 +118,11 @@ def _proposed(
     def prompt() -> tuple[Message, ...]:
         limit_s = min(config.high.time_limit_s, _SHOWN_S)
         settings = SolveSettings(time_limit_s=limit_s, solver=config.solver).model_dump(mode="json")
-        given = {"instances": [str(one.path) for one in shown], "settings": settings}
-        call, reads = "bife_core.tuning.statistics:described", [one.path for one in shown]
-        described = runtime.workers(config.runner).submit(call, given, limit_s=600.0, reads=reads).result()
+        arguments = {"instances": [str(instance.path) for instance in shown], "settings": settings}
+        call, reads = "bife_core.tuning.statistics:described", [instance.path for instance in shown]
+        described = (
+            runtime.workers(config.runner).submit(call, arguments, limit_s=600.0, reads=reads).result()
+        )
         runtime.store.append(study, "asked", {})  # lists of calls leave out studies without events
         fields = described | {
             "benchmark": (config.generator.about or config.instances.kind).replace("_", " "),
@@ -140,29 +142,31 @@ def _proposed(
         except (NoDraftError, WorkerFailure) as error:
             note(f"No model proposes configurations: {error}")
             return [], account
-    found = read_configurations(answer, space)
+    configurations = read_configurations(answer, space)
     note(
-        f"A model proposes {counted(len(found), 'configuration')}, for {account.spending().tokens:,} tokens."
+        f"A model proposes {counted(len(configurations), 'configuration')}, for {account.spending().tokens:,} tokens."
     )
-    return found, account
+    return configurations, account
 
 
 def what_brought(
     config: PipelineConfig, runtime: Runtime, winner: Method, tuned: TuningResult, again: TuningResult
 ) -> Ablation | None:
     """Return what brought a configuration that one tuning made, or a later one; None where that is left out."""
-    own = config.tune
-    if not own.ablation or winner.identity == RPB or tuned.tuning.too_short:
+    settings = config.tune
+    if not settings.ablation or winner.identity == RPB or tuned.tuning.too_short:
         return None
     made = again if again.tuning.configuration.identity == winner.identity else tuned
     runtime.observer.stage("ablation", "what each group of settings brought")
-    design = runtime.instances(config.instances, "design", own.instances)
-    fixed, choices = (*own.fixed, *config.solver.effective), made.tuning.best.choices
+    design = runtime.instances(config.instances, "design", settings.instances)
+    fixed, choices = (*settings.fixed, *config.solver.effective), made.tuning.best.choices
 
     def work() -> Ablation:
         with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
             solving = runtime.solving(config)
-            return ablate(winner, choices, design.instances, solving, own.ablation * own.seconds, fixed)
+            return ablate(
+                winner, choices, design.instances, solving, settings.ablation * settings.seconds, fixed
+            )
 
     return runtime.conductor.step("ablate", f"measure what brought {winner.name}", work)
 
@@ -180,7 +184,7 @@ def _recorded(
     design: InstanceSet,
     tuning: Tuning,
     name: str,
-    asked: Account | None,
+    account: Account | None,
 ) -> TuningResult:
     """Write what was tuned and the calls of a model to disk, record both, and return what was tuned."""
     method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
@@ -189,10 +193,10 @@ def _recorded(
     file = f"{name}.set" if method.by_scip else method.file_name  # settings are called as their file
     path = runtime.home.runs / f"tuning-{key}" / file
     write_whole(path, method.text)
-    if asked:
+    if account:
         write_whole(
             path.parent / _CALLS,
-            json.dumps([call.model_dump(mode="json") for call in asked.calls()], indent=1),
+            json.dumps([call.model_dump(mode="json") for call in account.calls()], indent=1),
         )
     record = Record(
         experiment=TUNING,
@@ -202,13 +206,13 @@ def _recorded(
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
         tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity},
         note=f"{tuning.sentence}\n\n```\n{method.text}```",
-        files=(file, _CALLS) if asked else (file,),
+        files=(file, _CALLS) if account else (file,),
         children=_trials(tuning, key),
-        calls=asked.study if asked else "",
+        calls=account.study if account else "",
     )
     run = runtime.record(f"tuning-{key}", record)
     notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))
-    spent = asked.spending() if asked else Spending()
+    spent = account.spending() if account else Spending()
     return TuningResult(tuning=tuning, path=path, run=run, notes=notes, spending=spent)
 
 
@@ -227,5 +231,5 @@ def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
             | {"outcome": "best" if raced.won else raced.failed or raced.eliminated or "not better"},
             note=choices_text(trial.choices),
         )
-        for number, (trial, raced) in enumerate((one, one.raced) for one in tuning.trials)
+        for number, (trial, raced) in enumerate((tried, tried.raced) for tried in tuning.trials)
     )

@@ -71,15 +71,15 @@ def watch(config: PipelineConfig, runtime: Runtime) -> Watched:
         run = record_evaluation(config, runtime, [method], new, summary, Story(notes=new.notes))
         watched.add_evaluation(summary)
         page = compared(run)
-    found = watched.comparison(champion.metric, settings.time_limit_s)
-    slower, reason = standing(found)
+    comparison = watched.comparison(champion.metric, settings.time_limit_s)
+    slower, reason = standing(comparison)
     if slower and watched.propose_once():
         payload = {"name": champion.name, "version": champion.version, "reason": reason}
         runtime.conductor.announce(CHAMPION_SLOWER, f"model.{champion.name}", payload)
     runtime.conductor.conclude(
         config.instances.label, "watch", f"# {champion.reference}\n\n{reason}\n\n{page}"
     )
-    return Watched(comparison=found, new=len(new.instances), sentence=reason)
+    return Watched(comparison=comparison, new=len(new.instances), sentence=reason)
 
 
 class ChampionWatch:
@@ -93,15 +93,15 @@ class ChampionWatch:
         """Return instances to solve, entered in the store: recorded ones, then test instances, newest files first."""
         count, where = config.evaluation.instances, own_test_instances(config.instances, self._rule)
         opened, size = self._runtime.benchmark(where), sys.maxsize if where.folder is not None else count
-        found = self._unserved(drawn := opened.instances("test", size))
-        while len(found) < count and len(drawn) == size:
+        fresh = self._unserved(drawn := opened.instances("test", size))
+        while len(fresh) < count and len(drawn) == size:
             size += count
-            found = self._unserved(drawn := opened.instances("test", size))
+            fresh = self._unserved(drawn := opened.instances("test", size))
         if where.folder is not None:
-            found.sort(key=lambda one: -one.path.stat().st_mtime)
+            fresh.sort(key=lambda instance: -instance.path.stat().st_mtime)
         paths = [Recorded.model_validate(body).path for body in self._bodies("recorded")]
         recorded = self._unserved([_instance(path) for path in paths if path.is_file()])
-        chosen = tuple({one.digest: one for one in [*recorded, *found]}.values())[:count]
+        chosen = tuple({instance.digest: instance for instance in [*recorded, *fresh]}.values())[:count]
         self._enter(chosen)
         return InstanceSet(label=opened.name, instances=chosen, notes=opened.notes)
 
@@ -117,10 +117,10 @@ class ChampionWatch:
         if not self._unserved([instance]):
             return False
         self._enter([instance])
-        if [one.method for one in results[1:]] == [RPB]:
-            known = {"digest": instance.digest, "group": instance.group, "failure": None}
+        if [solve.method for solve in results[1:]] == [RPB]:
+            facts = {"digest": instance.digest, "group": instance.group, "failure": None}
             labelled = zip((_CHAMPION, RPB), results, strict=True)
-            rows = [one.model_dump(mode="json") | known | {"method": label} for label, one in labelled]
+            rows = [solve.model_dump(mode="json") | facts | {"method": label} for label, solve in labelled]
             self._append("solved", Solved(rows=tuple(rows)))
         else:
             self._append("recorded", Recorded(path=instance.path))
@@ -144,15 +144,15 @@ class ChampionWatch:
         """Return instances of groups that served nothing but this watch, and that it has no solves of."""
         solved, ledger = {row["group"] for row in self._rows()}, self._store.served(marks(instances))
 
-        def free(one: Instance) -> bool:
-            served = [ledger[mark] for mark in marks([one]) & ledger.keys()]
-            return all(each == Served("test", (self._use(one),)) for each in served)
+        def free(instance: Instance) -> bool:
+            served = [ledger[mark] for mark in marks([instance]) & ledger.keys()]
+            return all(entry == Served("test", (self._use(instance),)) for entry in served)
 
-        return [one for one in instances if one.group not in solved and free(one)]
+        return [instance for instance in instances if instance.group not in solved and free(instance)]
 
     def _enter(self, instances: Iterable[Instance]) -> None:
-        for one in instances:
-            self._store.serve(marks([one]), "test", self._use(one))
+        for instance in instances:
+            self._store.serve(marks([instance]), "test", self._use(instance))
 
     def _use(self, instance: Instance) -> str:
         """Return the key of the comparison: that of a group, as it says nothing on others whether one is there."""
@@ -172,12 +172,17 @@ def _instance(path: Path) -> Instance:
     return Instance(path.name, path.absolute(), digest_of_file(path))
 
 
-def standing(found: Comparison | None) -> tuple[bool, str]:
+def standing(comparison: Comparison | None) -> tuple[bool, str]:
     """Return whether a champion is known to cost more than RPB, and a sentence, by RPB's comparison with it."""
-    if found is None or found.bound is None:
+    if comparison is None or comparison.bound is None:
         return False, "There is nothing to compare the champion on yet."
-    tested, words = counted(found.instances, "new instance", found.groups), METRICS[found.metric].words
-    slower, said = found.bound < 1, "it is not known to be slower than RPB"
+    tested, words = (
+        counted(comparison.instances, "new instance", comparison.groups),
+        METRICS[comparison.metric].words,
+    )
+    slower, outcome = comparison.bound < 1, "it is not known to be slower than RPB"
     if slower:
-        said = f"it is slower than RPB, which takes at most {found.bound:.3f} of its, whenever one looks"
-    return slower, f"The champion takes {1 / found.ratio:.3f} of RPB's {words} on {tested}; {said}."
+        outcome = (
+            f"it is slower than RPB, which takes at most {comparison.bound:.3f} of its, whenever one looks"
+        )
+    return slower, f"The champion takes {1 / comparison.ratio:.3f} of RPB's {words} on {tested}; {outcome}."

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from bife_core.cli.backend import Backend, Finding
 from bife_core.cli.outcome import CommandEnd
-from bife_flows import INSTALLED
 from bife_flows.cli.operating import COMMANDS
+from bife_tasks import INSTALLED
 
 if TYPE_CHECKING:
     from bife_core.registry.base import Registry

@@ -122,9 +122,9 @@ def renew() -> None:
         text = storable(markdown(sections(lambda: waiting_in(client))))
         about = "Champions, searches, money, what waits and what the disk holds"
         wanted = ArtifactFilter.model_validate({"key": {"any_": [OVERVIEW]}})
-        found = client.read_artifacts(artifact_filter=wanted, limit=1)
-        if found:
-            client.update_artifact(found[0].id, ArtifactUpdate(data=text, description=about))
+        artifacts = client.read_artifacts(artifact_filter=wanted, limit=1)
+        if artifacts:
+            client.update_artifact(artifacts[0].id, ArtifactUpdate(data=text, description=about))
         else:
             made = ArtifactCreate(type="markdown", key=OVERVIEW, data=text, description=about)
             client.create_artifact(made)

@@ -84,15 +84,18 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> R:
-        if parameters is not None:
-            config, *further = args
-            args = (config, flow_runtime(), *further)
+        def conducted() -> R:
+            if parameters is None:
+                return worded(function(*args, **kwargs))
+            config, *further = args  # the runtime has the observer that the run has by now
+            return worded(cast(Callable[..., R], function)(config, flow_runtime(), *further, **kwargs))
+
         try:
             if not PrefectConductor().present.stands_alone:
-                return worded(function(*args, **kwargs))
+                return conducted()
             with whole_run(), nullcontext() if watched() else observing(RunLog()):
                 require_room(wait_s=24 * 3600.0)
-                result = _synchronised(worded(function(*args, **kwargs)))
+                result = _synchronised(conducted())
                 with showing():
                     renew()
                 return result
@@ -145,8 +148,8 @@ def name_delivered() -> None:
 def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Label a flow run that begins with machine and process: Prefect notes only a worker's, and no machine."""
     with get_client(sync_client=True) as client:
-        own = {_PROCESS: os.getpid(), _BEGAN: began_s(os.getpid()) or 0.0}
-        client.update_flow_run_labels(flow_run.id, {_MACHINE: socket.gethostname(), **own})
+        process = {_PROCESS: os.getpid(), _BEGAN: began_s(os.getpid()) or 0.0}
+        client.update_flow_run_labels(flow_run.id, {_MACHINE: socket.gethostname(), **process})
 
 
 def own_process(flow_run: FlowRun) -> int | None:

@@ -126,8 +126,8 @@ def open_run(
 ) -> Run:
     """Find the run tagged ``bife.key = key``, or make it; `start_ms` is the Unix time that a new one began at."""
     with home_store().claim(f"run-{key}"):
-        found = find_runs(experiment, f"tags.`bife.key` = '{key}'")
-        return found[0] if found else create_run(experiment, name, {"bife.key": key, **tags}, start_ms)
+        runs = find_runs(experiment, f"tags.`bife.key` = '{key}'")
+        return runs[0] if runs else create_run(experiment, name, {"bife.key": key, **tags}, start_ms)
 
 
 def run_facts(run_id: str) -> dict[str, str]:
@@ -240,12 +240,12 @@ def ranking_url(parent: str) -> str:
     return page(f"experiments/{experiment_id(EVOLUTION)}/runs", viewStateShareKey=parent) if parent else ""
 
 
-def page(path: str, address: str | None = None, **asked: str) -> str:
+def page(path: str, address: str | None = None, **query: str) -> str:
     """Return the address of one of MLflow's pages, or what follows that of its pages where MLflow is a database."""
     # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
     uri = address or os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()
     base = f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
-    return f"{base}#/{path}?{urlencode({'workflowType': 'machine_learning', **asked})}"
+    return f"{base}#/{path}?{urlencode({'workflowType': 'machine_learning', **query})}"
 
 
 def first_line(error: BaseException) -> str:
@@ -253,5 +253,5 @@ def first_line(error: BaseException) -> str:
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     if "ConnectionPool(" not in line:
         return line
-    said = re.search(r"\[Errno -?\d+\] ([\w ]+)", line)
-    return said[1].lower() if said else "no answer"
+    reason = re.search(r"\[Errno -?\d+\] ([\w ]+)", line)
+    return reason[1].lower() if reason else "no answer"

@@ -98,14 +98,14 @@ def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) 
     )
 
 
-def _close_left(reason: str, by_person: bool = False, own: Mapping[str, str] | None = None) -> None:
+def _close_left(reason: str, by_person: bool = False, tags: Mapping[str, str] | None = None) -> None:
     """Write into evolutions that no process works on that they stopped, with the calls no event reports."""
     for row in home_store().studies():
-        if not left_open(row) and not (own and by_person and row.last_kind == "stopped"):
+        if not left_open(row) and not (tags and by_person and row.last_kind == "stopped"):
             continue
         folder = project_home().runs / row.key
         with suppress(BifeError):
-            if close_left(home_store(), folder, reason, by_person=by_person, provenance=own):
+            if close_left(home_store(), folder, reason, by_person=by_person, provenance=tags):
                 _seen(row.key)  # it may have been killed before MLflow had answered
 
 

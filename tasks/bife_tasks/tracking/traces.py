@@ -113,7 +113,9 @@ def _store(name: str, call: Call, run_id: str, owner: str) -> None:
         attributes["mlflow.llm.cost"] = {"total_cost": float(call.cost_usd)}
     origin = f" from {', '.join(call.parents)}" if call.parents else ""
     what = f"{name}: {purpose['operator']} in generation {call.generation}{origin}"
-    messages = [{key: storable(text) for key, text in one.model_dump().items()} for one in call.messages]
+    messages = [
+        {key: storable(text) for key, text in message.model_dump().items()} for message in call.messages
+    ]
     span = mlflow.start_span_no_context(
         what,
         span_type=SpanType.CHAT_MODEL,

@@ -1,5 +1,6 @@
 """What every run does besides its stage: flows of one line, run by Prefect, with MLflow there and away."""
 
+import inspect
 import logging
 import threading
 import uuid
@@ -43,6 +44,15 @@ def failing(fault, search=None):
 @stage("parent", "")
 def parental(sentence):
     return plain(sentence)
+
+
+def noting(config, runtime):
+    runtime.observer.note(config)
+
+
+a_stage = stage(
+    "a stage", "", inspect.Signature([inspect.Parameter("config", inspect.Parameter.POSITIONAL_OR_KEYWORD)])
+)(noting)
 
 
 @pytest.fixture
@@ -107,9 +117,11 @@ def test_notes_are_in_the_log_of_the_run_unless_a_watcher_gets_them(caplog):
         assert diary.notes == ["a word", "from a thread"]
         assert "prefect.flow_runs" not in {line.name for line in caplog.records if line.message == "a word"}
         assert plain("a word") == "a word"
+        a_stage("of a stage")
     heard = {record.message: record for record in caplog.records}
     assert heard["a word"].flow_run_id == heard["from a thread"].flow_run_id
     assert heard["a word"].levelname == "WARNING"
+    assert heard["of a stage"].name == "prefect.flow_runs"
 
 
 @pytest.mark.parametrize("refusal", [False, True])

@@ -120,9 +120,10 @@ def test_without_mlflow_the_extra_is_named(monkeypatch):
 def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
     (tmp_path / "tasks.py").write_text("raise SystemExit('imported')")
     program = (
-        "import bife_core\n"
+        "import os, sys, bife_core\n"
         "try: bife_core.load_rule('models:/bife-x@champion')\n"
         "except bife_core.BifeError as error: print(error)\n"
+        "print([os.environ.get('MLFLOW_TRACKING_URI'), 'prefect' in sys.modules])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -133,3 +134,4 @@ def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
         check=False,
     )
     assert "holds no models:/bife-x@champion" in done.stdout, done.stderr
+    assert "[None, False]" in done.stdout, "neither is the environment changed nor Prefect loaded"
