@@ -56,9 +56,6 @@ class Flows(Backend):
     commands = COMMANDS
     checks = MappingProxyType({"MLflow": _mlflow, "Prefect": _prefect})
 
-    def __init__(self) -> None:
-        """Leave the settings files alone: `bife_flows` has read them."""
-
     def registry(self) -> Registry:
         """Return MLflow's registry if it has one, else that of the home's store."""
         from bife_tasks.registry import registry

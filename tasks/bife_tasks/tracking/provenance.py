@@ -29,7 +29,6 @@ from bife_core.solver.machine import this_machine, user
 WHOLE_RUN: Final = "prefect.root_flow_run_id"
 """Tag: the flow run that was started, of which the one that made a record may be a part."""
 
-_ROOT: Final = Path(__file__).resolve().parents[3]
 _whole_run: ContextVar[str] = ContextVar("bife_whole_run", default="")
 
 
@@ -75,11 +74,13 @@ def _program() -> dict[str, str]:
 
 
 def git(*words: str) -> str | None:
-    """Return what git prints for the checkout this code runs from; None where it is none, or git cannot be used."""
-    if not (_ROOT / ".git").exists():
-        return None
-    command = ["git", "-C", str(_ROOT), *words]
+    """Return what git prints for the checkout that has this file; None where none has it, or git cannot be used."""
+    file, printed = Path(__file__), ""
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        # An installed copy may lie below a checkout of something else.
+        for command in (("ls-files", "--error-unmatch", file.name), words):
+            run = ["git", "-C", str(file.parent), *command]
+            printed = subprocess.run(run, capture_output=True, text=True, check=True, timeout=10).stdout
+        return printed.strip()
     except (OSError, subprocess.SubprocessError):
         return None
