@@ -301,8 +301,7 @@ def create_study(
         raise ConfigError(f"workers was expected to be 1 or more and is {workers}.")
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None
-    words = label = benchmark
-    params = dict[str, Any]()
+    words, label, params = str(benchmark), str(benchmark), dict[str, Any]()
     if isinstance(benchmark, InstancesConfig):
         words, label = benchmark.kind, benchmark.label
         params = as_params({"instances": benchmark.model_dump(mode="json")})
@@ -318,29 +317,31 @@ def create_study(
     tried = tuple(islice(cycle(tried or design), searching.training_instances))
     path, digest, collection_s = _read(decisions)
     writer = None if generator is None else {"name": generator.name}
-    facts = evolution_facts(config, str(label), digest, design, tried, writer)
+    facts = evolution_facts(config, label, digest, design, tried, writer)
     if search is not None:
         name = getattr(search, "__qualname__", "")
         facts |= {"made_by": f"{search.__module__}.{name} {code_revision(search)}"}
     key = evolution_key(facts)
-    runs = store.runs if isinstance(store, Home) else None
+    runs = None
     if isinstance(store, Home):
-        store = store.store
+        runs, store = store.runs, store.store
     elif store is not None and not isinstance(store, Store):
         store = Store(store)
-    if runs is None and store is not None and store.folder is not None:
-        runs = store.folder / "runs"
-    if folder is None and runs is None:
-        raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
+    if folder is None:
+        if runs is None and store is not None and store.folder is not None:
+            runs = store.folder / "runs"
+        if runs is None:
+            raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
+        folder = runs / key
     origin = searching.origin or (config.generator.kind if generator is None else generator.name)
     opened = Opened(
         key=key,
         name=f"{label} {config.search.method} {origin} seed {config.search.seed}",
         params=as_params(facts) | {"search.samples": config.search.samples} | params,
-        tags={"benchmark": str(label), "search": config.search.method},
+        tags={"benchmark": label, "search": config.search.method},
         origin=origin,
     )
-    journal = Journal(Path(folder) if folder is not None else Path(runs or "") / key, opened, store=store)
+    journal = Journal(Path(folder), opened, store=store)
     if isinstance(decisions, CollectionSummary):
         journal.store.serve(decisions.digests, "collection")
     return Study(
@@ -349,7 +350,7 @@ def create_study(
         training=tried,
         decisions=path,
         journal=journal,
-        benchmark=str(words),
+        benchmark=words,
         search=search or open_search,
         generator=generator,
         workers=workers,

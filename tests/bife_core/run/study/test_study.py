@@ -30,13 +30,9 @@ def extended(evolve_home, whole, data):
     return study
 
 
-def test_a_finished_search_is_extended(extended, data):
+def test_a_finished_search_is_extended(extended):
     assert (extended.done, len(extended.samples), extended.samples.id.is_unique) == (True, 7, True)
     assert repr(extended).startswith("Study(bife, 7 of 7 samples, best g")
-    again = bife_core.create_study(small(search__samples=7), **data, folder=extended.journal.folder)
-    entries = len(again.journal.entries)
-    assert len(again.run().samples) == 7
-    assert len(again.journal.entries) == entries, "a finished study is not run again"
 
 
 def test_a_study_is_read_as_tables_and_plotted(extended):
