@@ -49,11 +49,7 @@ def test_it_is_asked_once_with_statistics_formulation_and_table(asked):
 def test_its_configurations_are_raced_first_and_say_where_they_come_from(asked, runtime):
     _, first, *_ = asked
     trials = first.tuning.trials
-    assert [(trial.origin, trial.reason) for trial in trials[:3]] == [
-        ("", ""),
-        ("model", REASON),
-        ("model", "Long trees."),
-    ]
+    assert [trial.reason for trial in trials[:3]] == ["", REASON, "Long trees."]
     assert trials[1].choices == {"separating": "off"}
     assert any(
         "separating off (model: Cuts take longest. [left out" in note for note in runtime.observer.notes
@@ -96,7 +92,7 @@ def test_tuning_goes_on_without_a_model_that_does_not_answer(runtime, monkeypatc
     with ModelApi(then="overloaded") as api:
         api.configure(monkeypatch, tries=1)
         found = tune(config, runtime, 0.2, beside=True)
-    assert not any(trial.origin for trial in found.tuning.trials)
+    assert not any(trial.reason for trial in found.tuning.trials)
     assert "No model proposes configurations: " in "".join(runtime.observer.notes)
 
 
