@@ -90,17 +90,17 @@ class _RuleSolves(MethodSolves):
 
     def score(self) -> HighScore:
         """Return what is known; unless the rule failed or was eliminated, all solves have to be done."""
-        whole = {place: self.results[place] for place in sorted(self.results) if place not in self.cut_short}
+        ended = {place: self.results[place] for place in sorted(self.results) if place not in self.cut_short}
         factors, costs = self.load_factors(), self.costs()
         out = self.failed is not None or self.eliminated is not None
         return HighScore(
-            f_hf=None if out else -fmean(costs[place] for place in whole),
-            raw_f_hf=None if out else high_fidelity(list(whole.values()), self.context.config),
+            f_hf=None if out else -fmean(costs[place] for place in ended),
+            raw_f_hf=None if out else high_fidelity(list(ended.values()), self.context.config),
             failure=self.failed,
             eliminated=self.eliminated,
-            costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),
+            costs=tuple(costs[place] if place in ended else None for place in range(len(self.instances))),
             load_factor=geometric_mean(list(factors.values())) if factors else None,
-            results=tuple(whole.values()),
+            results=tuple(ended.values()),
             cpu_s=self.cpu_s,
             notes=tuple(self.notes),
         )

@@ -63,15 +63,15 @@ class RacePolicy:
         pairs = [(cost, other) for place, cost in costs.items() if (other := rival[place]) is not None]
         if not pairs:
             return None
-        own, other = map(math.fsum, zip(*pairs, strict=True))
+        cost, other = map(math.fsum, zip(*pairs, strict=True))
         logs = [math.log(cost / other) for cost, other in pairs]
-        times = own / other if self.totals else math.exp(math.fsum(logs) / len(logs))
+        times = cost / other if self.totals else math.exp(math.fsum(logs) / len(logs))
         percent = f"{times - 1:.1%}" if times > 1.0005 else "a little"
         more = f"{times:.3g} times as much as" if times > 1.1 else f"{percent} more than"
         some = f"{len(logs)} of {len(every)} instances"
         where = some if len(every) > len(logs) else counted(len(logs), "instance")
         sentence = f"it took {more} {self.rival} on {where}"
-        if self.totals and own > (total := math.fsum(every)):
+        if self.totals and cost > (total := math.fsum(every)):
             return f"{sentence}, more than that one took on all instances" if total > other else sentence
         if times <= 1 or (self.totals and len(logs) < 2):
             return None

@@ -158,8 +158,8 @@ class TrialRace:
                 if not to_the_end or trial.mean(PENALTY) >= 0 or not trial.solve(rest):
                     break
         left_out = trial.cut_short | self.aside
-        whole = {place: cost for place, cost in trial.costs().items() if place not in left_out}
-        costs = tuple(whole.get(place) for place in range(len(self.instances)))
+        ended = {place: cost for place, cost in trial.costs().items() if place not in left_out}
+        costs = tuple(ended.get(place) for place in range(len(self.instances)))
         won = to_the_end and not (trial.failed or trial.eliminated or trial.cut_short) and trial.mean() < 0
         ratio = None
         if won:

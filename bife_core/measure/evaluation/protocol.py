@@ -18,10 +18,10 @@ from bife_core.store import Store
 
 def unique(methods: Sequence[Method]) -> list[Method]:
     """Return each method once, where it comes first."""
-    found: dict[str, Method] = {}
+    first: dict[str, Method] = {}
     for method in methods:
-        found.setdefault(method.identity, method)
-    return list(found.values())
+        first.setdefault(method.identity, method)
+    return list(first.values())
 
 
 def labelled(methods: Sequence[Method]) -> dict[str, Method]:

@@ -243,9 +243,9 @@ def summarise(
     config: EvaluationConfig,
     setting: str,
     use: int = 0,
-    **known: Any,
+    **facts: Any,
 ) -> EvaluationSummary:
-    """Return the record of measured solves, with what else is `known` of them, by field; raises `SolverError`."""
+    """Return the record of measured solves, with other `facts` of them, by field; raises `SolverError`."""
     of_baseline = [solve.method == baseline for solve in measured]
     if not any(solve.result for solve in compress(measured, of_baseline)):
         reasons = dict.fromkeys(solve.failure for solve in compress(measured, of_baseline))
@@ -273,5 +273,5 @@ def summarise(
         protocol=config,
         use=use,
         reused=sum(solve.reused for solve in measured),
-        **known,
+        **facts,
     )

@@ -127,29 +127,31 @@ def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path, pool):
         score_low(good, None, LowFidelityConfig(), closed)
 
 
-class Losing(InProcess):
-    """Workers that something kills from outside whenever they score a rule with a text."""
+class Failing(InProcess):
+    """Workers that fail calls whose arguments `match`."""
 
-    def __init__(self, text):
+    def __init__(self, failure, match):
         super().__init__()
-        self.text = text
+        self.failure, self.match, self.limit_s = failure, match, 0.0
 
     def submit_batch(self, call, arguments, **allowed):
-        lost = Future()
-        lost.set_exception(WorkerFailure("died", "The worker was killed.", by_machine=True))
-        return (
-            [lost]
-            if self.text in arguments[0]["source"]
-            else super().submit_batch(call, arguments, **allowed)
-        )
+        if not self.match(arguments[0]):
+            return super().submit_batch(call, arguments, **allowed)
+        self.limit_s = allowed["limit_s"]
+        failed = Future()
+        failed.set_exception(self.failure)
+        return [failed]
 
 
 def test_a_rule_whose_worker_is_always_killed_fails_where_a_sound_rule_lives():
-    rule = HEADER + "return variable_features[0]"
-    score = score_low(rule, None, LowFidelityConfig(), Losing(rule))
-    assert "ended its worker process twice" in (score.failure or "")
+    rule, killed = (
+        HEADER + "return variable_features[0]",
+        WorkerFailure("died", "It was killed.", by_machine=True),
+    )
+    some, every = Failing(killed, lambda sent: sent["source"] == rule), Failing(killed, bool)
+    assert "ended its worker process twice" in score_low(rule, None, LowFidelityConfig(), some).failure
     with pytest.raises(WorkerFailure, match="was killed"):
-        score_low(rule, None, LowFidelityConfig(), Losing(""))
+        score_low(rule, None, LowFidelityConfig(), every)
 
 
 class Broken(Weighted):
@@ -242,23 +244,9 @@ def test_a_rule_that_cannot_be_better_is_left_alone(source):
     assert better_than(source, 60) is None
 
 
-class Stopped(InProcess):
-    """Workers that stop whatever tunes a rule, as at a limit."""
-
-    limit_s = 0.0
-
-    def submit_batch(self, call, arguments, **allowed):
-        if not arguments[0].get("tune"):
-            return super().submit_batch(call, arguments, **allowed)
-        self.limit_s = allowed["limit_s"]
-        stopped = Future()
-        stopped.set_exception(WorkerFailure("timeout", "too long"))
-        return [stopped]
-
-
 def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(expert):
     plain = score_low(ONE, expert, LowFidelityConfig(), InProcess())
-    pool = Stopped()
+    pool = Failing(WorkerFailure("timeout", "too long"), lambda sent: sent.get("tune"))
     score = score_low(ONE, expert, LowFidelityConfig(tune=10**6), pool)
     assert score.model_copy(update={"seconds": plain.seconds}) == plain
     assert pool.limit_s > 100.0, "as long as so many settings may need, not as long as one score"

@@ -135,15 +135,17 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir, tmp_path
 
 
 class Silent(Workers):
-    """Takes calls and never answers."""
+    """Takes calls and never answers, or fails each as `failure` says."""
 
     workers = 1
 
-    def __init__(self):
-        self.sent = []
+    def __init__(self, failure=None):
+        self.sent, self.failure = [], failure
 
     def submit_batch(self, call, arguments, **allowed):
-        self.sent += [Future() for _ in arguments]
+        self.sent = [Future() for _ in arguments]
+        for future in self.sent if self.failure else ():
+            future.set_exception(self.failure(call, **allowed))
         return self.sent
 
     def close(self):
@@ -255,26 +257,12 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(knapsacks,
     assert not list(tmp_path.rglob("*.json"))
 
 
-class Overrun(Workers):
-    """A pool on which every solve is stopped at its limit, as where SCIP's presolving never looks at the clock."""
-
-    workers = 1
-
-    def submit_batch(self, call, arguments, *, limit_s, **_):
-        futures = [Future() for _ in arguments]
-        for future in futures:
-            future.set_exception(
-                WorkerFailure("timeout", f"{call} was stopped at its limit of {limit_s:g} s.")
-            )
-        return futures
-
-    def close(self):
-        """Nothing is open."""
-
-
 def test_where_no_solve_heeds_the_limit_rpb_fails_as_well_as_the_rule_and_neither_is_blamed(tmp_path):
+    def stopped(call, limit_s, **_):
+        return WorkerFailure("timeout", f"{call} was stopped at its limit of {limit_s:g} s.")
+
     instances = [Instance("slow.mps", tmp_path / "slow.mps", "0" * 16)]
     both = [jobs(instances, method)[0][0] for method in (rule, ScipMethod(name=RPB))]
     why = "bife_core.measure.solves:solve_job was stopped at its limit of 150 s."
-    for solve in run_solves([both], Store(tmp_path), Overrun()):
+    for solve in run_solves([both], Store(tmp_path), Silent(stopped)):
         assert (solve.rpb_failure, solve.failure, solve.rules_fault) == (why, why, None)
