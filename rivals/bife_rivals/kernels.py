@@ -187,7 +187,6 @@ def _write_scores(hidden, weight, out):
         out[c] = total
 
 
-@jit
 def gnn(node, n, out):
     """Score the candidates of a node by the graph network."""
     words = int64_view(node, _MEMORY + 1)
@@ -266,7 +265,6 @@ def _factors(memory, variable, at):
     return memory[0] + 8 * (front + place * _RECORD)
 
 
-@jit
 def film(node, n, out):
     """Score the candidates of a node by the perceptron, after the graph network at the first node."""
     words = int64_view(node, _MEMORY + 1)
@@ -305,8 +303,4 @@ def film(node, n, out):
 @cache
 def machine_code(score: Any) -> Any:
     """Return the C function of a kernel, compiled on its first use."""
-
-    def call(node, n, out):
-        return score(node, n, out)
-
-    return c_callback(int64(int64, int64, int64))(call)
+    return c_callback(int64(int64, int64, int64))(score)

@@ -63,7 +63,7 @@ def test_machine_code_computes_what_a_plain_evaluation_does(recorded):
     every = (
         "v.value - mean(2.0) * min(r.dual - e.value * max(v.objective)) + sum(r.tight) * max(min(e.value))"
     )
-    for tokens in (GRAMMAR.parsed(every), *drawn(1, 3, GraphGrammar(soft_length=16))):
+    for tokens in (GRAMMAR.parsed(every), *drawn(1, 1, GraphGrammar(soft_length=16))):
         rule = GraphRule(name="rule", formula=GRAMMAR.formula(tokens))
         scores = np.concatenate([rule.score(node) for node in nodes])
         np.testing.assert_allclose(
@@ -80,8 +80,8 @@ def test_a_graph_rule_is_a_method_with_rpb_from_its_depth_on(instance, tmp_path)
     check_method(GraphRule(name="rule", formula=formula))
     (tmp_path / "mine.json").write_text(json.dumps({"kind": "graph_rule", "formula": formula, "depth": None}))
     without = bife_core.load_method(tmp_path / "mine.json")
-    calls = [solve(instance.path, GraphRule(name="x", formula=formula, depth=1), seed=0).calls]
-    calls.append(solve(instance.path, without, seed=0).calls)
+    rules = (GraphRule(name="x", formula=formula, depth=1), without)
+    calls = [solve(instance.path, rule, seed=0, node_limit=30).calls for rule in rules]
     assert calls[0] <= 2 < calls[1], "of the nodes the root alone is above depth 1, once more after a restart"
     assert GraphRule(name="x", formula="v.fraction - 0.5").graph == "never"
 

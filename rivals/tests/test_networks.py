@@ -14,10 +14,8 @@ import bife_core
 from bife_core import NodeMethod
 from bife_core.base.errors import RuleError
 from bife_core.extend.testing import check_method
-from bife_core.measure.decisions.expert import record_decisions
 from bife_core.measure.decisions.nodes import load_nodes, save_nodes
 from bife_core.measure.decisions.recorded import Decisions
-from bife_core.solver.scip.solve import SolveSettings
 from bife_rivals.graphs import Samples
 from bife_rivals.networks import FilmMethod, GnnMethod
 from bife_rivals.weights import FILM, GNN, NORMS, as_text
@@ -56,17 +54,16 @@ def two_layers(w, name, x):
 
 
 def plain_embeddings(w, node):
-    """The graph network as it is published, edge by edge and with its normalisations."""
+    """The graph network as it is published, with its normalisations."""
 
     def convolved(place, rows, variables, owner, target):
+        value = (node.edge_values[:, None] + w["norm.edges.shift"]) * w["norm.edges.scale"]
+        message = rows[node.edge_rows] @ w[f"{place}.row.weight"] + w[f"{place}.row.bias"]
+        message = message + value * w[f"{place}.edge.weight"]
+        message = message + variables[node.edge_variables] @ w[f"{place}.variable.weight"]
+        message = relu(message * w[f"norm.{place}.message.scale"])
         sums = np.zeros_like(target)
-        for edge, (row, variable) in enumerate(zip(node.edge_rows, node.edge_variables, strict=True)):
-            value = (node.edge_values[edge] + w["norm.edges.shift"]) * w["norm.edges.scale"]
-            message = rows[row] @ w[f"{place}.row.weight"] + w[f"{place}.row.bias"]
-            message = message + value * w[f"{place}.edge.weight"][0]
-            message = message + variables[variable] @ w[f"{place}.variable.weight"]
-            message = relu(message * w[f"norm.{place}.message.scale"])
-            sums[owner[edge]] += message @ w[f"{place}.message.weight"] + w[f"{place}.message.bias"]
+        np.add.at(sums, owner, message @ w[f"{place}.message.weight"] + w[f"{place}.message.bias"])
         sums = sums * w[f"norm.{place}.sum.scale"]
         return two_layers(w, place, np.concatenate([sums, target], axis=1))
 
@@ -100,8 +97,9 @@ def plain_film(w, embedded, node):
 
 
 @pytest.fixture(scope="module")
-def nodes():
-    return record_decisions(GOLDEN, "x", settings=SolveSettings(solver="paper"), quota=2, observe=True).nodes
+def nodes(recorded):
+    file = recorded.nodes[0]
+    return list(load_nodes(file, Decisions.load(file.with_suffix("").with_suffix(".npz"))))[:2]
 
 
 def method(seed=0, **fields):

@@ -147,7 +147,7 @@ def test_judged_accuracy_is_the_f_lf_of_the_rule(easy):
     batch = written(grammar, 40)
     accuracy, choices = judged([ScaledSamples(easy[:100]), ScaledSamples(easy[100:])], batch)
     assert len(set(choices)) > 20
-    for row in range(5):
+    for row in range(2):
         formula = grammar.formula(batch.expression(row), "f[{}]")
         rule = ScaledRule(name="rule", source=f"def candidate_variable_score(f):\n    return {formula}")
         assert low_fidelity(rule, easy) == accuracy[row], formula
@@ -244,13 +244,12 @@ def test_machine_code_and_python_score_alike(easy):
 
     assert low_fidelity(rule, easy) == low_fidelity(Slow(name="rule", source=RULE), easy)
     check_method(rule)
-    check_method(ScaledRule(name="rule", source=RULE, depth=None))
 
 
 def test_rpb_branches_from_the_depth_on(auctions):
     (instance,) = auctions.instances("test", 1)
     rules = [ScaledRule(name="rule", source=RULE, depth=depth) for depth in (1, 2, None)]
-    calls = [solve(instance.path, rule, seed=0).calls for rule in rules]
+    calls = [solve(instance.path, rule, seed=0, node_limit=40).calls for rule in rules]
     assert calls[0] <= 2, "of the nodes the root alone is above depth 1, once more after a restart"
     assert calls[0] < calls[1] < calls[2]
 

@@ -82,9 +82,9 @@ def test_an_episode_is_drawn_by_its_seed(instances, tmp_path):
     assert sizes[0] == 1 + 2 * len(sizes) >= first.nodes, "SCIP prunes some children unprocessed"
     assert all(episode.parents < np.arange(len(sizes)))
     limited = [
-        played(path, tmp_path / "limited", optimum=share * first.primal_bound)[0] for share in (0.99, 1, 1.01)
+        played(path, tmp_path / "limited", optimum=share * first.primal_bound)[0] for share in (1.01, 1)
     ]
-    assert sorted(result.status for result in limited) == ["infeasible", "optimal", "optimal"]
+    assert [result.status for result in limited] == ["infeasible", "optimal"]
     assert limited[1].primal_bound == pytest.approx(first.primal_bound)
     stopped, episode = played(path, tmp_path / "stopped", steps=3)
     assert (stopped.status, len(episode.parents)) == ("nodelimit", 3)
@@ -98,7 +98,7 @@ class Known(SamplingPolicy):
 
 
 def test_candidates_are_drawn_from_the_softmax(instances, tmp_path):
-    episodes = [played(instances[0].path, tmp_path / "episode", Known, seed=(seed,))[1] for seed in range(5)]
+    episodes = [played(instances[0].path, tmp_path / "episode", Known, seed=(seed,))[1] for seed in range(3)]
     taken = np.concatenate([episode.taken for episode in episodes])
     share = np.bincount(taken, minlength=3)[:3] / len(taken)
     np.testing.assert_allclose(share, (1 - np.exp(-1)) * np.exp(-np.arange(3)), atol=0.1)
