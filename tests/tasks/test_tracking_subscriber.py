@@ -169,14 +169,14 @@ class Flaky:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "lost",
-    ["every third", *(pytest.param(how, marks=pytest.mark.long) for how in ("by turns", "before", "after"))],
+    ["every fifth", *(pytest.param(how, marks=pytest.mark.long) for how in ("by turns", "before", "after"))],
 )
 def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_patience, monkeypatch, lost):
-    fatal, step = 0, 3 if lost == "every third" else 1
+    fatal, step = 0, 5 if lost == "every fifth" else 1
     whole = store.client()
     while True:
         fatal += step
-        after = lost == "after" or (lost in ("by turns", "every third") and fatal % 2 == 0)
+        after = lost == "after" or (lost in ("by turns", "every fifth") and fatal % 2 == 0)
         folder = home / "runs" / uuid.uuid4().hex[:16]
         journal = opened(folder.name, folder)
         journals.write_files(folder, [add_sample(journal, **GOOD), add_sample(journal, "g01-c01", **BROKEN)])
