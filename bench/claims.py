@@ -73,7 +73,7 @@ from bife_core.search.generators.offline.expression import Node
 from bife_core.search.generators.offline.operators import sample_rule
 from bife_core.search.generators.offline.source import write
 from bife_core.search.symbolic.fitting import Columns
-from bife_core.solver.methods.loading import budgeted
+from bife_core.solver.methods.references import budgeted
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
 

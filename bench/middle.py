@@ -25,7 +25,7 @@ from scipy.stats import kendalltau
 from bench import benchmark_of, emit, model_of, parse
 from bife_core import SolveSettings, load_method
 from bife_core.extend import Instance, library, scip_address
-from bife_core.solver.methods.using import solve_model
+from bife_core.solver.methods.attach import solve_model
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import RootClock, apply

@@ -6,7 +6,7 @@ from .language.rules import (
     Rejection as Rejection,
     compile_rule as compile_rule,
 )
-from .measure.decisions.collecting import collect_decisions as collect_decisions
+from .measure.decisions.collection import collect_decisions as collect_decisions
 from .measure.decisions.recorded import Decisions as Decisions
 from .measure.evaluation.compare import compare as compare
 from .measure.low import low_fidelity as low_fidelity
@@ -19,10 +19,10 @@ from .run.study import (
     create_study as create_study,
 )
 from .show.plots import plot as plot
+from .solver.methods.attach import attach as attach, solve as solve
 from .solver.methods.base import Method as Method
-from .solver.methods.loading import load_method as load_method, load_rule as load_rule
+from .solver.methods.references import load_method as load_method, load_rule as load_rule
 from .solver.methods.scorer import NodeMethod as NodeMethod, Scorer as Scorer
-from .solver.methods.using import attach as attach, solve as solve
 from .solver.scip.branching import BranchingStats as BranchingStats, Budget as Budget, Guard as Guard
 from .solver.scip.extractor import FeatureExtractor as FeatureExtractor
 from .solver.scip.solve import SolveResult as SolveResult, SolveSettings as SolveSettings

@@ -49,7 +49,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
     from bife_core.language.features import FEATURES
     from bife_core.language.rules import REFERENCE_RULES, complexity
     from bife_core.solver.methods.configuration import Configuration
-    from bife_core.solver.methods.loading import load_method, rule_method
+    from bife_core.solver.methods.references import load_method, rule_method
     from bife_core.solver.methods.scorer import RuleMethod
 
     method = load_method(reference)
@@ -96,7 +96,7 @@ def export(
     from bife_core.base.files import check_outputs, write_whole
     from bife_core.export import INCLUDE_FUNCTION, export_c
     from bife_core.solver.methods.configuration import Configuration
-    from bife_core.solver.methods.loading import load_method
+    from bife_core.solver.methods.references import load_method
 
     if output.suffix != ".c":
         raise typer.BadParameter(f"{output.name} is not what a C file is called.")

@@ -45,7 +45,7 @@ def run_stage(
         from bife_core.run.observer import Observer
         from bife_core.run.stages.instances import entered
         from bife_core.search.generators import Account, open_generator
-        from bife_core.solver.methods.loading import load_method
+        from bife_core.solver.methods.references import load_method
         from bife_core.store.home import project_home
 
         home = project_home()

@@ -43,7 +43,7 @@ def score(
     from bife_core.run.stages import scoring
     from bife_core.run.stages.runtime import Runtime
     from bife_core.run.study.journal import stop_journals
-    from bife_core.solver.methods.loading import read_method
+    from bife_core.solver.methods.references import read_method
 
     runner = backend()
     methods = [(path.name, read_method(path)) for path in file or ()]

@@ -38,7 +38,7 @@ def series(
     """Solve a series of instances in order: from earlier solutions, with the configuration that did best so far."""
     from bife_core.base.files import check_outputs
     from bife_core.instances.folder import instance_files
-    from bife_core.solver.scip.reading import read_model
+    from bife_core.solver.scip.reader import read_model
     from bife_core.solver.scip.solutions import write_solution
     from bife_core.solver.scip.solve import SolveSettings
     from bife_core.tuning.series.series import Series

@@ -53,10 +53,10 @@ def solve(
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
     from bife_core.base.files import check_outputs
+    from bife_core.solver.methods.attach import solve as solve_with
     from bife_core.solver.methods.base import BUILTIN_METHODS
-    from bife_core.solver.methods.loading import load_method
-    from bife_core.solver.methods.using import solve as solve_with
-    from bife_core.solver.scip.reading import read_model
+    from bife_core.solver.methods.references import load_method
+    from bife_core.solver.scip.reader import read_model
     from bife_core.solver.scip.solve import SolveSettings
 
     params = dict(map(assignment, set_param or ()))

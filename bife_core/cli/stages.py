@@ -131,7 +131,7 @@ def demo(**options: Any) -> None:
 
 def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
     """Print all that a pipeline found; raise `CommandEnd` if there is no rule."""
-    from bife_core.solver.methods.loading import branching_of
+    from bife_core.solver.methods.references import branching_of
 
     if result.evaluation is None:
         required(result.evolution)

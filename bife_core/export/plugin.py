@@ -16,7 +16,7 @@ from bife_core.export.writing import feature_constant, formula_in_c, number, rul
 from bife_core.language.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
 from bife_core.language.features.feature import Call
 from bife_core.language.rules import Rejection, check_source
-from bife_core.solver.methods.loading import AnyReference, registered_tags, rule_method
+from bife_core.solver.methods.references import AnyReference, registered_tags, rule_method
 from bife_core.solver.scip.branching import Guard
 from bife_core.solver.scip.solve import versions
 

@@ -74,7 +74,7 @@ from bife_core.search.generators.config import GeneratorConfig as GeneratorConfi
 
 # Methods.
 from bife_core.solver.methods.base import METHODS as METHODS, RPB as RPB, AnyMethod as AnyMethod
-from bife_core.solver.methods.loading import method_of as method_of
+from bife_core.solver.methods.references import method_of as method_of
 from bife_core.solver.methods.scorer import BaseScorer as BaseScorer, ComponentRule as ComponentRule
 from bife_core.solver.scip.branching import PLUGIN_NAME as PLUGIN_NAME
 from bife_core.solver.scip.cost import Cost as Cost

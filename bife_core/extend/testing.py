@@ -40,7 +40,7 @@ from bife_core.search.config import SearchConfig
 from bife_core.search.generators import Draft, Generator, PromptContext
 from bife_core.search.generators.prompting import OPERATORS
 from bife_core.solver.methods.base import AnyMethod, Method
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 
 _SOURCE: Final = """
 def candidate_variable_score(variable_features):

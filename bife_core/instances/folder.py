@@ -20,9 +20,9 @@ from bife_core.base.errors import ConfigError, InstanceError
 from bife_core.base.files import write_whole
 from bife_core.base.wording import counted
 from bife_core.instances.base import SPLITS, Instance, Split, digest_of_file, marks
-from bife_core.solver.scip import reading
+from bife_core.solver.scip import reader
 from bife_core.solver.scip.libscip import scip_version
-from bife_core.solver.scip.reading import EXPECTED_FILES, model_format, read_model
+from bife_core.solver.scip.reader import EXPECTED_FILES, model_format, read_model
 from bife_core.workers import WorkerFailure, WorkerPool
 
 _WEIGHTS: dict[Split, int] = {"collection": 2, "design": 2, "validation": 2, "test": 6}
@@ -270,7 +270,7 @@ def _key(path: Path) -> str:
 
 @cache
 def _checks() -> str:
-    modules = [Path(__file__), *sorted(Path(reading.__file__).parent.glob("*.py"))]
+    modules = [Path(__file__), *sorted(Path(reader.__file__).parent.glob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()[:8]
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from pyscipopt import Model, Variable
 
 from bife_core.base.values import Value
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 
 _ROWS: Final = 20_000
 """Most rows of an instance that are read, evenly spread."""

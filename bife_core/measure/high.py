@@ -20,7 +20,7 @@ from bife_core.measure.context import Reference, SolveContext, cost_of, load_fac
 from bife_core.measure.race import RULES, MethodSolves
 from bife_core.measure.solves import Solved
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import beside_branching
+from bife_core.solver.methods.references import beside_branching
 from bife_core.solver.methods.scorer import BaseScorer
 from bife_core.solver.scip.solve import SolveResult
 

@@ -24,7 +24,7 @@ from bife_core.measure.decisions.recorded import Decisions, numbers_in
 from bife_core.measure.low_measures import LowMeasure
 from bife_core.solver.methods.base import Method, ScipMethod
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import AnyReference, as_scoring, method_of, rule_of
+from bife_core.solver.methods.references import AnyReference, as_scoring, method_of, rule_of
 from bife_core.solver.methods.scorer import NodeMethod, Written
 from bife_core.solver.scip.node import Node
 from bife_core.workers import WorkerFailure, Workers

@@ -16,8 +16,8 @@ from bife_core.base.values import Value, digest_of
 from bife_core.instances.base import Instance
 from bife_core.solver.jit import code_digest
 from bife_core.solver.machine import here
+from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.solver.methods.using import solve
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers

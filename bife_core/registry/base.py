@@ -30,7 +30,7 @@ from bife_core.registry.evidence import (
     refusal,
 )
 from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.loading import MODEL_REFERENCE, method_of, unaltered
+from bife_core.solver.methods.references import MODEL_REFERENCE, method_of, unaltered
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import StoreError
 

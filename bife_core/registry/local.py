@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from bife_core.registry.base import Registry
 from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule, refusal
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from bife_core.store import Store
 from bife_core.store.registered import REGISTRY, StoredVersion, stored_version, stored_versions
 

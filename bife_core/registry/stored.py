@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bife_core.base.places import home
-from bife_core.solver.methods.loading import LISTED, MODEL_REFERENCE, AbsentError
+from bife_core.solver.methods.references import LISTED, MODEL_REFERENCE, AbsentError
 from bife_core.store import DATABASE, Store
 from bife_core.store.registered import stored_version
 

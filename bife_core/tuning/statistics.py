@@ -10,7 +10,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
 from bife_core.instances.formulation import formulation
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply, optimize
 
 _TABLES: Final = (

@@ -19,9 +19,9 @@ from bife_core.search.generators.offline import OfflineGenerator
 from bife_core.search.generators.parsing import parse_answer
 from bife_core.search.generators.prompting import assemble, theme
 from bife_core.solver.methods.base import ScipMethod
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from bife_core.solver.methods.scorer import ComponentRule, RuleMethod
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_rivals import cut_selector
 from bife_rivals.cuts import CUTS
 from tests.support.searching import reply

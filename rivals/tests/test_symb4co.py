@@ -10,7 +10,7 @@ from bife_core.language.components import BRANCHING
 from bife_core.measure.decisions.recorded import concatenate
 from bife_core.run.config import SearchConfig
 from bife_core.search import open_search
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from bife_rivals.scaled_rule import ScaledRule, scaled
 from bife_rivals.symb4co import Symb4CoSearch
 from bife_rivals.symb4co_grammar import Grammar, Walk

@@ -10,7 +10,7 @@ from typing import Any
 
 from bife_core.base.errors import RuleError
 from bife_core.base.places import adopt, read_settings_files, sqlite_file
-from bife_core.solver.methods.loading import LISTED, MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
+from bife_core.solver.methods.references import LISTED, MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
 from bife_tasks.home import mlflow_uri
 
 

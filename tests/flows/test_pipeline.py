@@ -11,7 +11,7 @@ from bife_core.run.stages.evaluation_files import load_report
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.study.journal import Referred, read_journal
 from bife_core.search import SearchCost
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_flows.operate.running import ready
 from bife_flows.reporting.conductor import flow_runtime

@@ -10,7 +10,7 @@ from prefect.client.orchestration import get_client
 from bife_core.base.errors import ConfigError
 from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED
-from bife_core.solver.methods.loading import stored_text
+from bife_core.solver.methods.references import stored_text
 from bife_flows.promotion import promotion, rollback, summary
 from bife_flows.reporting.conductor import tracker
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW

@@ -8,7 +8,7 @@ import pyscipopt
 from bench.export import build
 from bife_core.export import INCLUDE_FUNCTION, export_c
 from bife_core.solver.scip.libscip import check, scip_address
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply
 
 

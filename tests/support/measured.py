@@ -7,7 +7,7 @@ from bife_core.measure.evaluation.summary import summarise
 from bife_core.measure.solves import Solved, SolveJob
 from bife_core.run.config import EvaluationConfig
 from bife_core.solver.methods.base import ScipMethod
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.solve import SolveResult, SolveSettings
 
 RULE, BASELINE = load_method("pseudocost_product"), ScipMethod(name="relpscost")

@@ -5,7 +5,7 @@ import pytest
 from bife_core.base.errors import RuleError
 from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from tests.support.registered import beside, evidence, source
 
 UNPROVEN = {"ratio": 1.1, "ci_low": 0.9, "ci_high": 1.3, "p_value": 0.4}

@@ -15,7 +15,7 @@ from bife_core.run.config import PipelineConfig, SearchConfig
 from bife_core.run.stages.evaluation_files import search_behind
 from bife_core.run.stages.resolving import resolved, seed_at
 from bife_core.run.study import files
-from bife_core.solver.methods.loading import load_method, with_budget
+from bife_core.solver.methods.references import load_method, with_budget
 from bife_core.workers import WorkerFailure
 from bife_flows.reporting.conductor import flow_runtime, is_infrastructure
 from tests.support.challenging import challenge

@@ -16,7 +16,7 @@ from bife_core.measure.decisions.recorded import Decisions, concatenate
 from bife_core.solver.scip.extractor import FeatureExtractor
 from bife_core.solver.scip.node import Node
 from bife_core.solver.scip.python_branching import LpBranchrule
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import put_in_charge
 from bife_core.solver.scip.solve import INTERRUPTED, SolveSettings, apply, optimize
 

@@ -19,9 +19,9 @@ from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.protocol import enter_comparisons
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import AnyReference, load_method, warn_of_other_settings
+from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings
 from bife_core.solver.scip.cost import Cost
-from bife_core.solver.scip.reading import EXPECTED_FILES, model_format
+from bife_core.solver.scip.reader import EXPECTED_FILES, model_format
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.workers import WorkerPool

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bife_core.base.stats import geometric_mean, geometric_std
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import beside_branching
+from bife_core.solver.methods.references import beside_branching
 from bife_core.solver.scip.cost import LARGEST_GAP, LEAST, TICK_S, Cost
 from bife_core.solver.scip.solve import DONE
 

@@ -32,7 +32,7 @@ from bife_core.measure.solves import Solved, run_solves
 from bife_core.solver.machine import Machine, this_machine
 from bife_core.solver.methods.base import AnyMethod, Method
 from bife_core.solver.methods.configuration import FILE_NAME, Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.cost import Cost
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import cautions, contradictions, refuted

@@ -10,7 +10,7 @@ from typing import Final
 from bife_core.base.values import as_params, digest_of
 from bife_core.base.wording import counted
 from bife_core.measure.context import measure_reference
-from bife_core.measure.decisions.collecting import CollectionSummary, collect_decisions
+from bife_core.measure.decisions.collection import CollectionSummary, collect_decisions
 from bife_core.run.config import PipelineConfig
 from bife_core.run.estimate import Estimate, estimate
 from bife_core.run.stages.records import COLLECTION, Record

@@ -28,7 +28,7 @@ from bife_core.run.stages.tracker import TrackedRun
 from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import BUDGET
+from bife_core.solver.methods.references import BUDGET
 from bife_core.store.home import RECORD
 from bife_core.tuning.ablation import Ablation
 

@@ -23,7 +23,7 @@ from bife_core.show import plots, report as reports
 from bife_core.show.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import BUDGET, RUN_FILES, RUN_REFERENCE, branching_of
+from bife_core.solver.methods.references import BUDGET, RUN_FILES, RUN_REFERENCE, branching_of
 from bife_core.store.home import RECORD, RUN_ID, evaluation_at
 
 T = TypeVar("T", bound=BaseModel)

@@ -28,7 +28,7 @@ from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of
 from bife_core.search.population import ranked
 from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.loading import branching_of, budgeted, method_of
+from bife_core.solver.methods.references import branching_of, budgeted, method_of
 from bife_core.tuning.space import BRANCHING
 
 WITHOUT_RULE: Final = ("pscost",)

@@ -14,7 +14,7 @@ from bife_core.registry.evidence import CHAMPION
 from bife_core.run.config import PipelineConfig
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.study.archive import archived
-from bife_core.solver.methods.loading import branching_of
+from bife_core.solver.methods.references import branching_of
 from bife_core.solver.methods.scorer import RuleMethod
 
 ARCHIVE: Final = "archive"

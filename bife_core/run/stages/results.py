@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bife_core.base.values import Value
-from bife_core.measure.decisions.collecting import CollectionSummary
+from bife_core.measure.decisions.collection import CollectionSummary
 from bife_core.measure.evaluation.choice import Choice
 from bife_core.measure.evaluation.comparison import statement
 from bife_core.measure.evaluation.summary import EvaluationSummary

@@ -21,7 +21,7 @@ from bife_core.run.stages.records import Record
 from bife_core.run.stages.tracker import TrackedRun, Tracker
 from bife_core.run.study import content_of
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import BUDGET, MODEL_REFERENCE, load_method, with_budget
+from bife_core.solver.methods.references import BUDGET, MODEL_REFERENCE, load_method, with_budget
 from bife_core.store import Store
 from bife_core.store.home import Home, project_home
 from bife_core.workers import Workers

@@ -31,7 +31,7 @@ from bife_core.search.generators import Draft, PromptContext
 from bife_core.search.generators.prompting import assemble
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.types import Sample, SampleRequest, WrittenRequest
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from bife_core.workers import WorkerFailure, WorkerPool, Workers
 
 _OWN: Final = {"search.method": GIVEN, "search.initial": 1, "search.samples": 1, "search.first_rules": ()}

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from bife_core.instances.base import Instance
-from bife_core.measure.decisions.collecting import CollectionSummary
+from bife_core.measure.decisions.collection import CollectionSummary
 from bife_core.run.config import PipelineConfig
 from bife_core.run.settings import settings_of
 from bife_core.run.stages.collecting import collect

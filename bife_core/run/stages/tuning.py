@@ -28,7 +28,7 @@ from bife_core.search.generators import (
 )
 from bife_core.search.generators.prompting import prompt_files
 from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.ablation import Ablation, ablate
 from bife_core.tuning.proposals import MOST, read_configurations

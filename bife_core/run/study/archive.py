@@ -13,7 +13,7 @@ from bife_core.base.arguments import checked
 from bife_core.language.components import BRANCHING, component_of
 from bife_core.run.study.journal import Ended
 from bife_core.search import Sample
-from bife_core.solver.methods.loading import is_json
+from bife_core.solver.methods.references import is_json
 from bife_core.store import Store
 
 _MARK: Final = "# From the archive: "

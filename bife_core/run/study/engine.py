@@ -36,7 +36,7 @@ from bife_core.search.answers import Answered
 from bife_core.search.config import SearchConfig
 from bife_core.search.generators import BudgetReachedError, DraftingStoppedError, NoDraftError, Spending
 from bife_core.search.generators.account import out_of_time, reached, used_shares
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from bife_core.solver.scip.solve import SolveResult, cautions, contradictions
 
 SILENT_REQUESTS: Final = 4

@@ -32,7 +32,7 @@ from bife_core.search.generators import (
     PromptContext,
 )
 from bife_core.solver.methods.base import RPB, ScipMethod
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 
 _TRAINING_LIMIT_S: Final = 7 * 86400.0
 _ROOM_MB: Final = 3072.0

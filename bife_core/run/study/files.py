@@ -15,7 +15,7 @@ from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.search.population import ranked
 from bife_core.show import plots
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 
 SAMPLES: Final = "samples.json"
 BEST_RULE: Final = "best_rule.py"

@@ -20,7 +20,7 @@ from bife_core.base.plugins import code_revision
 from bife_core.base.values import as_params
 from bife_core.instances.base import Instance, marks
 from bife_core.measure.context import SolveContext
-from bife_core.measure.decisions.collecting import CollectionSummary
+from bife_core.measure.decisions.collection import CollectionSummary
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.evaluation.compare import Given, given_instances
 from bife_core.run.config import InstancesConfig, PipelineConfig

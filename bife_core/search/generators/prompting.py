@@ -21,7 +21,7 @@ from bife_core.search.generators.config import Prompts
 from bife_core.search.generators.parsing import without_reasoning
 from bife_core.search.population import by_high_fidelity, ranked
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
-from bife_core.solver.methods.loading import code_of
+from bife_core.solver.methods.references import code_of
 
 OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
 _SENTENCE: Final = " It has 25 words at most and begins with what sets the rule apart from others."

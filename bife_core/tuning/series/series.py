@@ -14,19 +14,19 @@ from bife_core.base.errors import ConfigError, InterruptedSolveError, RuleError,
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import digest_of_file
+from bife_core.solver.methods.attach import solve_model
 from bife_core.solver.methods.base import Method, ScipMethod
-from bife_core.solver.methods.loading import AnyReference, load_method
-from bife_core.solver.methods.using import solve_model
+from bife_core.solver.methods.references import AnyReference, load_method
 from bife_core.solver.scip.branching import check_free
 from bife_core.solver.scip.libscip import plugins
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import foremost, own_rule, usual_parameters
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import INTERRUPTED, PROVEN, RootClock, SolveResult, SolveSettings, apply
 from bife_core.store import Store
 from bife_core.store.home import project_home
 from bife_core.tuning.series.bandit import choose_arm
-from bife_core.tuning.series.reuse import STARTS, give_starts
+from bife_core.tuning.series.starts import STARTS, give_starts
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 
 PORTFOLIO: Final[tuple[Choices, ...]] = (

@@ -12,7 +12,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import method_of, unaltered
+from bife_core.solver.methods.references import method_of, unaltered
 from bife_core.solver.methods.scorer import Scorer
 
 

@@ -21,7 +21,7 @@ from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account, Call, Spending
 from bife_core.search.types import Entry
 from bife_core.solver.methods.base import RPB
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.solve import SolveResult
 from bife_core.store.home import project_home

@@ -10,7 +10,7 @@ from bife_core.measure.trials import Raced
 from bife_core.run.estimate import Estimate
 from bife_core.run.stages.results import Precheck
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.tuning.tuner import Trial, Tuning
 from tests.support.model_answers import MODEL

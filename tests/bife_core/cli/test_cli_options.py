@@ -11,7 +11,7 @@ from bife_core.run.presets import preset, with_overrides
 from bife_core.run.settings import NAMES, configuration, described
 from bife_core.run.stages.tracker import TrackedRun
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from tests.support.programs import sentence
 

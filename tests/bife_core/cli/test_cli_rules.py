@@ -5,7 +5,7 @@ import pytest
 from bife_core.language.rules import REFERENCE_RULES
 from bife_core.registry.local import LocalRegistry
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method, method_of
+from bife_core.solver.methods.references import load_method, method_of
 from bife_core.store.home import project_home
 from tests.support.programs import sentence
 from tests.support.registered import champion_in

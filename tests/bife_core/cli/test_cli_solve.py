@@ -16,9 +16,9 @@ from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.watching import ChampionWatch
 from bife_core.solver.methods.base import METHODS
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.methods.scorer import Scorer
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store.home import project_home
 from tests.support.measured import result

@@ -16,9 +16,9 @@ from bife_core.export import export_c
 from bife_core.language.components import BRANCHING
 from bife_core.language.features import FEATURES
 from bife_core.language.rules import REFERENCE_RULES
-from bife_core.solver.methods.using import attach
+from bife_core.solver.methods.attach import attach
 from bife_core.solver.scip.libscip import scip_address
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply
 from tests.bife_core.solver.scip.test_extractor import AtEachBranching
 from tests.support.exported import branchings, exported, include, load

@@ -16,7 +16,7 @@ from bife_core.instances.generated import open_benchmark
 from bife_core.language.features import feature_index
 from bife_core.run.config import InstancesConfig
 from bife_core.search import SEARCHES
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from tests.support.documents import DOCS, blocks
 
 PAGE = "developers/extending.md"

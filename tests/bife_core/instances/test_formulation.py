@@ -3,7 +3,7 @@ import pytest
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.formulation import Likeness, formulation, likeness_of, row_type, shape
 from bife_core.instances.generated import GeneratedBenchmark
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 
 MIXED = """Minimize
  obj: 3 x - 2 y + z

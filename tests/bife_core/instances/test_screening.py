@@ -7,7 +7,7 @@ from pyscipopt import Model
 
 from bife_core.instances.base import content_digest
 from bife_core.instances.folder import screen
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 
 LINEAR = "Minimize\n obj: x + y\nSubject To\n c: x + y >= 1.5\nBounds\n x <= 10\n y <= 10\n"
 
@@ -119,6 +119,6 @@ def test_what_others_write_to_standard_error_meanwhile_is_passed_on(foreign, cap
             os.write(2, b"another thread speaks\n")
             read(self, *arguments)
 
-    monkeypatch.setattr("bife_core.solver.scip.reading.Model", Talkative)
+    monkeypatch.setattr("bife_core.solver.scip.reader.Model", Talkative)
     screen(str(foreign / "lseu.mps"))
     assert capfd.readouterr().err == "another thread speaks\n"

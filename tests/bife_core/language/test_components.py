@@ -19,7 +19,7 @@ from bife_core.search.config import SearchConfig
 from bife_core.search.generators import PromptContext
 from bife_core.search.generators.parsing import parse_answer
 from bife_core.search.generators.prompting import assemble
-from bife_core.solver.methods.loading import load_method, method_of
+from bife_core.solver.methods.references import load_method, method_of
 from bife_core.solver.methods.scorer import ComponentRule
 from tests.support.plugins import EXAMPLE
 

@@ -14,9 +14,9 @@ from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.context import Reference, SolveContext, cost_of, load_factors, measure_reference
 from bife_core.measure.high import high_fidelity, score_high
 from bife_core.measure.race import RULES
+from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.scorer import RuleMethod
-from bife_core.solver.methods.using import solve
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from tests.support.measured import result

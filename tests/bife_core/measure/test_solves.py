@@ -21,7 +21,7 @@ from bife_core.measure.low import score_low
 from bife_core.measure.solves import OutOfTimeError, SolveJob, run_solves
 from bife_core.solver.machine import here
 from bife_core.solver.methods.base import RPB, ScipMethod
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import RECORDED, SolveResult, SolveSettings

@@ -11,7 +11,7 @@ from bife_core.registry.choosing import registered_name
 from bife_core.registry.evidence import CHAMPION, UNGATED
 from bife_core.run.config import InstancesConfig
 from bife_core.solver.methods.base import RPB
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.store import StoreError

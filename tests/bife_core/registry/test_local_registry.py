@@ -7,7 +7,7 @@ import pytest
 from bife_core.base.errors import RuleError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.store import Store
 from bife_core.store.registered import REGISTRY
 from tests.support.registered import beside, evidence, source

@@ -7,7 +7,7 @@ import pytest
 from bife_core.measure.race import SETTINGS
 from bife_core.measure.trials import USUAL
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.tuning.ablation import ablate
 from bife_core.tuning.space import BRANCHING, Space
 from tests.support.raced import INSTANCES, context, invent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bife_core.measure.trials import Raced
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.tuning.proposals import MOST, read_configurations
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import Trial

@@ -4,7 +4,7 @@ import pytest
 
 from bife_core.base.errors import ConfigError
 from bife_core.solver.methods.base import RPB
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import usual_parameters
 from bife_core.tuning.space import BRANCHING, Space, table
 

@@ -9,7 +9,7 @@ from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.context import SolveContext, solve_each
 from bife_core.measure.trials import Raced, TrialRace
 from bife_core.solver.methods.base import RPB, ScipMethod
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposals import Tpe

@@ -9,7 +9,7 @@ from bife_core.cli.stages import finish, required, show_comparison
 from bife_core.measure.evaluation.comparison import statement
 from bife_core.run.config import InstancesConfig
 from bife_core.run.stages.records import TUNING
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_flows.cli.backend import Flows
 from bife_tasks.tracking import store
 from tests.support.programs import FOREIGN, program, sentence

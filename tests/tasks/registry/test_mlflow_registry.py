@@ -9,7 +9,7 @@ from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.evaluation_files import sample_name
 from bife_core.run.stages.records import EVOLUTION
 from bife_core.run.stages.runtime import Runtime
-from bife_core.solver.methods.loading import registered_tags, stored_text
+from bife_core.solver.methods.references import registered_tags, stored_text
 from bife_core.store.home import project_home
 from bife_tasks.registry import registry as deciding_registry
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over

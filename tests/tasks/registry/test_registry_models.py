@@ -19,7 +19,7 @@ from bife_core.language.features import FEATURES
 from bife_core.registry.local import LocalRegistry
 from bife_core.solver.methods.base import METHODS
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method, stored_text
+from bife_core.solver.methods.references import load_method, stored_text
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.store.home import project_home
 from bife_tasks.tracking import store

@@ -23,7 +23,7 @@ from bife_core.search.generators.offline.operators import (
 )
 from bife_core.search.generators.offline.source import describe, read, write
 from bife_core.search.types import ReflectionRequest, Sample, WrittenRequest
-from bife_core.solver.methods.loading import code_of
+from bife_core.solver.methods.references import code_of
 
 _OPERATORS: Final[dict[str, tuple[str, Callable[..., Node]]]] = {
     "i1": ("Drawn from the grammar", lambda rng, _, offered: sample_rule(rng, offered)),

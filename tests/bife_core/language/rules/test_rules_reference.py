@@ -9,7 +9,7 @@ from bife_core.language.components import BRANCHING
 from bife_core.language.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule
 from bife_core.language.rules.language import BUILTINS, CONSTANTS, MATH_FUNCTIONS, NUMPY_FUNCTIONS
 from bife_core.language.rules.reference_rules import read_rules
-from bife_core.solver.methods.loading import load_rule
+from bife_core.solver.methods.references import load_rule
 from tests.support.documents import DOCS
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from bife_core.base.errors import DecisionsError
 from bife_core.instances.base import Instance
-from bife_core.measure.decisions.collecting import collect_decisions
+from bife_core.measure.decisions.collection import collect_decisions
 from bife_core.measure.decisions.expert import record_decisions
 from bife_core.measure.decisions.nodes import load_nodes, nodes_of
 from bife_core.measure.decisions.recorded import Decisions, concatenate
 from bife_core.run.config import CollectionConfig
-from bife_core.solver.methods.using import solve
+from bife_core.solver.methods.attach import solve
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.workers import InProcess
 from tests.support import awkward

@@ -9,7 +9,7 @@ from bife_core.measure.context import SolveContext
 from bife_core.measure.evaluation.choice import choose
 from bife_core.run.stages.pipeline import finalists
 from bife_core.search import Sample
-from bife_core.solver.methods.loading import load_rule
+from bife_core.solver.methods.references import load_rule
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store

@@ -9,7 +9,7 @@ from bife_core.measure.evaluation.compare import given_instances
 from bife_core.measure.evaluation.comparison import compare_methods, compare_pair, headline, statement
 from bife_core.measure.evaluation.metrics import solve_frame
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from tests.bife_core.measure.evaluation.test_comparison import row, rows
 
 AT_ROOT = """\

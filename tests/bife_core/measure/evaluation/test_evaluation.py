@@ -15,7 +15,7 @@ from bife_core.measure.evaluation.summary import evaluate, looks
 from bife_core.measure.solves import SolveJob
 from bife_core.run.config import EvaluationConfig
 from bife_core.solver.methods.base import ScipMethod
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings, contradictions, disagree

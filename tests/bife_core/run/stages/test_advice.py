@@ -6,7 +6,7 @@ from bife_core.measure.evaluation.comparison import Comparison
 from bife_core.run.stages.pipeline import next_step
 from bife_core.solver.methods.base import ScipMethod
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from tests.support.measured import BASELINE, RULE, summary
 
 LEAN = Configuration(name="tuned_scip", params={"separating/maxrounds": 0})

@@ -19,7 +19,7 @@ from bife_core.run.stages.held_out import (
 from bife_core.run.stages.runtime import Runtime
 from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 R, S, T = map(load_method, ("paper_ca", "paper_sc", "paper_mis"))

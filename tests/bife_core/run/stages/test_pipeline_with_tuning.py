@@ -15,7 +15,7 @@ from bife_core.run.study.files import read_samples
 from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import branching_of, load_method
+from bife_core.solver.methods.references import branching_of, load_method
 from tests.support.stored import counts
 
 SMOKE = with_overrides(preset("smoke"), {"search.seed": 0})

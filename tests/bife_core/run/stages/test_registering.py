@@ -18,8 +18,8 @@ from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import InstanceSet
 from bife_core.run.stages.tracker import TrackedRun
 from bife_core.solver.methods.base import RPB
-from bife_core.solver.methods.loading import load_method
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.methods.references import load_method
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import SolverConfig
 from tests.support.measured import result, summary
 

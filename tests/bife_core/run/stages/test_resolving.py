@@ -8,7 +8,7 @@ from bife_core.registry.local import LocalRegistry
 from bife_core.run.config import InstancesConfig, PipelineConfig, SearchConfig
 from bife_core.run.stages.resolving import resolved, seed_at
 from bife_core.run.stages.runtime import PresentRun, Runtime
-from bife_core.solver.methods.loading import load_method, with_budget
+from bife_core.solver.methods.references import load_method, with_budget
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store.home import Home

@@ -16,7 +16,7 @@ from bife_core.run.stages.scoring import lost_to, score, scored_before, undecide
 from bife_core.run.study import evaluator
 from bife_core.run.study.engine import Engine
 from bife_core.search import Sample
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 
 GOOD = REFERENCE_RULES["pseudocost_product"].source
 OTHER = REFERENCE_RULES["most_fractional"].source

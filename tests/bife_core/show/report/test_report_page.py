@@ -14,7 +14,7 @@ from bife_core.run.config import EvaluationConfig
 from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.show.report import Report, SearchRecord, Story, render_page, report_figures
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method
+from bife_core.solver.methods.references import load_method
 from bife_core.store import Store
 from bife_core.tuning.ablation import Ablation, Step
 

@@ -8,12 +8,12 @@ from bife_core.base.errors import RuleError
 from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.summary import evaluate
 from bife_core.measure.solves import SolveJob
+from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import budgeted, load_method, method_of, with_budget
+from bife_core.solver.methods.references import budgeted, load_method, method_of, with_budget
 from bife_core.solver.methods.scorer import RuleMethod
-from bife_core.solver.methods.using import attach, solve
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import SolverConfig, settings_in, usual_parameters
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.store import Store

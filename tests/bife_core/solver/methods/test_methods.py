@@ -15,11 +15,11 @@ from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.measure.solves import SolveJob
 from bife_core.show.report import Report, render_page
+from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.base import METHODS, ScipMethod
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.loading import load_method, method_of
+from bife_core.solver.methods.references import load_method, method_of
 from bife_core.solver.methods.scorer import RuleMethod, Scorer
-from bife_core.solver.methods.using import solve
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.store import Store
 from bife_core.workers import InProcess

@@ -12,11 +12,11 @@ import pytest
 import bife_core
 from bife_core import Budget, FeatureExtractor, NodeMethod
 from bife_core.base.errors import RuleError
-from bife_core.solver.methods.loading import as_scoring, with_budget
+from bife_core.solver.methods.references import as_scoring, with_budget
 from bife_core.solver.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
 from bife_core.solver.scip.compiled.memory import float64_at, int64_at
 from bife_core.solver.scip.node import ROW_FEATURES, VARIABLE_FEATURES
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply
 from tests.bife_core.solver.scip.test_extractor import GOLDEN_FAMILIES, visit_branchings
 from tests.support.bipartite import slow_graph

@@ -12,9 +12,9 @@ from bife_core.base.errors import RuleError
 from bife_core.export import export_c
 from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.context import cost_of
-from bife_core.solver.methods.loading import method_of
+from bife_core.solver.methods.references import method_of
 from bife_core.solver.methods.scorer import Scorer
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import HIGHEST_PRIORITY
 from bife_core.solver.scip.solve import SolveSettings, apply
 from tests.bife_core.solver.scip.test_branching import paper_model

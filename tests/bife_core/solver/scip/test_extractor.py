@@ -12,7 +12,7 @@ from bife_core import FeatureExtractor
 from bife_core.base.errors import SolverError
 from bife_core.language.components import BRANCHING
 from bife_core.language.features import FEATURES
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply
 from tests.support.marks import long_but
 

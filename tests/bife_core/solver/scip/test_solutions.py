@@ -6,8 +6,8 @@ import pyscipopt
 import pytest
 
 from bife_core.base.errors import ConfigError, InstanceError
-from bife_core.solver.methods.using import solve
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.methods.attach import solve
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solutions import check_names, solution_of, write_solution
 
 CIP = """STATISTICS

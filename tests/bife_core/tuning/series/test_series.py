@@ -7,11 +7,11 @@ import pytest
 from bife_core import Series, Store, attach, solve
 from bife_core.base.errors import ConfigError, RuleError, SolverError
 from bife_core.solver.methods.base import Method
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import SolveSettings
-from bife_core.tuning.series.reuse import give_starts
 from bife_core.tuning.series.series import SeriesSolve, cost_of
+from bife_core.tuning.series.starts import give_starts
 from tests.support.measured import result
 from tests.support.programs import FOREIGN
 from tests.support.texts import cover

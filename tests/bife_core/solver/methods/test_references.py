@@ -14,9 +14,9 @@ from bife_core.base.errors import RuleError
 from bife_core.export import export_c
 from bife_core.language.components import BRANCHING
 from bife_core.language.rules import REFERENCE_RULES, compile_rule
+from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.methods.base import METHODS
-from bife_core.solver.methods.loading import load_method, load_rule
-from bife_core.solver.methods.using import attach, solve
+from bife_core.solver.methods.references import load_method, load_rule
 from tests.support.weighted import KIND, Weighted
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"

@@ -10,9 +10,9 @@ from bife_core.language.rules import compile_rule
 from bife_core.measure.evaluation.metrics import solve_frame
 from bife_core.run.config import PipelineConfig
 from bife_core.run.presets import preset
-from bife_core.solver.methods.using import attach, solve
+from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.scip.libscip import library, scip_address
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import PAPER, SolverConfig, settings_in
 from bife_core.solver.scip.solve import SolveSettings, apply, disagree, parameters
 from tests.support.weighted import Weighted

@@ -7,7 +7,7 @@ import pytest
 
 from bife_core import attach, solve
 from bife_core.solver.scip.branching import PLUGIN_NAME
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import HIGHEST_PRIORITY, put_in_charge
 
 MOST = HIGHEST_PRIORITY

@@ -14,12 +14,12 @@ from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError
 from bife_core.base.files import check_outputs
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
+from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.exactness import violation_of
 from bife_core.solver.scip.libscip import lp_iterations, saved_nodes, total
-from bife_core.solver.scip.reading import model_format, read_model
+from bife_core.solver.scip.reader import model_format, read_model
 from bife_core.solver.scip.settings import foremost, own_rule
 from bife_core.solver.scip.solutions import best_of, check_names, solution_of, write_solution
 from bife_core.solver.scip.solve import (

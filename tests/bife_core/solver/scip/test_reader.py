@@ -8,8 +8,8 @@ import re
 import pytest
 
 from bife_core.base.errors import InstanceError, SolverError
-from bife_core.solver.methods.using import solve
-from bife_core.solver.scip.reading import read_model
+from bife_core.solver.methods.attach import solve
+from bife_core.solver.scip.reader import read_model
 from tests.support import awkward
 
 HEAD = "Maximize\n o: x + 2 y\nSubject To\n"

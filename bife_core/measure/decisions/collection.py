@@ -224,7 +224,7 @@ def _start(
 ) -> Future[Any]:
     part.parent.mkdir(parents=True, exist_ok=True)
     return pool.submit(
-        "bife_core.measure.decisions.collecting:collect_from",
+        "bife_core.measure.decisions.collection:collect_from",
         {
             "path": str(instance.path),
             "instance": instance.name,

@@ -11,7 +11,7 @@ from bife_core import solve
 from bife_core.base.errors import SolverError
 from bife_core.language.rules import REFERENCE_RULES
 from bife_core.solver.methods.base import BUILTIN_METHODS
-from bife_core.solver.methods.loading import load_rule
+from bife_core.solver.methods.references import load_rule
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.solve import SolveSettings, apply
 from tests.support.marks import long_but
