@@ -25,13 +25,13 @@ class Plugins(UserDict[str, Plugin]):
     """All plugins of one kind by name; each is loaded on first use.
 
     Another package adds one by an entry point in `group`, a script by item assignment. `kind` is the noun for one, such
-    as ``search``; `own` has BiFE's, each as ``module:object``; `fits` tests a loaded object and `form` names what is
-    expected; `also` has further names that a setting may hold, such as ``folder``.
+    as ``search``; `builtin` has BiFE's, each as ``module:object``; `fits` tests a loaded object and `form` names what
+    is expected; `also` has further names that a setting may hold, such as ``folder``.
     """
 
     kind: str
     group: str
-    own: Mapping[str, str]
+    builtin: Mapping[str, str]
     fits: Callable[[Any], bool]
     form: str
     also: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Plugins(UserDict[str, Plugin]):
     def __post_init__(self) -> None:
         super().__init__()  # `data` holds those that are loaded
 
-    def known(self, name: str) -> str:
+    def required(self, name: str) -> str:
         """Return `name` if it is one of `names`, else raise a ValueError; for validators."""
         if name not in self.names:
             raise ValueError(self._none(name))
@@ -59,7 +59,7 @@ class Plugins(UserDict[str, Plugin]):
     @property
     def foreign(self) -> list[str]:
         """Names other packages offer."""
-        return [name for name in self if name not in self.own]
+        return [name for name in self if name not in self.builtin]
 
     def listed(self) -> list[tuple[str, str]]:
         """Return name and package with its version, of each plugin."""
@@ -92,7 +92,7 @@ class Plugins(UserDict[str, Plugin]):
 
     @cached_property
     def _entries(self) -> dict[str, EntryPoint]:
-        offered = {name: EntryPoint(name, where, self.group) for name, where in self.own.items()}
+        offered = {name: EntryPoint(name, where, self.group) for name, where in self.builtin.items()}
         for entry in entry_points(group=self.group):
             first = offered.setdefault(entry.name, entry)
             if first is not entry:

@@ -84,7 +84,7 @@ class Backend:
 BACKENDS: Final = Plugins[type[Backend]](
     kind="backend",
     group="bife.backends",
-    own={},
+    builtin={},
     fits=lambda offered: isinstance(offered, type) and issubclass(offered, Backend),
     form="a subclass of Backend",
 )

@@ -80,13 +80,13 @@ class Command(TyperCommand):
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the shared options in place of its `options`, which it has to `resolve`."""
     parameters = inspect.signature(command, eval_str=True).parameters.values()
-    own = [each for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    own += [
+    options = [each for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    options += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         for name, annotation in OPTIONS.items()
     ]
-    command.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in own}
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in options}
     return command
 
 

@@ -44,8 +44,8 @@ for panel, commands in {
 app.add_typer(rules, name="rules", rich_help_panel="Use")
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"bife {version('bife-branching')}")
         raise typer.Exit
 

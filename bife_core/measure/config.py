@@ -17,7 +17,8 @@ class LowFidelityConfig(Value):
     """F_LF: how well a rule imitates the recorded strong-branching decisions."""
 
     measure: LowMeasure = Field(
-        "accuracy", description=f"{'; '.join(f'{name!r}: {one.words}' for name, one in MEASURES.items())}."
+        "accuracy",
+        description=f"{'; '.join(f'{name!r}: {measure.words}' for name, measure in MEASURES.items())}.",
     )
     tune: int = Field(
         0,

@@ -68,12 +68,12 @@ def solve_each(
     return run_solves(groups, context.store, context.pool, note=context.note, over=context.over)
 
 
-def misbehaviour(solves: Iterable[Mapping[str, Any]], who: str = "The rule") -> str | None:
+def misbehaviour(solves: Iterable[Mapping[str, Any]], subject: str = "The rule") -> str | None:
     """Return what a rule did wrong in all its solves, given by field, as a sentence; RPB's within a budget aside."""
     calls, undecided, errors = totals(solves, "calls", "undecided", "rule_errors")
     if (left := undecided + errors) <= _MOST_UNDECIDED * calls:
         return None
-    return f"{who} gave no usable score at {left} of {calls} branchings, which SCIP decided instead."
+    return f"{subject} gave no usable score at {left} of {calls} branchings, which SCIP decided instead."
 
 
 def totals(solves: Iterable[Mapping[str, Any]], *counters: str) -> list[int]:

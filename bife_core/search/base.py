@@ -109,11 +109,11 @@ class BaseSearch(ABC):
 
     def tell(self, answers: Sequence[Answered]) -> None:
         """Take the answers to the last `ask`, in order; others raise `ValueError`, and nothing changes."""
-        asked, answered = self._pending, tuple(answer.request for answer in answers)
-        if not asked or asked != answered:
-            expected, found = (", ".join(request.id for request in some) for some in (asked, answered))
+        pending, answered = self._pending, tuple(answer.request for answer in answers)
+        if not pending or pending != answered:
+            expected, told = (", ".join(request.id for request in some) for some in (pending, answered))
             raise ValueError(
-                f"Expected answers to the last ask(), in order: {expected}; found answers to {found or 'nothing'}."
+                f"Expected answers to the last ask(), in order: {expected}; found answers to {told or 'nothing'}."
             )
         self._pending = ()
         self.learn(answers)

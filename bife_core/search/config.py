@@ -34,10 +34,10 @@ class SearchConfig(Value):
     BiFE's are Algorithm 1 of the paper, with every gap it leaves as a field, and what keeps its threshold from locking.
     """
 
-    method: Annotated[str, AfterValidator(SEARCHES.known)] = Field(
+    method: Annotated[str, AfterValidator(SEARCHES.required)] = Field(
         "bife", description="How rules are searched for.", json_schema_extra=SEARCHES.offer
     )
-    component: Annotated[str, AfterValidator(COMPONENTS.known)] = Field(
+    component: Annotated[str, AfterValidator(COMPONENTS.required)] = Field(
         BRANCHING.name,
         description="What rules are searched for: branching, or what a package adds, such as the choice of cuts.",
         json_schema_extra=COMPONENTS.offer,

@@ -114,7 +114,7 @@ class Claims:
         with self._lock:
             self._held -= released
         with suppress(StoreError), self._database.writing() as connection:
-            connection.execute(delete(claims).where(self._own(released)))
+            connection.execute(delete(claims).where(self._of_holder(released)))
 
     def of(self, study: str) -> set[str]:
         """Return the claims held here that are named after a study."""
@@ -122,7 +122,7 @@ class Claims:
 
     def fence(self, connection: Connection, names: set[str]) -> None:
         """Raise `ClaimLostError` unless claims that were taken here hold until the transaction ends."""
-        rows = select(claims.c.name).where(self._own(names)).with_for_update(read=True)
+        rows = select(claims.c.name).where(self._of_holder(names)).with_for_update(read=True)
         if lost := names and names - set(connection.scalars(rows)):
             raise ClaimLostError(
                 f"The claim on {min(lost)} is lost: this process did not renew it for {LEASE_S:g} s, as while a "
@@ -141,7 +141,7 @@ class Claims:
             return "another thread of this process" if name in self._held or row else "another process"
         return f"process {row.pid} on {row.machine.partition(' ')[0]}"
 
-    def _own(self, names: set[str]) -> ColumnElement[bool]:
+    def _of_holder(self, names: set[str]) -> ColumnElement[bool]:
         return claims.c.name.in_(names) & (claims.c.holder == self._holder)
 
     def _renew(self) -> None:
@@ -152,12 +152,12 @@ class Claims:
                 if not self._held:
                     self._renewer = None
                     return
-                own = self._own(self._held)
+                held = self._of_holder(self._held)
                 with suppress(StoreError), self._database.writing() as connection:
-                    renewed = update(claims).where(own).values(until_unix_s=_NOW + LEASE_S)
+                    renewed = update(claims).where(held).values(until_unix_s=_NOW + LEASE_S)
                     missing = set[str]()
                     if connection.execute(renewed).rowcount < len(self._held):
-                        missing = self._held - set(connection.scalars(select(claims.c.name).where(own)))
+                        missing = self._held - set(connection.scalars(select(claims.c.name).where(held)))
                     for name in sorted(missing - lost):
                         _logger.warning("The claim on %s is lost: it was not renewed in time.", name)
                     lost = missing

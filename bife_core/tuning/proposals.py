@@ -66,7 +66,7 @@ class Tpe:
 
     def tell(self, choices: Choices, value: float | None) -> None:
         """Enter a trial; one that failed is worse than all others."""
-        worst = max((one.value for one in self._study.trials if one.value is not None), default=0.0)
+        worst = max((trial.value for trial in self._study.trials if trial.value is not None), default=0.0)
         params = {row.name: choices.get(row.name, row.choices[0]) for row in self._space.rows}
         value = worst + 1.0 if value is None else value
         trial = self._create_trial(params=params, distributions=self._distributions, value=value)

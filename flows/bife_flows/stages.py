@@ -46,7 +46,7 @@ def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] 
 
 
 collection = _flow("collection", collect)
-tuning = _flow("tuning", tune, ("found", "starts", "beside"))
+tuning = _flow("tuning", tune, ("rule", "starts", "beside"))
 evolution = _flow("evolution", search, ("decisions", "beside"))
 evaluation = _flow("evaluation", evaluate, ("choice", "ablation"))
 pipeline = _flow("pipeline", run)

@@ -102,20 +102,22 @@ def compare(
         return evaluate(chosen, solved, config, pool, kept, baseline=against, solver=solver)
 
 
-def given_instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
+def given_instances(sources: Given | Iterable[Given]) -> tuple[Instance, ...]:
     """Return files, folders, instances and benchmark families as instances, each content once, by names of their own.
 
     A file is called by its path below its folder; where names are equal, by as much of the paths as distinguishes them.
     """
     by_digest: dict[str, Instance] = {}
-    for source in [given] if isinstance(given, str | Path | Instance) else given:
+    for source in [sources] if isinstance(sources, str | Path | Instance) else sources:
         for instance in [source] if isinstance(source, Instance) else _of_path(source):
             by_digest.setdefault(instance.digest, instance)
     if not by_digest:
         raise InstanceError("At least one instance was expected, and none was given.")
     instances = tuple(by_digest.values())
     while len(names := Counter(instance.name for instance in instances)) < len(instances):
-        instances = tuple(_by_longer_name(one) if names[one.name] > 1 else one for one in instances)
+        instances = tuple(
+            _by_longer_name(instance) if names[instance.name] > 1 else instance for instance in instances
+        )
     return instances
 
 
@@ -125,12 +127,12 @@ def _by_longer_name(instance: Instance) -> Instance:
     return replace(instance, name=f"{instance.digest} {longer}" if longer == instance.name else longer)
 
 
-def _of_path(given: object) -> list[Instance]:
-    if not isinstance(given, str | Path):
-        raise InstanceError(f"An instance was expected to be a path and is {given!r}.")
-    path = Path(given).expanduser().absolute()
-    if isinstance(given, str) and given in FAMILIES and not path.exists():
-        benchmark = open_benchmark(InstancesConfig(benchmark=given), home() / "instances")
+def _of_path(source: object) -> list[Instance]:
+    if not isinstance(source, str | Path):
+        raise InstanceError(f"An instance was expected to be a path and is {source!r}.")
+    path = Path(source).expanduser().absolute()
+    if isinstance(source, str) and source in FAMILIES and not path.exists():
+        benchmark = open_benchmark(InstancesConfig(benchmark=source), home() / "instances")
         return benchmark.instances("test", EvaluationConfig().instances)
     if path.is_dir():
         files = {file.relative_to(path).as_posix(): file for file in instance_files(path)}

@@ -54,16 +54,20 @@ def evaluate(
     references = (rule, *others, *(present_champion(config, runtime) if as_challenger else ()))
     methods = [_method(reference, runtime) for reference in references]
     # The registry is asked now: one that goes away during the solves must not take their result away.
-    registered = [(one, runtime.registry.registered(one)) for one in references if one.startswith("models:")]
+    registered = [
+        (reference, runtime.registry.registered(reference))
+        for reference in references
+        if reference.startswith("models:")
+    ]
     elsewhere = [
         f"{difference}."
-        for one, rule_of in registered
-        if (difference := other_settings(rule_of, config.solver, one))
+        for reference, rule_of in registered
+        if (difference := other_settings(rule_of, config.solver, reference))
     ]
     elsewhere += [
-        f"{known_as(one.name)} has no row of its own: it is RPB, for no better parameters were found."
-        for one in methods
-        if isinstance(one, Configuration) and one.identity == RPB
+        f"{known_as(method.name)} has no row of its own: it is RPB, for no better parameters were found."
+        for method in methods
+        if isinstance(method, Configuration) and method.identity == RPB
     ]
     behind = [
         evaluation_files.search_behind(*pair, runtime) for pair in zip(references, methods, strict=True)

@@ -34,12 +34,12 @@ class Entered:
 
     def instances(self, split: Split, count: int) -> list[Instance]:
         """Return instances of a split; those of ``test`` are entered when it is known by which comparison."""
-        found = self.opened.instances(split, count)
+        instances = self.opened.instances(split, count)
         if split != "test":
-            groups = {one.group for one in found}
-            every = self.opened.usable if isinstance(self.opened, FolderBenchmark) else found
-            self.store.serve(marks(one for one in every if one.group in groups), split)
-        return found
+            groups = {instance.group for instance in instances}
+            every = self.opened.usable if isinstance(self.opened, FolderBenchmark) else instances
+            self.store.serve(marks(instance for instance in every if instance.group in groups), split)
+        return instances
 
 
 def entered(config: InstancesConfig, home: Home, progress: Callable[[int, int], None]) -> Entered:

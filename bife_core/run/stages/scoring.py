@@ -144,7 +144,7 @@ def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
         study, _, _ = opened(resolved(with_overrides(config, _OWN), runtime), runtime, generator=_Given())
     except WorkerFailure:
         return []
-    scores = [RuleScore(**_known(study, entry.sample)) for entry in study.journal.of(Finalised)]
+    scores = [RuleScore(**_facts(study, entry.sample)) for entry in study.journal.of(Finalised)]
     return sorted(scores, key=lambda score: math.inf if score.f_hf is None else -score.f_hf)
 
 
@@ -168,7 +168,7 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
     solves = journal.answers("solve").items()
     solved = {name: answer.high for name, answer in solves if name in samples and answer.high is not None}
-    facts, high, referred = _known(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
+    facts, high, referred = _facts(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
     ranked = by_high_fidelity(samples.values())
     best = next(iter(ranked), None)
     if high is not None and referred is not None:
@@ -197,7 +197,7 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
     return RuleScore(**facts | about)
 
 
-def _known(study: Study, sample: Sample) -> dict[str, Any]:
+def _facts(study: Study, sample: Sample) -> dict[str, Any]:
     """Return the facts of a sample, others and single instances aside, as fields of `RuleScore`."""
     journal, config = study.journal, study.config.high
     facts: dict[str, Any] = {"name": sample.thought, "sample": sample.id}
@@ -206,7 +206,9 @@ def _known(study: Study, sample: Sample) -> dict[str, Any]:
     if sample.eliminated is not None:
         kept = by_high_fidelity(samples[: samples.index(sample)])[: study.config.search.elite_cap]
         facts["eliminated"] = lost_to(sample.eliminated, kept)
-    facts["duplicate_of"] = next((_called(one) for one in samples if one.id == sample.duplicate_of), None)
+    facts["duplicate_of"] = next(
+        (_called(other) for other in samples if other.id == sample.duplicate_of), None
+    )
     answer, solves = journal.answers("sample").get(sample.id), journal.answers("solve")
     if answer is not None and answer.low is not None:
         facts |= {"regret": answer.low.regret, "fitted": answer.low.source is not None}
@@ -218,7 +220,7 @@ def _known(study: Study, sample: Sample) -> dict[str, Any]:
     cpu_s += [] if referred is None else [referred.reference.cpu_s]
     facts |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
     if score is not None and referred is not None:
-        rpb = [None if one is None else cost_of(one, config) for one in referred.reference.results]
+        rpb = [None if result is None else cost_of(result, config) for result in referred.reference.results]
         if logs := _log_ratios(study.instances, score.costs, rpb):
             ratio = ratio_interval(logs)
             facts |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}

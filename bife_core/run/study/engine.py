@@ -126,7 +126,7 @@ class Engine:
         self._solves: dict[str, HighScore] = {}
         self._ended_by: str | None = None  # the limit of the budget that is reached
         self._unwritten: set[str] = set()  # requests that have no rule for it
-        self._reported = self._asked = self._silence = 0
+        self._reported = self._samples_asked = self._silence = 0
         self._answered = False  # by the model API, in this process
         self._lock, self._adding = Lock(), Lock()
         self._before_s, self._busy_s = journal.elapsed_s, 0.0
@@ -333,10 +333,10 @@ class Engine:
     def _may_be_asked(self, request: Request) -> bool:
         """Whether no limit of the budget keeps a request from being answered, as one is that was answered before."""
         sampled = isinstance(request, SampleRequest) and request.source is None
-        self._asked += sampled
+        self._samples_asked += sampled
         if not (sampled or isinstance(request, ReflectionRequest)) or self._journal.answer(request):
             return True
-        if sampled and self._limit is not None and self._asked > self._limit:
+        if sampled and self._limit is not None and self._samples_asked > self._limit:
             why = f"The run was asked for no more than {self._limit:,} samples in all."
             self._ended_by = self._ended_by or why
         budget = self._evaluator.account.budget

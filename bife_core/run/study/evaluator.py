@@ -75,9 +75,11 @@ class Evaluator:
 
     def _trained(self, request: SampleRequest, past: Past) -> Draft:
         name, decisions = self.config.search.method, self.decisions
-        sources = {"parents": request.parents, "known": past.samples}
-        known = {about: [one.source for one in some if one.source] for about, some in sources.items()}
-        training = {"seed": request.seed, **known, **(request.training or {})}
+        samples = {"parents": request.parents, "others": past.samples}
+        sources = {
+            name: [sample.source for sample in some if sample.source] for name, some in samples.items()
+        }
+        training = {"seed": request.seed, **sources, **(request.training or {})}
         draft = self.solving.pool.submit(
             "bife_core.search.base:train_rule",
             {"search": name, "folder": str(self.folder), "decisions": decisions and str(decisions)}

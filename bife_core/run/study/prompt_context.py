@@ -220,7 +220,7 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
             second = np.log(columns.value(Leaf(feature.index)))
             reached = {power: yardstick.of_scores(first + power * second) for power in _POWERS}
             power = max(reached, key=lambda power: reached[power])
-            ranges[feature.index] = feature.model_copy(update={"given": reached[power], "power": power})
+            ranges[feature.index] = feature.model_copy(update={"times_best": reached[power], "power": power})
     return tuple(ranges)
 
 

@@ -15,15 +15,15 @@ class FeatureRange(Value):
     """The values of one feature over all recorded candidates.
 
     The quantiles are 0, 10, 50, 90 and 100 %. `alone` is F_LF of choosing by this feature alone, by its smallest value
-    if `smallest`; `given` that of the best of all times this one to a `power`. `repeats` is the index of an earlier
-    feature that has the same values, up to the sign.
+    if `smallest`; `times_best` that of the best of all times this one to a `power`. `repeats` is the index of an
+    earlier feature that has the same values, up to the sign.
     """
 
     index: int
     quantiles: tuple[float, float, float, float, float]
     alone: float | None = None
     smallest: bool = False
-    given: float | None = None
+    times_best: float | None = None
     power: float = 0.0
     repeats: int | None = None
 

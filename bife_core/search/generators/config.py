@@ -31,7 +31,7 @@ Prompts = Literal["paper", "informed"]
 class GeneratorConfig(Value):
     """Who writes the rules. Addresses and keys of a model API come from the environment, never from here."""
 
-    kind: Annotated[str, AfterValidator(GENERATORS.known)] = Field(
+    kind: Annotated[str, AfterValidator(GENERATORS.required)] = Field(
         "offline",
         description="What writes the rules: a grammar (offline), an OpenAI-compatible API (openai), recorded answers "
         "(replay), or a plugin.",

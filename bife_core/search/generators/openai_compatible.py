@@ -101,7 +101,7 @@ class OpenAIGenerator:
         self.concurrency = settings.concurrency
         self._stopped: str | None = None
         self._pace = Pace(settings.concurrency, lambda: self._stopped is not None or account.over())
-        self._empty, self._said = 0, set[str]()
+        self._empty, self._warned = 0, set[str]()
         self._refused = {(call.model, name): "" for call in account.calls() for name in call.refused}
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
@@ -174,7 +174,7 @@ class OpenAIGenerator:
         call = call if call.started_unix_s else self.account.begin(call, self.settings.cost_usd)
         began_s = time.perf_counter()
         try:
-            outcome = self._asked(call)
+            outcome = self._response(call)
             self._pace.answer()
             # Where a model only thinks, more requests would be billed for nothing; one that answered may do so again.
             lasting = outcome["status"] == "error" and outcome.get("finish_reason") == "length"
@@ -203,8 +203,8 @@ class OpenAIGenerator:
         return call
 
     def _say(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+        if what not in self._warned:
+            self._warned.add(what)
             self.account.say(f"{self.settings.base_url} {what}")
 
     def _goes_again(self, error: openai.OpenAIError, call: Call) -> bool:
@@ -214,12 +214,12 @@ class OpenAIGenerator:
         busy = status in replies.BUSY and wait_s <= _LONGEST_WAIT_S
         # A server that answers others of ours all the time has this one wait, and is not at work on it.
         alive = pace.answered_unix_s > time.time() - self.settings.timeout_s / 3
-        queued = status in replies.LATE and alive and late not in self._said
+        queued = status in replies.LATE and alive and late not in self._warned
         if self.account.over() or not (busy or queued):
             return False
         pace.refuse(wait_s)
         if queued:
-            self._said.add(late)
+            self._warned.add(late)
         elif replies.LOADS.match(replies.said_by(error)) and time.time() < call.started_unix_s + _LOADING_S:
             self._say("loads its model; requests wait.")
             return True
@@ -227,7 +227,7 @@ class OpenAIGenerator:
             self._say("is busy with requests of this run: fewer go out at once (BIFE_LLM_CONCURRENCY).")
         return queued or pace.refused < self.settings.tries
 
-    def _asked(self, call: Call) -> dict[str, Any]:
+    def _response(self, call: Call) -> dict[str, Any]:
         """Return what comes of a request, which goes out again without each parameter that is refused."""
         refused_before = [name for model, name in list(self._refused) if model == call.model]
         refused = dict.fromkeys(refused_before, "")

@@ -120,7 +120,7 @@ def assemble(
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     fields = {"parents": "\n\n".join(shown), "hints": hints, "standing": _standing(request, facts)}
     task = _operator(operator, request, component).substitute(fields, count=len(request.parents))
-    before, behind = ([], []) if facts is None else _known(request, facts, component)
+    before, behind = ([], []) if facts is None else _facts(request, facts, component)
     # What is the same for all rules of a search comes first: providers bill such a beginning at less.
     parts = [_template("problem", component).substitute(table, benchmark=kind), *before, task, *behind]
     if answer and not isinstance(request, ReflectionRequest):
@@ -155,7 +155,7 @@ def _standing(request: WrittenRequest, context: PromptContext | None) -> str:
     return "a rule that works"
 
 
-def _known(
+def _facts(
     request: WrittenRequest, context: PromptContext, component: Component
 ) -> tuple[list[str], list[str]]:
     """Return what is known, before and behind the operator's part."""
@@ -210,10 +210,10 @@ def measured_features(context: PromptContext) -> str:
                 f"## {group.name.replace('_', ' ')} ({_COSTS[group.cost]})",
                 *map(_measured, members),
             ]
-    if beside := [feature for feature in shown if feature.given is not None]:
+    if beside := [feature for feature in shown if feature.times_best is not None]:
         best = max(shown, key=lambda feature: feature.alone or 0.0)
-        beside = sorted(beside, key=lambda feature: feature.given or 0.0, reverse=True)[:_BESIDE]
-        products = ", ".join(f"[{other.index}]^{other.power:g} {other.given:.2f}" for other in beside)
+        beside = sorted(beside, key=lambda feature: feature.times_best or 0.0, reverse=True)[:_BESIDE]
+        products = ", ".join(f"[{other.index}]^{other.power:g} {other.times_best:.2f}" for other in beside)
         first = f"{_name(best.index)} ({best.alone:.2f})"
         lines += ["", f"What adds most to the best, {first}: F_LF of its product with {products}."]
     same = [(r.index, r.repeats) for r in context.features if r.repeats is not None]
@@ -316,7 +316,7 @@ def theme(
     >>> len({theme(7, number) for number in range(len(themes()))}) == len(themes())
     True
     """
-    varying = {FEATURES[found.index].group.role for found in features if not found.constant}
+    varying = {FEATURES[number.index].group.role for number in features if not number.constant}
     offered = [sentence for roles, sentence in themes() if not varying or roles <= varying]
     if component != BRANCHING:
         offered = [*component.themes] or [""]

@@ -36,13 +36,13 @@ class ReplayGenerator:
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Return the recorded rule; a request without a recorded answer gives a failure, not an error."""
-        call = self._found(request, context)
+        call = self._recorded(request, context)
         if call is not None:
             return read_answer(request, call)
         failure = f"{self.directory} holds no answer for {request.id!r} or for the same prompt."
         return Draft(model=self._answers[-1].model, failure=failure)
 
-    def _found(self, request: WrittenRequest, context: PromptContext) -> Call | None:
+    def _recorded(self, request: WrittenRequest, context: PromptContext) -> Call | None:
         digest = prompt_digest(assemble(request, context, self.prompts))
         under_key = [call for call in self._answers if call.key == request.id]
         if under_key:
@@ -58,7 +58,7 @@ class ReplayGenerator:
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Return what the model answered to the same reason, if it was asked a second time too."""
-        first = self._found(request, context)
+        first = self._recorded(request, context)
         if first is None:
             return None
         wanted = request.id, prompt_digest(assemble_repair(first, reason))

@@ -37,19 +37,19 @@ def fit_rules(
     children: int,
     niche: int = 0,
     parents: Sequence[str] = (),
-    known: Sequence[str] = (),
+    others: Sequence[str] = (),
 ) -> list[Fitted]:
-    """Return fitted rules, the best first; bred ones are of other forms than selected ones, parents and known rules.
+    """Return fitted rules, the best first; bred ones are of other forms than selected ones, parents and other rules.
 
     `children` are formulas that are bred; with 0 one factor is added after the other. `niche` is how many kinds of
     features (roles) the rule does without (`Fitter.offered`), since all rules that rest on what imitates best may solve
-    badly. `parents` and `known` are sources; what is outside the grammar or the niche is passed over.
+    badly. `parents` and `others` are sources; what is outside the grammar or the niche is passed over.
     """
     path = fitter.select(terms, niche)
     if not path or not children:
         return path[-1:]
     offered = set(fitter.offered(niche))
-    shown, had = [tree for tree in _trees(parents) if offered.issuperset(leaves(tree))], _trees(known)
+    shown, had = [tree for tree in _trees(parents) if offered.issuperset(leaves(tree))], _trees(others)
     founders = [*path, *(fitted for tree in shown if (fitted := fitter.fit(tree)) is not None)]
     old = {form_of(root) for root in (*(fitted.root for fitted in founders), *shown, *had)}
     bred = breed(fitter, founders, rng, terms=terms, children=children, niche=niche)

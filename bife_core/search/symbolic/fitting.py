@@ -136,16 +136,16 @@ class ConditionalLogit:
         total = np.add.reduceat(np.exp(below), columns.starts)
         return np.asarray(below - columns.over_decisions(np.log(total)))
 
-    def fit(self, known: Floats, start: Floats) -> tuple[Floats, float]:
+    def fit(self, attributes: Floats, start: Floats) -> tuple[Floats, float]:
         """Return the likeliest weights (k,) of attributes (k, n_rows) and their loss, ridge included."""
         count, starts = len(self._columns.starts), self._columns.starts
         weights = np.asarray(start, dtype=np.float64)
-        loss = self._penalised(known, weights)
+        loss = self._penalised(attributes, weights)
         for _ in range(_STEPS):
-            likely = self.probabilities(weights @ known)
-            slope = known @ (likely - self.target) / count + 2.0 * self._ridge * weights
-            expected = np.add.reduceat(known * likely, starts, axis=1)
-            curvature = ((known * likely) @ known.T - expected @ expected.T) / count
+            likely = self.probabilities(weights @ attributes)
+            slope = attributes @ (likely - self.target) / count + 2.0 * self._ridge * weights
+            expected = np.add.reduceat(attributes * likely, starts, axis=1)
+            curvature = ((attributes * likely) @ attributes.T - expected @ expected.T) / count
             curvature[np.diag_indices_from(curvature)] += 2.0 * self._ridge + 1e-12
             step = np.linalg.solve(curvature, slope)
             promise = float(slope @ step)
@@ -154,7 +154,7 @@ class ConditionalLogit:
             size = 1.0
             while size > 1e-3:
                 tried = weights - size * step
-                reached = self._penalised(known, tried)
+                reached = self._penalised(attributes, tried)
                 if reached <= loss - 1e-4 * size * promise:
                     break
                 size /= 2.0
@@ -193,11 +193,11 @@ class Fitter:
         choice but says how sure it is of them.
         """
         parts = [part for part, _ in (terms_of(root) if join_of(root) == "product" else ((root, 1.0),))]
-        known, spreads = self._known(parts)
+        attributes, spreads = self._logarithms(parts)
         telling = [i for i, spread in enumerate(spreads) if spread > 0.0]
         if not telling:
             return None
-        weights, _ = self._logit.fit(known[telling], np.zeros(len(telling)))
+        weights, _ = self._logit.fit(attributes[telling], np.zeros(len(telling)))
         return self._fitted([parts[i] for i in telling], weights / spreads[telling])
 
     def offered(self, niche: int, terms: int = 1) -> tuple[Leaf, ...]:
@@ -234,7 +234,7 @@ class Fitter:
             fits = []
             for place in np.argsort(-promise, kind="stable")[:_TRIED]:
                 tried = [*chosen, int(place)]
-                columns, spreads = self._known([telling[i] for i in tried])
+                columns, spreads = self._logarithms([telling[i] for i in tried])
                 fitted_weights, loss = self._logit.fit(columns, np.append(weights, 0.0))
                 fits.append((loss, tried, fitted_weights, columns, fitted_weights / spreads))
             for _, tried, fitted_weights, columns, powers in sorted(fits, key=lambda fit: fit[0]):
@@ -271,7 +271,7 @@ class Fitter:
             promise[first : first + block] = slope * slope / np.maximum(variance, 1e-9 * len(columns.starts))
         return promise
 
-    def _known(self, parts: Sequence[Node]) -> tuple[Floats, Floats]:
+    def _logarithms(self, parts: Sequence[Node]) -> tuple[Floats, Floats]:
         """Return the parts' logarithms, centred in each decision and of one scale, and that scale."""
         pairs = [self._logarithm(part) for part in parts]
         return np.array([values for values, _ in pairs]), np.array([spread for _, spread in pairs])

@@ -92,7 +92,7 @@ class SymbolicSearch(BifeSearch):
         """Fit a rule to the recorded decisions."""
         assert decisions is not None
         rng = np.random.Generator(np.random.PCG64(training["seed"]))
-        arguments = {name: training[name] for name in ("terms", "children", "niche", "parents", "known")}
+        arguments = {name: training[name] for name in ("terms", "children", "niche", "parents", "others")}
         formulas = fit_rules(_fitter(decisions), rng, **arguments)
         if not formulas:
             return {"failure": "No other formula distinguishes the candidates of the recorded decisions."}

@@ -316,7 +316,7 @@ def is_stored(reference: object) -> bool:
 def read_stored(reference: str) -> tuple[str, dict[str, str]]:
     """Return the text of a reference that `is_stored` and the tags it was registered with, or raise `RuleError`."""
     reasons = list[str]()
-    for name in (*READERS.foreign, *READERS.own):
+    for name in (*READERS.foreign, *READERS.builtin):
         try:
             return READERS.find(name)(reference)
         except AbsentError as error:

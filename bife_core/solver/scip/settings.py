@@ -180,15 +180,18 @@ _LINE: Final = re.compile(r'[ \t\r]*([^ \t\r#=:]+)[ \t\r]*=[ \t\r]*("[^"]*"|[^ \
 TRUTHS: Final[dict[str, Parameter]] = {"true": True, "1": True, "false": False, "0": False}
 
 
-def as_given(given: Parameter, present: Parameter) -> bool:
-    """Whether the `present` value of a parameter is the one given, which may be the text in a settings file."""
+def as_given(wanted: Parameter, present: Parameter) -> bool:
+    """Whether the `present` value of a parameter is the one wanted, which may be the text in a settings file."""
     if isinstance(present, bool):
-        return TRUTHS.get(str(given).lower(), given) == present
-    if isinstance(given, str) and not isinstance(present, str):
+        return TRUTHS.get(str(wanted).lower(), wanted) == present
+    if isinstance(wanted, str) and not isinstance(present, str):
         with suppress(ValueError):
-            return float(given) == present or given in (str(present), f"{present:.15g}")  # as SCIP writes it
+            return float(wanted) == present or wanted in (
+                str(present),
+                f"{present:.15g}",
+            )  # as SCIP writes it
         return False
-    return given in (present, f'"{present}"')
+    return wanted in (present, f'"{present}"')
 
 
 def settings_in(text: str, name: str) -> dict[str, Parameter]:

@@ -63,7 +63,7 @@ class SeriesSolve(Value):
     under: str
     arm: str
     reason: str
-    given: bool
+    started: bool
     starts: str
     cost: float
     result: SolveResult
@@ -210,7 +210,7 @@ class Series:
         arm, reason = choose_arm(usable, costs, self.settings.seed)
         if (rule := own_rule(model)) is not None:
             arm, reason = self._default, f"the model's own branching rule {rule} stays in charge"
-        given, starts = self._starts(model)
+        started, starts = self._starts(model)
         tell(f"{name}: {arm}, since {reason}; {starts}.")
         try:
             method = None if arm == self._default else self.arms[arm]
@@ -233,7 +233,7 @@ class Series:
             under=self._under,
             arm=arm,
             reason=reason,
-            given=given,
+            started=started,
             starts=starts,
             cost=cost_of(result, self._limit_s),
             result=result,
@@ -256,7 +256,7 @@ class Series:
         places = self._solutions_at[-STARTS:]
         if not places or not self.reuse:
             return False, NO_STARTS
-        costs = [("starts" if solve.given else NO_STARTS, solve.cost) for solve in self.solves]
+        costs = [("starts" if solve.started else NO_STARTS, solve.cost) for solve in self.solves]
         # Starts and configurations are chosen separately, as by Patel: their product has twice as many arms.
         arm, reason = choose_arm((NO_STARTS, "starts"), costs, self.settings.seed + 1)
         if arm == NO_STARTS:

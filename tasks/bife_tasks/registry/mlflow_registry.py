@@ -62,7 +62,9 @@ class MlflowRegistry(Registry):
                 for version in mlflow.search_model_versions(filter_string=wanted):
                     of_name = named[version.name].items()
                     aliases = [alias for alias, number in of_name if str(number) == str(version.version)]
-                    rules.append(_rule(version, aliases, whole=bool(aliases)))  # else a request for each
+                    rules.append(
+                        _rule(version, aliases, with_evidence=bool(aliases))
+                    )  # else a request for each
         return sorted(rules, key=lambda rule: (rule.name, -rule.version))
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
@@ -192,7 +194,7 @@ def _split(tags: Mapping[str, str], source: str) -> dict[str, str]:
     if "evaluation_run" not in rest:
         return dict(tags)
     with TemporaryDirectory() as directory:
-        # Whoever reads it meanwhile has the former one whole.
+        # Whoever reads it meanwhile has the former one with_evidence.
         path = Path(directory) / f"evidence-{digest_of(rest)[:8]}.json"
         path.write_text(json.dumps(rest), encoding="utf-8")
         store.client().log_model_artifact(source.removeprefix("models:/"), str(path))
@@ -215,12 +217,12 @@ def _links(tags: Mapping[str, str]) -> str:
     return costs + fits(f"\n\nIn MLflow: {links}", 600)
 
 
-def _rule(version: ModelVersion, aliases: Iterable[str], *, whole: bool = True) -> RegisteredRule:
+def _rule(version: ModelVersion, aliases: Iterable[str], *, with_evidence: bool = True) -> RegisteredRule:
     # Some of MLflow's stores give the number as text.
     return RegisteredRule(
         name=version.name,
         version=int(version.version),
         aliases=tuple(sorted(aliases)),
-        tags=whole_tags(version, mlflow) if whole else dict(version.tags),
+        tags=whole_tags(version, mlflow) if with_evidence else dict(version.tags),
         card=version.description or "",
     )

@@ -65,7 +65,7 @@ def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path):
     (path / "late_plugin.py").write_text("raise RuntimeError('not yet')")
     mappings = plugins()
     assert mappings.names == ["ordered", "counter", "late", "none"]
-    assert mappings.known("late") == "late"
+    assert mappings.required("late") == "late"
     with pytest.raises(ConfigError, match=r"mapping 'late' of theirs 1\.2 cannot be loaded"):
         mappings.find("late")
 

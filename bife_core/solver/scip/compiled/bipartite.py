@@ -134,12 +134,12 @@ def observe(scip, state, candidates, n, observes):
 
     first = state[layout.OBSERVED] == 0
     state[layout.OBSERVED] = 1
-    whole = observes == ALWAYS or (observes == FIRST and first)
-    for k in range(n_cols if whole else n):
-        position = k if whole else int64_at(state[layout.POSITIONS])[k]
+    all_columns = observes == ALWAYS or (observes == FIRST and first)
+    for k in range(n_cols if all_columns else n):
+        position = k if all_columns else int64_at(state[layout.POSITIONS])[k]
         out = float64_view(state[layout.VARIABLES] + 8 * position * layout.N_VARIABLE, layout.N_VARIABLE)
         _variable(scip, int64_at(cols)[position], objective_norm, patience, incumbent, out)
-    n_rows = _take_rows(scip, state, objective_norm, patience) if whole else 0
+    n_rows = _take_rows(scip, state, objective_norm, patience) if all_columns else 0
     if n_rows < 0:
         return int64(0)
     words = (

@@ -71,8 +71,8 @@ def _fetch_row(row, mask):
 @jit
 def _record(state, variable):
     index = int64(api.var_probindex(variable))
-    known = (index + 1) * layout.N_ENTRIES <= state[layout.ENTRIES + 1]
-    return state[layout.ENTRIES] + 8 * index * layout.N_ENTRIES if known else int64(0)
+    has_entries = (index + 1) * layout.N_ENTRIES <= state[layout.ENTRIES + 1]
+    return state[layout.ENTRIES] + 8 * index * layout.N_ENTRIES if has_entries else int64(0)
 
 
 @jit
@@ -95,8 +95,8 @@ def _fetch_rows(state, record, mask):
     places = state[layout.PLACES] + 4 * int64_at(record)[layout.ENTRY_START]
     for k in range(int64_at(record)[layout.ENTRY_COUNT]):
         place = int32_at(places)[k]
-        known = place < state[layout.N_LP_ROWS]
-        if known and int64_at(state[layout.ROW_TAG])[place] < 2 * state[layout.CALL]:
+        is_lp_row = place < state[layout.N_LP_ROWS]
+        if is_lp_row and int64_at(state[layout.ROW_TAG])[place] < 2 * state[layout.CALL]:
             _fetch_row(int64_at(state[layout.LP_ROWS])[place], mask)
 
 
@@ -185,8 +185,8 @@ def _take_static(scip, state, col):
     record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
     _once_per_solve(scip, col, int64(0), 0.0, needs.STATIC, record)
     of_rows, of_positive, of_negative = _spread(lengths), _spread(positive), _spread(negative)
-    found = _structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative)
-    _write_structure(record, found)
+    structure = _structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative)
+    _write_structure(record, structure)
     return True
 
 

@@ -89,14 +89,14 @@ def _reader(group: Group) -> Any:
     @intrinsic
     def read(typing_context: Any, scip: Any, column: Any, variable: Any, fraction: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            given = dict(zip(("scip", "column", "variable"), args, strict=False))
-            given |= {name: ir.Constant(ir.IntType(32), value) for name, value in _DIRECTIONS.items()}
+            operands = dict(zip(("scip", "column", "variable"), args, strict=False))
+            operands |= {name: ir.Constant(ir.IntType(32), value) for name, value in _DIRECTIONS.items()}
             values = []
             for call in group.calls:
                 if call is None:
                     values.append(args[-1])
                     continue
-                arguments, result = [given[name] for name in call.arguments], _RESULTS[call.returns]
+                arguments, result = [operands[name] for name in call.arguments], _RESULTS[call.returns]
                 kind = ir.FunctionType(context.get_value_type(result), [value.type for value in arguments])
                 function = cgutils.get_or_insert_function(builder.module, kind, call.function)  # type: ignore[no-untyped-call, unused-ignore]
                 values.append(context.cast(builder, builder.call(function, arguments), result, float64))

@@ -68,9 +68,9 @@ def test_of_each_feature_it_is_known_what_it_adds_to_the_best_one():
     columns[3], columns[18] = [3.0, 1.0, 1.0, 2.0, 2.0, 1.0], [0.5, 0.1, 0.6, 0.2, 0.1, 0.5]
     decisions = decisions_of([3, 3], [1.0, 0.0, 0.0, 0.0, 1.0, 0.0], columns=columns)
     ranges = feature_ranges(decisions, Yardstick(decisions))
-    assert (ranges[3].alone, ranges[3].given) == (0.5, None)
-    assert (ranges[18].alone, ranges[18].given, ranges[18].power) == (0.5, 1.0, -0.25)
-    assert ranges[0].given is None
+    assert (ranges[3].alone, ranges[3].times_best) == (0.5, None)
+    assert (ranges[18].alone, ranges[18].times_best, ranges[18].power) == (0.5, 1.0, -0.25)
+    assert ranges[0].times_best is None
 
 
 def config(**settings):

@@ -45,7 +45,7 @@ def test_what_adds_to_the_best_feature_is_named_the_most_first():
     quantiles = (0.0, 1.0, 2.0, 3.0, 4.0)
     best = FeatureRange(index=67, quantiles=quantiles, alone=0.49)
     others = [
-        FeatureRange(index=index, quantiles=quantiles, alone=0.3, given=0.5 + index / 100, power=-0.5)
+        FeatureRange(index=index, quantiles=quantiles, alone=0.3, times_best=0.5 + index / 100, power=-0.5)
         for index in range(12)
     ]
     text = measured_features(ABOUT.model_copy(update={"features": (*others, best)}))

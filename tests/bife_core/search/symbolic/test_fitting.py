@@ -139,7 +139,7 @@ def test_parents_are_bred_from_and_no_rule_there_was_is_given_back():
     given = {"terms": 4, "children": 100, "parents": [write(parent), foreign]}
 
     def bred(known):
-        return [fitted.root for fitted in fit_rules(fitter, np.random.default_rng(0), known=known, **given)]
+        return [fitted.root for fitted in fit_rules(fitter, np.random.default_rng(0), others=known, **given)]
 
     first = bred([foreign])
     assert any(joined in walk(root) for root in first)

@@ -57,7 +57,7 @@ def test_a_bred_child_is_another_rule_than_its_parent(recorded):
 def test_requests_of_a_generation_make_other_rules_of_the_same_decisions(recorded):
     sources = [fitted(recorded, 40, rank=rank)["source"] for rank in (0, 1)]
     assert sources[0] != sources[1]
-    assert fitted(recorded, 40, known=sources[:1])["source"] == sources[1]
+    assert fitted(recorded, 40, others=sources[:1])["source"] == sources[1]
 
 
 class Forbidden(UserDict[str, ReferenceRule]):

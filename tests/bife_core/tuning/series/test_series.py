@@ -62,7 +62,7 @@ def entered(store, arm, has_solution):
     under = SolveSettings(time_limit_s=10, guard=True).fingerprint()
     solved = SeriesSolve(
         arm=arm, result=result(status="timelimit"), solution_at=at, cost=1.0, under=under, instance="made.lp",
-        key="", reason="", given=False, starts="",
+        key="", reason="", started=False, starts="",
     )  # fmt: skip
     store.append("series-plan", "solved", solved.model_dump(mode="json"))
 
@@ -83,7 +83,7 @@ def test_under_another_limit_only_solutions_are_taken_over(series, store, file):
 def test_starts_that_scip_has_no_room_for_are_left_out(series, file):
     series().solve(file("a", least=1))
     solved = series().solve(file("b", least=2))
-    assert solved.given
+    assert solved.started
     full = series(params={"limits/maxorigsol": 0})
     full.solve(file("c", least=1))
     assert full.solve(file("d", least=2)).result.status == "optimal"
@@ -135,7 +135,7 @@ def test_a_start_that_is_infeasible_is_not_accepted(series, store, file, least):
     alone = Series("alone", time_limit_s=10, store=store, reuse=False).solve(file("b", least=least))
     solved = series().solve(file("b", least=least))
     assert solved.result.primal_bound == alone.result.primal_bound > first.result.primal_bound
-    assert not alone.given
+    assert not alone.started
 
 
 @pytest.mark.parametrize(
@@ -236,10 +236,10 @@ def test_rules_of_the_same_name_are_told_apart_by_what_they_hold(series, tmp_pat
 def test_starts_that_did_harm_are_not_given_again(series, file):
     opened = series()
     opened.solve(file("a", least=1))
-    assert opened.solve(file("b", least=2)).given
-    opened.solves = [each.model_copy(update={"cost": 1.0 + each.given}) for each in opened.solves] * 9
+    assert opened.solve(file("b", least=2)).started
+    opened.solves = [each.model_copy(update={"cost": 1.0 + each.started}) for each in opened.solves] * 9
     solved = opened.solve(file("c", least=3))
-    assert (solved.given, solved.starts) == (False, "no starts, since it has the lowest mean cost 1.000")
+    assert (solved.started, solved.starts) == (False, "no starts, since it has the lowest mean cost 1.000")
 
 
 def test_the_next_choice_depends_on_the_journal_alone(series, store, file):
