@@ -200,7 +200,7 @@ def test_operations_install_and_run_what_is_started_on_prefects_page(installed, 
     try:
         bife("up", "--detach", "--prefect-port", ports[0], "--mlflow-port", ports[1])
         ended = PrefectPage(f"http://127.0.0.1:{ports[0]}").end_well("pipeline", config=smoke())
-        assert "is challenger" in ended["state"]["message"]
+        assert "The rule is not champion." in ended["state"]["message"]
         assert bife("status").count("answers") == 3
     finally:
         bife("down")
