@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from bife_core.base.errors import BifeError, ConfigError
+from bife_core.cli.backend import BACKENDS, PLAIN, Backend, backend
 from bife_core.cli.outcome import EXIT_CODES, CommandEnd, ExitCode, ReportingGroup
 from bife_core.cli.program import app
 from tests.support.programs import FOREIGN, REPOSITORY, python, sentence
@@ -91,6 +92,18 @@ def test_an_unknown_command_is_a_usage_error_and_the_version_is_one_line(bife):
 def test_plugins_are_listed_with_kind_name_and_package(bife):
     lines = {" ".join(line.split()) for line in bife("plugins").stdout.splitlines()}
     assert {"search bife BiFE", "search eoh bife-rivals 0.1.0", "component branching BiFE"} <= lines
+
+
+def test_commands_use_the_first_backend_that_has_what_it_needs(monkeypatch):
+    class Elsewhere(Backend):
+        """A backend of a script."""
+
+    monkeypatch.setitem(BACKENDS, "elsewhere", Elsewhere)
+    assert type(backend()) is Backend, "the tests here set the variable"
+    monkeypatch.delenv(PLAIN)
+    assert type(backend()) is BACKENDS["prefect"]
+    monkeypatch.setattr(BACKENDS["prefect"], "installed", False)
+    assert type(backend()) is Elsewhere
 
 
 def raising(error):
