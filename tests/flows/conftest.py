@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import pytest
 from typer.testing import CliRunner, Result
 
+from bife_core.instances.config import FAMILIES
 from bife_core.run.config import PipelineConfig
 from bife_core.run.presets import preset
 from bife_core.run.stages.results import PipelineResult
 from bife_flows.operate import running
 from tests.support.diary import Diary
+from tests.support.instances import QUICK_AUCTIONS
 
 
 @dataclass(frozen=True)
@@ -50,4 +52,12 @@ def demonstrate():
 
 @pytest.fixture(scope="session")
 def smoke(prepared):
-    return demonstrate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
+        return demonstrate()
+
+
+@pytest.fixture(autouse=True)
+def quick_auctions(monkeypatch):
+    """What a flow of this process solves takes a tenth of a second."""
+    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)

@@ -56,7 +56,7 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
 
 def test_settings_are_tuned_alone_and_their_file_solves(prepared, bife, tmp_path, golden_dir):
     output = tmp_path / "ours.set"
-    options = ("--preset", "smoke", "--seconds", "3", "--method", "pscost")
+    options = ("--preset", "smoke", "--seconds", "1", "--method", "pscost")
     done = bife("tune", *options, "--output", output)
     assert done.exit_code == 0, done.output
     assert "design instance" in " ".join(done.stdout.split())

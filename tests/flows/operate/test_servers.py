@@ -149,17 +149,17 @@ def test_a_server_that_never_answers_is_given_up(tmp_path):
 
 def test_a_server_that_computes_is_waited_for(tmp_path):
     port, told = free_port(0), []
-    command = [sys.executable, "-c", f"import time\nwhile time.process_time() < 5.0: pass\n{TOY}", str(port)]
+    command = [sys.executable, "-c", f"import time\nwhile time.process_time() < 3.5: pass\n{TOY}", str(port)]
     server = Server("Toy", command, {}, f"http://127.0.0.1:{port}/", tmp_path / "toy.log")
     try:
-        server.wait_ready(4.0, told.append)
+        server.wait_ready(3.0, told.append)
     finally:
         server.stop()
     assert [text.partition(";")[0] for text in told] == ["Waiting for Toy"]
 
 
 def test_another_program_at_its_address_is_not_taken_for_the_server(tmp_path):
-    stranger, own = toy(tmp_path), failing(tmp_path, "import time; time.sleep(8)")
+    stranger, own = toy(tmp_path), failing(tmp_path, "import time; time.sleep(2)")
     try:
         stranger.wait_ready(60)
         own.health = stranger.health
