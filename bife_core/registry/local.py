@@ -26,12 +26,8 @@ class LocalRegistry(Registry):
     def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
         """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
         stored = stored_versions(self._store)
-        rules = [
-            _rule(version)
-            for key in sorted(stored)
-            if name in (None, key)
-            for version in reversed(stored[key])
-        ]
+        names = [key for key in sorted(stored) if name in (None, key)]
+        rules = [_rule(version) for key in names for version in reversed(stored[key])]
         return [rule for rule in rules if sha in (None, rule.sha)]
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:

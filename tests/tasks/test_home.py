@@ -1,5 +1,6 @@
 import json
 import os
+from contextlib import chdir
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,13 +15,13 @@ from tests.support.programs import python
 
 
 @pytest.fixture
-def environment(tmp_path, monkeypatch):
+def environment(tmp_path):
     """An environment without any of our settings, in an empty working directory; what a test sets goes with it."""
     ours = ("BIFE_", "MLFLOW_", "PREFECT_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     (tmp_path / "cwd").mkdir()
-    monkeypatch.chdir(tmp_path / "cwd")
-    with patch.dict(os.environ, kept | {"BIFE_HOME": str(tmp_path / "home")}, clear=True):
+    home = {"BIFE_HOME": str(tmp_path / "home")}
+    with chdir(tmp_path / "cwd"), patch.dict(os.environ, kept | home, clear=True):
         yield tmp_path
 
 

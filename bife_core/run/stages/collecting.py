@@ -34,9 +34,8 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
     solves, sentence = [solve for solve in results if solve is not None], time_sentence(results)
     if not solves:
         return Precheck(sentence=sentence)
-    parts = {
-        split: len(members) for split, members in getattr(opened.opened, "parts", {}).items()
-    }  # of a folder
+    of_folder = getattr(opened.opened, "parts", {})
+    parts = {split: len(members) for split, members in of_folder.items()}
     cut_short, cores = not all(solve.finished for solve in solves), runtime.workers(config.runner).workers
     expected: Estimate = estimate(config, fmean(solve.cpu_s for solve in solves), cores, parts, cut_short)
     return Precheck(sentence=f"{sentence} A run takes {expected.sentence}.", expected=expected)
@@ -44,16 +43,13 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
 
 def time_sentence(results: Sequence[SolveResult | None]) -> str:
     """Return the share of each part of SCIP in the CPU time of RPB's solves; it promises no saving."""
-    solved = f"{sum(result is not None for result in results)} of {counted(len(results), 'instance')}"
-    timed = [
-        result
-        for result in results
-        if result is not None and result.presolving_s is not None and result.cpu_s > 0
-    ]
+    solves = [result for result in results if result is not None]
+    solved = f"{len(solves)} of {counted(len(results), 'instance')}"
+    timed = [solve for solve in solves if solve.presolving_s is not None and solve.cpu_s > 0]
     if not timed:
         return f"Where SCIP's time goes is not known: RPB has a result on {solved}."
-    parts_s = {part: math.fsum(getattr(result, f"{part}_s") or 0.0 for result in timed) for part in _PARTS}
-    cpu_s, clocks_s = math.fsum(result.cpu_s for result in timed), math.fsum(parts_s.values())
+    parts_s = {part: math.fsum(getattr(solve, f"{part}_s") or 0.0 for solve in timed) for part in _PARTS}
+    cpu_s, clocks_s = math.fsum(solve.cpu_s for solve in timed), math.fsum(parts_s.values())
     if cpu_s < 50 * TICK_S:  # which these clocks go on by
         return f"Solves are too short to say where SCIP's time goes: {cpu_s:.2f} CPU seconds on {solved}."
     every_s = max(cpu_s, clocks_s)  # heuristics propagate: two clocks count it

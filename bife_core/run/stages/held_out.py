@@ -54,9 +54,8 @@ def unseen_instances(config: PipelineConfig, runtime: Runtime, of_rule: str = "n
     uses, unseen = dict[str, tuple[int, int]](), set[str]()
     for group in {instance.group for instance in drawn.instances}:
         # What a group of files is called says nothing: those of another folder may be called alike.
-        known_marks = (
-            marks(groups[group]) if where.folder is None else {instance.digest for instance in groups[group]}
-        )
+        members = groups[group]
+        known_marks = marks(members) if where.folder is None else {instance.digest for instance in members}
         entries = [ledger.get(mark, Served("test")) for mark in known_marks]
         belongs = [key.startswith(of_rule) for key in max((entry.comparisons for entry in entries), key=len)]
         uses[group] = -sum(belongs), [*belongs, True].index(True)  # others that came later change nothing

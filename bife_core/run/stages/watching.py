@@ -176,10 +176,8 @@ def standing(comparison: Comparison | None) -> tuple[bool, str]:
     """Return whether a champion is known to cost more than RPB, and a sentence, by RPB's comparison with it."""
     if comparison is None or comparison.bound is None:
         return False, "There is nothing to compare the champion on yet."
-    tested, words = (
-        counted(comparison.instances, "new instance", comparison.groups),
-        METRICS[comparison.metric].words,
-    )
+    tested = counted(comparison.instances, "new instance", comparison.groups)
+    words = METRICS[comparison.metric].words
     slower, outcome = comparison.bound < 1, "it is not known to be slower than RPB"
     if slower:
         outcome = (

@@ -104,14 +104,14 @@ def test_a_file_that_defines_no_function_of_a_rule_is_told_all_of_them(node_orde
     assert "another component" not in str(error.value)
 
 
-def test_a_file_of_its_function_is_a_method_that_scip_solves_by(node_order, golden_dir, tmp_path):
+def test_a_file_of_its_function_is_a_method_that_scip_solves_by(node_order, knapsacks, tmp_path):
     (tmp_path / "deepest.py").write_text(DEEPEST)
     deepest = load_method(tmp_path / "deepest.py")
     assert isinstance(deepest, ComponentRule)
     highest = method_of(DEEPEST.replace("node[0]", "-node[0]"))
     assert load_method(deepest.compiled) == deepest
     assert method_of(deepest.text).identity == deepest.identity != highest.identity
-    first, second = (bife_core.solve(golden_dir / "cauctions_0.mps.gz", by) for by in (deepest, highest))
+    first, second = (bife_core.solve(knapsacks[0].path, by) for by in (deepest, highest))
     assert first.primal_bound == pytest.approx(second.primal_bound)
     assert first.nodes != second.nodes
 

@@ -7,7 +7,7 @@ from bife_core.registry.choosing import registered_name
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.config import InstancesConfig, PipelineConfig, SearchConfig
 from bife_core.run.stages.resolving import resolved, seed_at
-from bife_core.run.stages.runtime import PresentRun, Runtime
+from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
 from bife_core.solver.methods.references import load_method, with_budget
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.settings import SolverConfig
@@ -67,12 +67,12 @@ def test_a_champion_with_a_budget_is_a_first_rule_without_it(runtime):
 def test_every_try_of_a_run_begins_with_the_champion_of_its_first(runtime, monkeypatch):
     config = wish("tiny", first_rules=CHAMPION)
     champion(runtime, config, 1)
-    monkeypatch.setattr(Runtime, "present", PresentRun(number="a-run"))
+    monkeypatch.setattr(Conductor, "present", PresentRun(number="a-run"))
     first = resolved(config, runtime)
     champion(runtime, config, 2, **beside(1))
     assert resolved(config, runtime) == first
     assert first.search.first_rules == (source(1),)
-    monkeypatch.setattr(Runtime, "present", PresentRun(number="the-next"))
+    monkeypatch.setattr(Conductor, "present", PresentRun(number="the-next"))
     assert resolved(config, runtime).search.first_rules == (source(2),)
 
 
