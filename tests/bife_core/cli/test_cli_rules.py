@@ -2,11 +2,13 @@ import json
 
 import pytest
 
+from bife_core.instances.config import FAMILIES
 from bife_core.language.rules import REFERENCE_RULES
 from bife_core.registry.local import LocalRegistry
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method, method_of
 from bife_core.store.home import project_home
+from tests.support.instances import QUICK_AUCTIONS
 from tests.support.programs import sentence
 from tests.support.registered import champion_in
 
@@ -82,7 +84,9 @@ def test_a_rule_is_written_as_a_c_file_but_not_over_itself_or_into_no_folder(bif
     assert "SCIPincludeBranchruleBife(" in (tmp_path / "rule.c").read_text()
 
 
-def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path):
+def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
+    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
     (file := tmp_path / "ours.py").write_text(REFERENCE_RULES["paper_ca"].source)
     options = (file, "--instances", "combinatorial_auction", "--preset", "smoke")
     scored = json.loads(bife("score", *options, "--json").stdout)
