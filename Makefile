@@ -25,7 +25,7 @@ help:
 	@echo "make docs    build the site of docs/ into site/"
 	@echo "make bench   measure features, low fidelity, branching's share, and reference rules against SCIP's default"
 	@echo "make results measure what docs/explanation/results.md compares, resumable in STORE=DIR; takes days"
-	@echo "make postgres  test store and registry on PostgreSQL, run three evolutions at once with both servers on it"
+	@echo "make postgres  test store and registry on PostgreSQL, run three searches at once with both servers on it"
 	@echo "make chaos   kill pipelines at 25 random moments and count records that were lost or calls billed twice"
 	@echo "make hostile run the corpus of hostile rules in the sandbox (CORPUS=DIR: another corpus)"
 	@echo "make newest  run one pipeline with the newest versions that pyproject.toml allows, not those of constraints.txt"
@@ -78,6 +78,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/deptry bife_core tasks flows
 	$(BIN)/mypy
+	@$(BIN)/python -m tests.words
 
 $(DOCS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[docs]'

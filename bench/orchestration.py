@@ -37,7 +37,7 @@ def main() -> None:
 def pipeline_cost(preset_name: str) -> None:
     from bife_core.run.observer import Observer
     from bife_core.run.stages import evaluation_files
-    from bife_core.run.study import files as evolution_files
+    from bife_core.run.study import files as search_files
     from bife_core.workers.cluster import close_workers
     from bife_flows.operate.running import ready, start_embedded_api
     from bife_flows.stages import pipeline
@@ -61,7 +61,7 @@ def pipeline_cost(preset_name: str) -> None:
     drawing, modelling = Meter(), Meter()
     generated = draw_models(config)
     generated.instances = modelling.timed(generated.instances)  # type: ignore[method-assign]
-    evolution_files.write_outcome = drawing.timed(evolution_files.write_outcome)
+    search_files.write_outcome = drawing.timed(search_files.write_outcome)
     evaluation_files.write_report = drawing.timed(evaluation_files.write_report)
     watched, stages = Children(), Stages()
     began_s, began_wall_s = time.process_time(), time.monotonic()
@@ -70,11 +70,11 @@ def pipeline_cost(preset_name: str) -> None:
     work_s, server_s = watched.stop()
     flow_s = time.process_time() - began_s - watched.own_s - drawing.spent_s - modelling.spent_s
     close_workers()
-    evaluated, decisions = result.evaluation, result.evolution.decisions
+    evaluated, decisions = result.evaluation, result.search.decisions
     assert evaluated is not None
     assert decisions is not None
-    solves = result.evolution.cost.solved * config.high.instances + len(evaluated.summary.rows)
-    samples = len(result.evolution.samples)
+    solves = result.search.cost.solved * config.high.instances + len(evaluated.summary.rows)
+    samples = len(result.search.samples)
     seconds = {
         "work_s": work_s,
         "models_s": modelling.spent_s,
@@ -83,7 +83,7 @@ def pipeline_cost(preset_name: str) -> None:
     }
     seconds |= {"server_s": server_s, "start_s": import_s + watched.before_s, "wall_s": wall_s}
     share = (flow_s + server_s) / (work_s + drawing.spent_s + modelling.spent_s)
-    each = {"ms_a_sample": 1e3 * by_stage["evolution"] / samples, "ms_a_solve": 1e3 * flow_s / solves}
+    each = {"ms_a_sample": 1e3 * by_stage["search"] / samples, "ms_a_solve": 1e3 * flow_s / solves}
     counts = {"preset": preset_name, "samples": samples, "solves": solves}
     measured = counts | rounded(seconds, 2) | rounded({"share": share}, 4) | rounded(each, 1)
     emit(measured | {"flow_s_by_stage": rounded(by_stage, 2)})

@@ -1,8 +1,8 @@
-"""Both servers on PostgreSQL, with several evolutions at a time: all is recorded, nothing fails.
+"""Both servers on PostgreSQL, with several searches at a time: all is recorded, nothing fails.
 
 Starts a PostgreSQL of its own and on it, by the commands of docs/how-to/offline-and-clusters.md, MLflow's server and
 Prefect's. `bife run --preset smoke` then runs in several processes, each with a home of its own, and what they left on
-disk is compared with what both servers hold. One JSON object: {postgresql, evolutions, wall_s, mlflow, prefect,
+disk is compared with what both servers hold. One JSON object: {postgresql, searches, wall_s, mlflow, prefect,
 missing, complaints}; with `missing` sentences or `complaints` (errors in the logs) the exit code is 1.
 """
 
@@ -27,7 +27,7 @@ from bench.postgres_cluster import Cluster
 from bife_flows.operate.servers import LOOPBACK, Server, free_port
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "offline-and-clusters.md"
-_FLOWS = ("pipeline", "collection", "evolution", "evaluation")
+_FLOWS = ("pipeline", "collection", "search", "evaluation")
 _COMPLAINT = re.compile(r"\b(ERROR|FATAL|PANIC|CRITICAL)\b|^Traceback")
 _EXPECTED = re.compile(
     "duplicate key value violates unique constraint|terminating autovacuum process due to administrator command"
@@ -38,8 +38,8 @@ _SETTLE_LIMIT_S = 60.0
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--evolutions", type=int, default=3, help="how many run at the same time")
-    count = parser.parse_args().evolutions
+    parser.add_argument("--searches", type=int, default=3, help="how many run at the same time")
+    count = parser.parse_args().searches
     with tempfile.TemporaryDirectory(prefix="bife-postgres-") as directory:
         place = Path(directory)
         report = all_recorded(place, count)
@@ -67,7 +67,7 @@ def all_recorded(place: Path, count: int) -> dict[str, Any]:
         grown = {name: round(database.megabytes(name) - empty[name], 1) for name in empty}
         return {
             "postgresql": database.version,
-            "evolutions": count,
+            "searches": count,
             "wall_s": round(wall_s, 1),
             "mlflow": tracked | {"grown_mb": grown["mlflow"]},
             "prefect": shown | {"grown_mb": grown["prefect"]},
@@ -108,7 +108,7 @@ def of_page(program: str, location: str, place: Path) -> tuple[dict[str, str], l
 
 
 def run_together(place: Path, count: int) -> list[str]:
-    """Run the evolutions at the same time and return a sentence for each that did not end well."""
+    """Run the searches at the same time and return a sentence for each that did not end well."""
     program = "from bife_core.cli.program import main; main()"
     command = [sys.executable, "-c", program, "run", "--preset", "smoke"]
     running = {}
@@ -116,7 +116,7 @@ def run_together(place: Path, count: int) -> list[str]:
         home = place / f"home-{number}"
         home.mkdir()
         environment = os.environ | {"BIFE_HOME": str(home)}
-        with (place / f"evolution-{number}.txt").open("wb") as output:
+        with (place / f"search-{number}.txt").open("wb") as output:
             running[number] = subprocess.Popen(
                 [*command, "--workers", "1", "--seed", str(number)],
                 env=environment,
@@ -127,7 +127,7 @@ def run_together(place: Path, count: int) -> list[str]:
             )
     codes = {number: process.wait() for number, process in running.items()}
     return [
-        f"Evolution {number} ended with code {code}: {_last_line(place / f'evolution-{number}.txt')}"
+        f"Search {number} ended with code {code}: {_last_line(place / f'search-{number}.txt')}"
         for number, code in codes.items()
         if code != 0
     ]
@@ -151,24 +151,24 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
     ]
     for home in homes:
         for file in home.glob("runs/*/samples.json"):
-            counts, wrong = _evolution(client, ids["bife-evolution"], file)
+            counts, wrong = _search(client, ids["bife-search"], file)
             counted.update(counts)
             missing += [f"{home.name}: {sentence}" for sentence in wrong]
     for name in ("bife-collection", "bife-evaluation"):
         runs = client.search_runs([ids[name]])
         counted[name.removeprefix("bife-") + "s"] = len(runs)
         missing += [f"{name} has an open run." for run in runs if run.info.status != "FINISHED"]
-    for what in ("evolutions", "evaluations"):
+    for what in ("searches", "evaluations"):
         if counted[what] != len(homes):
             missing.append(f"{counted[what]} of {len(homes)} {what} are in MLflow.")
     return dict(counted), missing
 
 
-def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int], list[str]]:
+def _search(client: Any, experiment: str, file: Path) -> tuple[dict[str, int], list[str]]:
     key, rows = file.parent.name, json.loads(file.read_text(encoding="utf-8"))
     parents = client.search_runs([experiment], f"tags.`bife.key` = '{key}'")
     if [run.info.status for run in parents] != ["FINISHED"]:
-        return {}, [f"the evolution {key} has {len(parents)} runs, or is open."]
+        return {}, [f"the search {key} has {len(parents)} runs, or is open."]
     parent = parents[0].info.run_id
     children = client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{parent}'", max_results=1000)
     metrics = {run.data.tags["sample_id"]: run.data.metrics for run in children}
@@ -184,10 +184,10 @@ def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int]
     steps = sorted(point.step for point in client.get_metric_history(parent, "samples_total"))
     if steps != generations:
         wrong.append(f"its curve has the steps {steps}, not {generations}.")
-    versions = client.search_model_versions(f"tags.evolution_key = '{key}'")
+    versions = client.search_model_versions(f"tags.search_key = '{key}'")
     if len(versions) != 1:
         wrong.append(f"{len(versions)} of its rules are registered, not 1.")
-    counts = {"evolutions": 1, "samples": len(children), "points": len(steps), "rules": len(versions)}
+    counts = {"searches": 1, "samples": len(children), "points": len(steps), "rules": len(versions)}
     return counts, wrong
 
 

@@ -1,4 +1,4 @@
-"""A whole evolution against a real language model on this machine, and what came of its answers; JSON.
+"""A whole search against a real language model on this machine, and what came of its answers; JSON.
 
     python -m bench.real_model --venv .real-model
 
@@ -93,13 +93,13 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     from bife_core import preset, with_overrides
     from bife_core.extend import Account
     from bife_flows.operate.running import ready
-    from bife_flows.stages import evolution
+    from bife_flows.stages import search
     from bife_tasks.stores import home_store
 
     settings = {"generator.kind": "openai", "search.seed": options.seed}
     settings |= {"search.samples": options.samples, "search.initial": min(4, options.samples)}
     began = time.monotonic()
-    result = ready()(evolution)(with_overrides(preset(options.preset), settings))
+    result = ready()(search)(with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began
     calls = Account(home_store(), result.folder.name).calls()
     samples = json.loads((result.folder / "samples.json").read_text(encoding="utf-8"))

@@ -104,7 +104,7 @@ def searched(
     config: bife_core.PipelineConfig,
     home: Path,
     generator: Callable[[bife_core.Decisions], Generator] | None = None,
-) -> bife_core.Evolution:
+) -> bife_core.SearchOutcome:
     """Run a search, by a generator made from its decisions if one is given; one that was stopped goes on."""
     benchmark = bife_core.open_benchmark(config.instances, home / "instances")
     search = SEARCHES.find(config.search.method)(config.search)
@@ -129,7 +129,7 @@ def searched(
         return study.run(callbacks=[lambda study, _: print(benchmark.name, study, file=sys.stderr)])
 
 
-def row_of(result: bife_core.Evolution) -> dict[str, Any]:
+def row_of(result: bife_core.SearchOutcome) -> dict[str, Any]:
     cost, best = result.cost, result.best
     counts = {
         "samples": cost.samples,

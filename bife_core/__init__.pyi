@@ -13,7 +13,7 @@ from .measure.low import low_fidelity as low_fidelity
 from .run.config import PipelineConfig as PipelineConfig
 from .run.presets import preset as preset, with_overrides as with_overrides
 from .run.study import (
-    Evolution as Evolution,
+    SearchOutcome as SearchOutcome,
     Study as Study,
     archived as archived,
     create_study as create_study,

@@ -24,7 +24,7 @@ PLAIN: Final = "BIFE_PLAIN"
 _STAGES: Final = {
     "collection": "collecting:collect",
     "tuning": "tuning:tune",
-    "evolution": "searching:search",
+    "search": "searching:search",
     "evaluation": "evaluating:evaluate",
     "pipeline": "pipeline:run",
 }

@@ -19,7 +19,7 @@ from bife_core.cli.rules import app as rules, export
 from bife_core.cli.score import score
 from bife_core.cli.series import series
 from bife_core.cli.solve import solve
-from bife_core.cli.stages import collect, demo, evaluate, evolve, run, tune
+from bife_core.cli.stages import collect, demo, evaluate, run, search, tune
 
 app = typer.Typer(
     name="bife",
@@ -34,7 +34,7 @@ app = typer.Typer(
 )
 
 for panel, commands in {
-    "Discover": (demo, run, collect, evolve, evaluate, tune, score, report),
+    "Discover": (demo, run, collect, search, evaluate, tune, score, report),
     "Use": (solve, series, export),
     "Operate": backend().commands,
     "Look around": (config, calls, plugins, doctor),

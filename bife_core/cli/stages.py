@@ -1,4 +1,4 @@
-"""The commands that discover rules: `collect`, `evolve`, `evaluate`, `run`, which is all three, and `demo`."""
+"""The commands that discover rules: `collect`, `search`, `evaluate`, `run`, which is all three, and `demo`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bife_core.cli.running import run_stage
 
 if TYPE_CHECKING:
     from bife_core.run.config import PipelineConfig
-    from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult, TuningResult
+    from bife_core.run.stages.results import EvaluationResult, PipelineResult, SearchResult, TuningResult
     from bife_core.run.stages.tracker import TrackedRun
     from bife_core.search import Sample
 
 _RULE: Final = (
     "A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule of an "
-    "evolution, a built-in of SCIP such as pscost, a settings file of SCIP (.set), a JSON file of a method, or a "
+    "search, a built-in of SCIP such as pscost, a settings file of SCIP (.set), a JSON file of a method, or a "
     "plugin's method; may be repeated, the first leads."
 )
 _SECONDS: Final = (
@@ -43,10 +43,10 @@ def collect(**options: Any) -> None:
 
 
 @with_options
-def evolve(**options: Any) -> None:
+def search(**options: Any) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
     config = resolve(options)
-    result: EvolutionResult = run_stage("evolution", config, rules=True)
+    result: SearchResult = run_stage("search", config, rules=True)
     show_rule(required(result), config, result)
     spent = result.spending
     facts = [
@@ -105,11 +105,11 @@ def tune(
 
 @with_options
 def run(**options: Any) -> None:
-    """Find settings and a rule, from instances to registry: tune, collect, evolve, evaluate, register."""
+    """Find settings and a rule, from instances to registry: tune, collect, search, evaluate, register."""
     config = resolve(options)
     result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
     show_discovery(config, result)
-    finish(config, result.evaluation, result.evolution)
+    finish(config, result.evaluation, result.search)
     for sentence in filter(None, (result.no_champion, result.advice)):
         say(sentence)
 
@@ -126,7 +126,7 @@ def demo(**options: Any) -> None:
     in_python = ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, "{rule}")')
     with_api = ("with a model API", f"{api} bife run --generator openai")
     show_facts([("on your own instances", "bife run --instances DIR"), in_python, with_api])
-    finish(config, result.evaluation, result.evolution)
+    finish(config, result.evaluation, result.search)
 
 
 def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
@@ -134,10 +134,10 @@ def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
     from bife_core.solver.methods.references import branching_of
 
     if result.evaluation is None:
-        required(result.evolution)
+        required(result.search)
         return
     if result.final is not None:
-        show_rule(result.final, config, result.evolution)
+        show_rule(result.final, config, result.search)
     else:
         lead = branching_of(result.evaluation.method)
         say(f"Under the tuned settings {full_name(lead.name)} branches; no rule found is chosen before it.")
@@ -149,18 +149,18 @@ def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
         aliases = ", ".join(registered.aliases) or "no alias"
         standing = f"{registered.name} version {registered.version} ({aliases})"
     facts = [
-        ("all rules", result.evolution.run.ranking),
+        ("all rules", result.search.run.ranking),
         ("evaluation", result.evaluation.run.run_id),
         ("registered", standing),
         ("report", str(result.evaluation.directory / "report.html")),
-        ("files", str(result.evolution.folder)),
+        ("files", str(result.search.folder)),
     ]
     if result.tuned is not None:
         facts.append(("tuned settings", str(result.tuned.path)))
-    show_tracked(result.evolution.run, facts)
+    show_tracked(result.search.run, facts)
 
 
-def required(result: EvolutionResult) -> Sample:
+def required(result: SearchResult) -> Sample:
     """Return the best rule of a search; raise `CommandEnd` if it has none."""
     if result.best is not None:
         return result.best
@@ -172,12 +172,15 @@ def required(result: EvolutionResult) -> Sample:
 
 
 def finish(
-    config: PipelineConfig, compared: EvaluationResult | None, evolved: EvolutionResult | None = None
+    config: PipelineConfig, compared: EvaluationResult | None, search_result: SearchResult | None = None
 ) -> None:
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
     if config.instances.folder is not None:
-        show_optima(compared, evolved)
-    differing = [*(compared.summary.mismatches if compared else ()), *(evolved.mismatches if evolved else ())]
+        show_optima(compared, search_result)
+    differing = [
+        *(compared.summary.mismatches if compared else ()),
+        *(search_result.mismatches if search_result else ()),
+    ]
     for sentence in differing:
         complain(f"Proven optima differ: {sentence}")
     if differing:
@@ -185,7 +188,7 @@ def finish(
         raise CommandEnd(sentence, ExitCode.DISAGREEMENT)
 
 
-def show_rule(best: Sample, config: PipelineConfig, search: EvolutionResult) -> None:
+def show_rule(best: Sample, config: PipelineConfig, search: SearchResult) -> None:
     """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
     from bife_core.measure.evaluation.metrics import METRICS
 
@@ -224,7 +227,7 @@ def show_comparison(result: EvaluationResult) -> None:
     show_facts(measured(result))
 
 
-def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | None) -> None:
+def show_optima(compared: EvaluationResult | None, search_result: SearchResult | None) -> None:
     """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
     rows = []
     if compared is not None:
@@ -236,7 +239,7 @@ def show_optima(compared: EvaluationResult | None, evolved: EvolutionResult | No
             shown = {"primal_bound": 10, "cpu_s": 4, "nodes": 10}
             cells = [number(solve[what], digits) for what, digits in shown.items() for solve in both]
             rows.append((both[0]["instance"], "test", str(seed), status, *cells))
-    for solve in evolved.best_solves if evolved is not None else ():
+    for solve in search_result.best_solves if search_result is not None else ():
         objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
         cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]
         rows.append((solve.instance, "design", str(solve.seed), solve.status, *cells))

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bife_core.run.estimate import Estimate
 from bife_core.run.observer import Observer
-from bife_core.run.study import EvolutionState
+from bife_core.run.study import SearchState
 
 _PLAIN_EVERY_S = 20.0
 """Seconds between two lines on the progress of one stage."""
@@ -92,7 +92,7 @@ class Display(Observer):
         if not self._console.is_terminal and time.monotonic() - self._spoke_s >= _PLAIN_EVERY_S:
             self._say(f"{self._step}: {done} of {total}", self._left())
 
-    def generation(self, state: EvolutionState) -> None:
+    def generation(self, state: SearchState) -> None:
         """Print where the search stands, or stood when an earlier run completed the generation."""
         self._say(state.sentence, "" if state.replayed else self._left())
         if state.last_failure is not None and not state.replayed:

@@ -102,7 +102,7 @@ class Yardstick:
     def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy") -> None:
         if len(decisions) == 0:
             raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
-        self._worth, self._weight = MEASURES[measure].of(decisions)
+        self._shares, self._weight = MEASURES[measure].of(decisions)
         self._decisions = decisions
 
     @cached_property
@@ -111,7 +111,7 @@ class Yardstick:
 
     def f_lf(self, chosen: Rows) -> float:
         """Return F_LF of a rule from the rows it chooses, see `chosen_rows`."""
-        values = np.where(chosen >= 0, self._worth[chosen], 0.0)
+        values = np.where(chosen >= 0, self._shares[chosen], 0.0)
         return math.fsum(values * self._weight) / math.fsum(self._weight)
 
     def of_scores(self, scores: Floats) -> float:

@@ -125,7 +125,7 @@ class Registry(ABC):
             refused = next((each.tags for each in same_rule if refusal(each.tags, evidence.test_digest)), {})
             tags |= {key: value for key, value in refused.items() if _refuses(key)}
             # By another metric it is another entry: what a champion was judged by never changes under it.
-            entry = (evidence.evolution_key, evidence.metric, evidence.solver_digest)
+            entry = (evidence.search_key, evidence.metric, evidence.solver_digest)
             same = next((each for each in same_rule if each.entry == entry), None)
             if same is None:
                 number = self.create(name, method, evidence, tags, card)

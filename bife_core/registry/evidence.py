@@ -38,8 +38,8 @@ _SENTENCE: Final = 600
 class Origin(Value):
     """The search a rule came from; empty for a rule written by hand."""
 
-    evolution_key: str = ""
-    evolution_run: str = ""
+    search_key: str = ""
+    search_run: str = ""
     f_lf: float | None = None
     f_hf: float | None = None
     cost: str = ""
@@ -220,7 +220,7 @@ class RegisteredRule(Value):
     @property
     def entry(self) -> tuple[str, str, str]:
         """What versions of one rule differ in: the search it is from, its metric and its settings of SCIP."""
-        return self.tags.get("evolution_key", ""), self.metric, self.solver_digest
+        return self.tags.get("search_key", ""), self.metric, self.solver_digest
 
     @property
     def refusal(self) -> str:
@@ -282,7 +282,7 @@ def _where(rule: Evidence) -> list[str]:
         f"{counted(rule.unfinished, 'solve')} ended at a limit." if rule.unfinished else "",
         champion if rule.champion_ratio is not None else "",
         rule.champion_obstacle and f"Beside the champion {rule.champion_obstacle}.",
-        f"Found by the search {rule.evolution_key}: {rule.lineage or 'no sample'}{scored}."
-        if rule.evolution_key
+        f"Found by the search {rule.search_key}: {rule.lineage or 'no sample'}{scored}."
+        if rule.search_key
         else "",
     ]

@@ -73,7 +73,7 @@ class LocalRegistry(Registry):
                         numbers[str(rule.version)] = theirs.version
                     elif rule.evidence is not None:
                         located = other.located(rule.evidence)
-                        tags = rule.tags | located.model_dump(include={"evaluation_run", "evolution_run"})
+                        tags = rule.tags | located.model_dump(include={"evaluation_run", "search_run"})
                         tags.pop(REPLACED, None)
                         number = other.create(name, method_of(version.text), located, tags, rule.card)
                         numbers[str(rule.version)], copied = number, copied + 1

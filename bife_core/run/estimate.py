@@ -77,7 +77,7 @@ def estimate(
     stages = [
         ("tuning", first_s + tune.seconds / 2, _RACED_AT_ONCE),
         ("collection", recorded * min(_RECORDING * rpb_s, collection.time_limit_s), recorded),
-        ("evolution", (1 + _SOLVED * config.search.samples) * design * solve_s, design),
+        ("search", (1 + _SOLVED * config.search.samples) * design * solve_s, design),
         ("tuning", tune.seconds / 2, _RACED_AT_ONCE),
         ("validation", validated * solve_s, validated),
         ("tuning", tune.without_rule * tune.seconds, _RACED_AT_ONCE),

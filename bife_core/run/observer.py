@@ -16,7 +16,7 @@ LOG: Final = logging.getLogger("bife")
 """Where everything is noted that no observer shows: stages and generations as INFO, notes as WARNING."""
 
 
-class EvolutionState(GenerationSummary):
+class SearchState(GenerationSummary):
     """Where a search stood when a generation ended, in an earlier run if it is `replayed`.
 
     Of `budget` rules to be sampled some were `eliminated` by racing; `remaining_s` is a guess. `references` are the
@@ -76,7 +76,7 @@ class Observer:
     def progress(self, done: int, total: int) -> None:
         """Note how far that is."""
 
-    def generation(self, state: EvolutionState) -> None:
+    def generation(self, state: SearchState) -> None:
         """Note that a generation is complete."""
         LOG.info("%s", state.sentence)
 

@@ -46,7 +46,7 @@ class Home:
 
     @property
     def runs(self) -> Path:
-        """One directory per evolution, collection and evaluation, named by its key."""
+        """One directory per search, collection and evaluation, named by its key."""
         return self._directory("runs")
 
     @property

@@ -15,7 +15,7 @@ from bife_core.run.settings import Settings
 from bife_core.run.stages.collecting import collect
 from bife_core.run.stages.evaluating import evaluate
 from bife_core.run.stages.pipeline import run
-from bife_core.run.stages.searching import search
+from bife_core.run.stages.searching import search as search_for_rules
 from bife_core.run.stages.tuning import tune
 from bife_core.run.stages.watching import watch as watch_champion
 from bife_flows.reporting.conduct import stage
@@ -47,7 +47,7 @@ def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] 
 
 collection = _flow("collection", collect)
 tuning = _flow("tuning", tune, ("rule", "starts", "beside"))
-evolution = _flow("evolution", search, ("decisions", "beside"))
+search = _flow("search", search_for_rules, ("decisions", "beside"))
 evaluation = _flow("evaluation", evaluate, ("choice", "ablation"))
 pipeline = _flow("pipeline", run)
 watch = _flow("watch", watch_champion)

@@ -1,4 +1,4 @@
-"""Populations that evolve side by side, each with a grid of unlike programs, and the archive of the best of all."""
+"""Populations that search side by side, each with a grid of unlike programs, and the archive of the best of all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Llm4BranchOptions(Value):
     tuning_initial: int = Field(10, ge=1, description="Of these, settings that no model proposes.")
     tuning_instances: int = Field(2, ge=1, description="Training instances solved for each setting.")
     tuning_limit_s: float = Field(10.0, gt=0, description="CPU seconds a tuning solve may take.")
-    islands: int = Field(8, ge=1, description="Populations that evolve side by side.")
+    islands: int = Field(8, ge=1, description="Populations that search side by side.")
     programs: int = Field(120, ge=1, description="Programs kept over all islands.")
     archive: int = Field(20, ge=1, description="Best programs of all islands, which parents are taken from.")
     bins: int = Field(10, ge=1, description="Cells of an island's grid, along each of its two axes.")

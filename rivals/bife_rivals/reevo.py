@@ -1,4 +1,4 @@
-"""ReEvo on F_LF alone, as the paper compares with it: evolution with reflections in words.
+"""ReEvo on F_LF alone, as the paper compares with it: search with reflections in words.
 
 One generation: pairs of rules of different F_LF are drawn uniformly; a short-term reflection on each pair says what
 makes the better one better; a crossover of the pair is written with that hint; one long-term reflection joins the

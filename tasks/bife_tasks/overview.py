@@ -15,7 +15,7 @@ from bife_core.base.errors import BifeError
 from bife_core.base.values import Value
 from bife_core.base.wording import as_markdown, counted, interval_text
 from bife_core.registry.evidence import CHAMPION, UNGATED, RegisteredRule
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_core.store.home import project_home
 from bife_tasks.registry import registry
 from bife_tasks.stores import home_store, lacking, mlflow_run
@@ -139,7 +139,7 @@ def _search(study: str, age: timedelta) -> Row:
         from bife_tasks.tracking.store import run_url
 
         with suppress(BifeError):
-            url = run_url(run, EVOLUTION)
+            url = run_url(run, SEARCH)
     if kind == "stopped":
         outcome = f"stopped: {_Stopped.model_validate(body).reason}"
     elif kind == "ended":

@@ -40,7 +40,7 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
         held = {entry.path for entry in client.list_artifacts(run["run"])}
         files = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
         if not files:
-            raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
+            raise RuleError(f"The run of {reference} holds no rule; give a search or a sample.")
         return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{files[0]}")), {}
 
 

@@ -51,14 +51,14 @@ class Retention:
 
     def __init__(self, before_unix_s: float) -> None:
         tags = [registry().registered(rule.reference).tags for rule in registry().versions()]
-        runs = {of_rule.get(name, "") for of_rule in tags for name in ("evaluation_run", "evolution_run")}
-        named = {of_rule.get(name, "") for of_rule in tags for name in ("evolution_key", "decisions_digest")}
+        runs = {of_rule.get(name, "") for of_rule in tags for name in ("evaluation_run", "search_run")}
+        named = {of_rule.get(name, "") for of_rule in tags for name in ("search_key", "decisions_digest")}
         self._named = (named | runs) - {""}
         self._before_unix_s = before_unix_s
         self._lacking = {row.key for row, _ in lacking()}
         rows = home_store().studies()
         old = [row for row in rows if self._old(row)]
-        used = {_samples_of(row) for row in rows if row.kind == "evolution" and row not in old}
+        used = {_samples_of(row) for row in rows if row.kind == "search" and row not in old}
         self.studies = [study for study in map(_removable, old) if study.folders or study.runs]
         folders = [] if None in used else [*project_home().decisions.iterdir()]
         kept = {f"decisions-{digest}.npz" for digest in used | self._named}

@@ -8,14 +8,14 @@ from itertools import count
 from bife_core.base.errors import RegistryError
 from bife_core.registry.base import Registry
 from bife_core.registry.evidence import RegisteredRule
-from bife_core.run.stages.records import EVOLUTION, Record
+from bife_core.run.stages.records import SEARCH, Record
 from bife_core.run.stages.tracker import TrackedRun, Tracker
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
 from bife_tasks.stores import mlflow_run, observer
 from bife_tasks.tracking import store
 from bife_tasks.tracking.provenance import provenance
 from bife_tasks.tracking.store import TrackingError, ranking_url, refused, run_url
-from bife_tasks.tracking.subscriber import RETRY_S, synchronise, track_evolution, track_record
+from bife_tasks.tracking.subscriber import RETRY_S, synchronise, track_record, track_search
 
 
 class MlflowTracker(Tracker):
@@ -50,9 +50,9 @@ class MlflowTracker(Tracker):
 
     def follow(self, study: str) -> TrackedRun:
         """Write the events of a search that MLflow lacks."""
-        track_evolution(study)
+        track_search(study)
         run = mlflow_run(study)
-        url = run_url(run, EVOLUTION)
+        url = run_url(run, SEARCH)
         return TrackedRun(run_id=run, url=url, ranking=ranking_url(run), tracker=self.name)
 
     def synchronise(self, reason: str, *, by_person: bool = False, of: str | None = None) -> str:

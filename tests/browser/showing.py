@@ -25,7 +25,7 @@ class Shown:
     pipeline: dict[str, Any]
     """By the offline grammar."""
     search: dict[str, Any]
-    """The evolution in the pipeline."""
+    """The search in the pipeline."""
     promotion: dict[str, Any]
     """It waits for a person."""
 
@@ -49,10 +49,10 @@ class Shown:
         found = self.up.tracked("GET", "experiments/get-by-name", experiment_name=f"bife-{stage}")
         return str(found["experiment"]["experiment_id"])
 
-    def evolution(self, generator):
-        """Return the id of MLflow's run of the evolution whose rules a generator wrote."""
-        wanted = f"tags.kind = 'evolution' and params.`generator.kind` = '{generator}'"
-        experiments = [self.experiment("evolution")]
+    def search(self, generator):
+        """Return the id of MLflow's run of the search whose rules a generator wrote."""
+        wanted = f"tags.kind = 'search' and params.`generator.kind` = '{generator}'"
+        experiments = [self.experiment("search")]
         found = self.up.tracked("POST", "runs/search", experiment_ids=experiments, filter=wanted)
         return str(found["runs"][0]["info"]["run_id"])
 
@@ -65,10 +65,10 @@ def something_to_see(home):
         bife_up(home, BIFE_LLM_BASE_URL=api.base_url, BIFE_LLM_MODEL=MODEL, BIFE_LLM_API_KEY="") as up,
     ):
         pipeline = up.page.end_well("pipeline", config=searching())
-        up.page.end_well("evolution", config=searching(generator="openai", seed=1))
+        up.page.end_well("search", config=searching(generator="openai", seed=1))
         up.page.end_well("evaluation", config=comparing(), rule="paper_ca", as_challenger=True)
         below = up.page.runs(flow_runs={"parent_flow_run_id": {"any_": [pipeline["id"]]}})
-        search = next(run for run in below if run["name"].startswith("evolution"))
+        search = next(run for run in below if run["name"].startswith("search"))
         yield Shown(up, pipeline, search, promotion_of(up, CHALLENGED))
 
 

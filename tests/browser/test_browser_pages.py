@@ -124,17 +124,17 @@ def test_the_printed_address_opens_the_second_version_of_prefects_pages(page, sh
     page.wait_for_url(f"{shown.up.prefect}/v2/**")
     page.goto("about:blank")
     page.goto(store.page("experiments", shown.up.mlflow))
-    assert missing(page, ["Model registry", "bife-evolution"]) == []
+    assert missing(page, ["Model registry", "bife-search"]) == []
 
 
 def test_a_run_in_mlflow_leads_to_its_run_in_prefect(page, shown):
-    found = shown.up.tracked("GET", "runs/get", run_id=shown.evolution("offline"))["run"]["data"]["tags"]
+    found = shown.up.tracked("GET", "runs/get", run_id=shown.search("offline"))["run"]["data"]["tags"]
     tags = {tag["key"]: tag["value"] for tag in found}
     assert tags["prefect.flow_run_url"] == shown.run_page(shown.search)
     assert (tags["mlflow.source.name"], tags["mlflow.source.type"]) == ("deployment pipeline", "JOB")
     page.goto("about:blank")
     page.goto(tags["prefect.flow_run_url"])
-    assert missing(page, ["evolution combinatorial_auction", "Task Runs"]) == []
+    assert missing(page, ["search combinatorial_auction", "Task Runs"]) == []
 
 
 def test_the_pages_ask_no_other_machine(page, outside):

@@ -63,8 +63,8 @@ def _overview(shown):
 
 
 def _ranking(shown):
-    """The saved view of the evolution by the grammar, as runs link to it."""
-    number, run = shown.experiment("evolution"), shown.evolution("offline")
+    """The saved view of the search by the grammar, as runs link to it."""
+    number, run = shown.experiment("search"), shown.search("offline")
     return page(f"experiments/{number}/runs", shown.up.mlflow, viewStateShareKey=run)
 
 
@@ -74,9 +74,9 @@ def _report(shown):
     return next(page for page in reports if "paper_ca" in page.read_text(encoding="utf-8")).as_uri()
 
 
-def _evolution(path):
+def _search(path):
     return lambda shown: page(
-        f"experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}",
+        f"experiments/{shown.experiment('search')}/runs/{shown.search('offline')}{path}",
         shown.up.mlflow,
     )
 
@@ -141,7 +141,7 @@ VIEWS = (
     View(
         "prefect-tasks",
         lambda shown: shown.run_page(shown.search),
-        ("evolution combinatorial_auction", "generation 4"),
+        ("search combinatorial_auction", "generation 4"),
         _tab("Task Runs"),
     ),
     View(
@@ -188,15 +188,15 @@ VIEWS = (
         resume,
     ),
     View("mlflow-samples", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
-    View("mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics")),
+    View("mlflow-search", _search("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics")),
     View(
         "mlflow-table",
-        _evolution("/artifacts/samples.json"),
+        _search("/artifacts/samples.json"),
         ("samples.json", "View as table", "g00-c0", "best_rule.py", "fidelities.png"),
     ),
     View(
         "mlflow-traces",
-        lambda shown: page(f"experiments/{shown.experiment('evolution')}/traces", shown.up.mlflow),
+        lambda shown: page(f"experiments/{shown.experiment('search')}/traces", shown.up.mlflow),
         ("g00-c00.1: i1 in generation 0", "1200"),
     ),
     View(

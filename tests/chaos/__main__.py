@@ -12,7 +12,7 @@ from tests.chaos.campaign import Tally, compare, disturbed, undisturbed
 from tests.chaos.program import STARTING
 from tests.chaos.together import started_together
 
-_ROUND = ("collection", "evolution", "evolution", "evaluation", "registration")
+_ROUND = ("collection", "search", "search", "evaluation", "registration")
 """Stages one pipeline is killed in, one after the other, besides a kill before the first."""
 
 

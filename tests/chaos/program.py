@@ -10,7 +10,7 @@ import psutil
 from tests.support import programs
 
 STARTING = "starting"
-STAGES = ("collection", "evolution", "evaluation", "registration")
+STAGES = ("collection", "search", "evaluation", "registration")
 _GONE_S = 20.0
 _KEPT = ("BIFE_CACHE_DIR", "BIFE_HOME")
 

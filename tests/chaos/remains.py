@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_core.search.generators import Spending
 from bife_core.store import DATABASE, Store
 
@@ -25,7 +25,7 @@ _COMPARED = ("id", "sha", "f_lf", "f_hf", "operator", "generation", "parents", "
 
 @dataclass(frozen=True)
 class Remains:
-    """The outcome of an evolution and what MLflow knows of it.
+    """The outcome of a search and what MLflow knows of it.
 
     `population` has all samples, best first, without what depends on time; `runs` counts runs by experiment, name and
     status; `doubled_points` are metrics of a step, spending aside, with more than one value, `repeated_solves` solves
@@ -52,7 +52,7 @@ def _database(path):
 
 
 def read(home, key="*"):
-    """Read what one finished pipeline left in a home; where there are several, the evolution with that key."""
+    """Read what one finished pipeline left in a home; where there are several, the search with that key."""
     (directory,) = [path.parent for path in home.glob(f"runs/{key}/samples.json")]
     rows = json.loads((directory / "samples.json").read_text())
     with _database(home / "mlflow" / "mlflow.db") as database:
@@ -85,13 +85,13 @@ def repeated_solves(home):
 
 
 def tracked(home, key):
-    """Return how many runs MLflow has of each part of an evolution: its parent under "", samples by their id."""
+    """Return how many runs MLflow has of each part of a search: its parent under "", samples by their id."""
     with _database(home / "mlflow" / "mlflow.db") as database:
         rows = database.execute(
             "select coalesce(c.value, '') from tags k join runs using (run_uuid) join experiments e "
             "using (experiment_id) left join tags c on c.run_uuid = k.run_uuid and c.key = 'sample_id' "
-            "where k.key = 'evolution_key' and k.value = ? and e.name = ?",
-            (key, EVOLUTION),
+            "where k.key = 'search_key' and k.value = ? and e.name = ?",
+            (key, SEARCH),
         )
         return Counter(str(name) for (name,) in rows)
 

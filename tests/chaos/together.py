@@ -1,4 +1,4 @@
-"""Several runs started together on one fresh home: two of the same evolution, and one of another benchmark."""
+"""Several runs started together on one fresh home: two of the same search, and one of another benchmark."""
 
 import tempfile
 from collections import Counter
@@ -13,7 +13,7 @@ WAITS = "its results are then used"
 
 
 def started_together(reference, command, seed):
-    """Start three runs at once and return what became of them; `reference` is the same evolution, alone."""
+    """Start three runs at once and return what became of them; `reference` is the same search, alone."""
     other = (*command, "--instances", "set_covering")
     with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(seed) as api:
         home = Path(directory)
@@ -30,7 +30,7 @@ def started_together(reference, command, seed):
         return {
             "ended_well": codes.count(0),
             "said_that_it_waits": sum(WAITS in output for output in outputs),
-            "evolutions": len(keys),
+            "searches": len(keys),
             "population_identical": same is not None and same.population == wanted.population,
             "calls_paid_twice": len(api.again()),
             "runs_doubled": sum(count - 1 for count in runs.values()),

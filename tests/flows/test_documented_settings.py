@@ -25,7 +25,7 @@ from tests.support.operating import nested
 PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
 FAMILIES = {"F", "FAMILY", "knapsack"}
 """What stands for a family: a placeholder, or one that the page has just added."""
-STAGES = r"run|demo|collect|evolve|evaluate|tune|config"
+STAGES = r"run|demo|collect|search|evaluate|tune|config"
 
 
 OTHERS = r"solve|score|series|export|report|up|down|status|track|prune|backup|plugins|doctor|rules \w+"

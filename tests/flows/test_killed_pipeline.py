@@ -12,16 +12,16 @@ from tests.chaos.campaign import Tally, disturbed
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_pipeline_killed_once_in_each_stage_ends_like_an_undisturbed_one(smoke, tmp_path):
-    evolution = smoke.result.evolution
-    rows = json.loads((evolution.folder / "samples.json").read_text())
-    stages, durations_s, tally = ("collection", "evolution"), {"collection": 2.0, "evolution": 4.0}, Tally()
+    search = smoke.result.search
+    rows = json.loads((search.folder / "samples.json").read_text())
+    stages, durations_s, tally = ("collection", "search"), {"collection": 2.0, "search": 4.0}, Tally()
     left = disturbed(stages, durations_s, ("run", "--preset", "smoke"), random.Random(3), tally, tmp_path)
     assert left is not None, tally.reasons
     assert sum(tally.kills.values()) == len(stages)
     assert (tally.solves_repeated, tally.lost, left.doubled_points, left.versions) == (0, 0, 0, 1)
-    assert left.key == evolution.key
+    assert left.key == search.key
     assert left.population == [{name: row[name] for name in left.population[0]} for row in rows]
-    assert left.best_rule == evolution.best_rule.read_text()
+    assert left.best_rule == search.best_rule.read_text()
     runs = remains.tracked(tmp_path, left.key)
     assert set(runs) == {"", *(row["id"] for row in rows)}
     assert set(runs.values()) == {1}

@@ -51,9 +51,9 @@ def files(directory):
 
 def test_a_rule_is_found_compared_and_registered(smoke):
     result = smoke.result
-    assert result.evolution.best.f_hf == max(
+    assert result.search.best.f_hf == max(
         sample.data.metrics["f_hf"]
-        for sample in children(result.evolution.run.run_id)
+        for sample in children(result.search.run.run_id)
         if "f_hf" in sample.data.metrics
     )
     assert 0 <= result.final.f_lf <= 1
@@ -72,11 +72,11 @@ def test_the_budget_of_the_final_rule_travels_with_it(smoke):
     assert method.name == result.choice.chosen == result.evaluation.summary.rule
     assert (method.name, method.source) == (f"{result.final.id},budget=0.9", result.final.source)
     assert method.identity == result.evaluation.method.identity == result.registered.sha
-    assert load_method(result.evolution.folder / "rules" / f"{result.final.id}-budget-0.9.json") == method
+    assert load_method(result.search.folder / "rules" / f"{result.final.id}-budget-0.9.json") == method
     assert "method.json" in artifacts(result.evaluation.run.run_id)
     assert f"Under {method.name}, RPB branched at " in result.evaluation.summary.conclusion
     assert "data->budget, FALSE, 0.9," in export_c(method)
-    again = f"runs:/{result.evolution.run.run_id},budget=0.9"
+    again = f"runs:/{result.search.run.run_id},budget=0.9"
     found = ready()(evaluation)(smoke.config, again)
     assert found.summary.methods[method.name] == method
     for directory in (result.evaluation.directory, found.directory):
@@ -98,81 +98,84 @@ def test_every_optimum_is_the_same_whoever_branches(smoke):
 
 
 def test_the_parent_run_tells_the_whole_story(smoke):
-    evolved = smoke.result.evolution
-    parent = tracked(evolved.run.run_id)
+    search_result = smoke.result.search
+    parent = tracked(search_result.run.run_id)
     assert parent.info.status == "FINISHED"
-    assert parent.data.tags["evolution_key"] == evolved.key
+    assert parent.data.tags["search_key"] == search_result.key
     assert parent.data.params["search.samples"] == "8"
-    assert tracked(smoke.result.evaluation.run.run_id).data.tags["evolution_run"] == evolved.run.run_id
-    assert artifacts(evolved.run.run_id) == {
+    assert tracked(smoke.result.evaluation.run.run_id).data.tags["search_run"] == search_result.run.run_id
+    assert artifacts(search_result.run.run_id) == {
         "samples.json",
         "search_cost.json",
         "design_solves.json",
         "best_rule.py",
-        evolved.best_rule.name,
+        search_result.best_rule.name,
         "progress.png",
         "fidelities.png",
     }
-    steps = [point.step for point in MlflowClient().get_metric_history(evolved.run.run_id, "best_f_hf")]
+    steps = [point.step for point in MlflowClient().get_metric_history(search_result.run.run_id, "best_f_hf")]
     assert steps == [state.generation for state in smoke.diary.states]
 
 
 def test_every_sample_is_a_child_run_and_their_table_is_sorted_best_first(smoke):
-    evolved = smoke.result.evolution
-    runs = children(evolved.run.run_id)
+    search_result = smoke.result.search
+    runs = children(search_result.run.run_id)
     assert len({found.data.tags["sample_id"] for found in runs}) == len(runs) == 8
     assert {found.data.params["operator"] for found in runs} == {"i1", "e1", "e2", "m1", "m2"}
     assert all(found.info.status in ("FINISHED", "FAILED") for found in runs)
-    number = tracked(evolved.run.run_id).info.experiment_id
-    table = MlflowClient().load_table(number, "samples.json", [evolved.run.run_id])
-    assert table["id"][0] == evolved.best.id
-    assert json.loads((evolved.folder / "samples.json").read_text())[0]["source"] == evolved.best.source
+    number = tracked(search_result.run.run_id).info.experiment_id
+    table = MlflowClient().load_table(number, "samples.json", [search_result.run.run_id])
+    assert table["id"][0] == search_result.best.id
+    assert (
+        json.loads((search_result.folder / "samples.json").read_text())[0]["source"]
+        == search_result.best.source
+    )
 
 
 def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
-    evolved = smoke.result.evolution
-    cost = evolved.cost
+    search_result = smoke.result.search
+    cost = search_result.cost
     assert [part for part, seconds in cost.parts.items() if seconds <= 0] == ["tuning"]
     assert cost.samples == cost.calls == 8
-    solved = [run.data.metrics for run in children(evolved.run.run_id) if "f_hf" in run.data.metrics]
+    solved = [run.data.metrics for run in children(search_result.run.run_id) if "f_hf" in run.data.metrics]
     assert cost.solved == len(solved)
     (referred,) = (
-        entry for entry, _ in read_journal(home_store(), evolved.key) if isinstance(entry, Referred)
+        entry for entry, _ in read_journal(home_store(), search_result.key) if isinstance(entry, Referred)
     )
-    spent = sum(run.data.metrics.get("solve_cpu_s", 0.0) for run in children(evolved.run.run_id))
+    spent = sum(run.data.metrics.get("solve_cpu_s", 0.0) for run in children(search_result.run.run_id))
     assert cost.f_hf_s == pytest.approx(spent + referred.reference.cpu_s)
-    assert cost.curve[-1].f_hf == evolved.best.f_hf
-    assert cost.curve[-1].sample == evolved.best.id
-    assert tracked(evolved.run.run_id).data.metrics["design_s"] == pytest.approx(cost.design_s)
-    assert SearchCost.model_validate_json((evolved.folder / "search_cost.json").read_text()) == cost
+    assert cost.curve[-1].f_hf == search_result.best.f_hf
+    assert cost.curve[-1].sample == search_result.best.id
+    assert tracked(search_result.run.run_id).data.metrics["design_s"] == pytest.approx(cost.design_s)
+    assert SearchCost.model_validate_json((search_result.folder / "search_cost.json").read_text()) == cost
 
 
 def test_the_observer_sees_stages_progress_and_generations(smoke):
     diary = smoke.diary
-    stages = ["collection", "evolution", "validation", "evaluation"]
+    stages = ["collection", "search", "validation", "evaluation"]
     assert diary.stages == ["precheck", *stages, "registration"]
     (expected,) = diary.estimates
     assert [name for name, _ in expected.stages] == stages
     assert any(f"A run takes {expected.sentence}." in note for note in smoke.result.notes)
     assert (20, 20) in diary.steps
     assert [state.samples_total for state in diary.states] == [4, 8]
-    assert diary.states[-1].best_f_hf == smoke.result.evolution.best.f_hf
+    assert diary.states[-1].best_f_hf == smoke.result.search.best.f_hf
     assert diary.states[-1].remaining_s == 0
-    assert diary.states[-1].references == smoke.result.evolution.references
-    assert list(smoke.result.evolution.references) == ["RPB"]
+    assert diary.states[-1].references == smoke.result.search.references
+    assert list(smoke.result.search.references) == ["RPB"]
     assert "F_HF of RPB" in smoke.printed.stdout
 
 
 def test_running_again_redoes_and_doubles_nothing(smoke, home):
     before, solves, results = everything_in_mlflow(), counts(home)["solves"], files(home / "results")
     done = demonstrate()
-    assert smoke.result.evolution.run.run_id in done.printed.stdout
+    assert smoke.result.search.run.run_id in done.printed.stdout
     again = done.result
-    assert again.model_dump(exclude={"evolution"}) == smoke.result.model_dump(exclude={"evolution"})
-    assert (smoke.result.evolution.new, again.evolution.new) == (True, False)
-    assert again.evolution.sentence.startswith(f"Nothing to do: this is evolution {again.evolution.key}")
+    assert again.model_dump(exclude={"search"}) == smoke.result.model_dump(exclude={"search"})
+    assert (smoke.result.search.new, again.search.new) == (True, False)
+    assert again.search.sentence.startswith(f"Nothing to do: this is search {again.search.key}")
     timeless = {"seconds", "new"}
-    assert again.evolution.model_dump(exclude=timeless) == smoke.result.evolution.model_dump(exclude=timeless)
+    assert again.search.model_dump(exclude=timeless) == smoke.result.search.model_dump(exclude=timeless)
     assert everything_in_mlflow() == before
     assert counts(home)["solves"] == solves
     assert files(home / "results") == results
@@ -194,14 +197,14 @@ def test_what_instances_serve_is_entered(smoke):
     assert {one.split for one in served.values()} == set(SPLITS)
 
 
-def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_methods(smoke):
-    reference = f"runs:/{smoke.result.evolution.run.run_id}"
+def test_the_best_rule_of_an_search_is_evaluated_by_its_run_among_other_methods(smoke):
+    reference = f"runs:/{smoke.result.search.run.run_id}"
     elsewhere = made_champion("bife-test-elsewhere", 0, **under(SolverConfig(name="paper"))).reference
     result = ready()(evaluation)(smoke.config, reference, others=("pscost", "paper_ca", elsewhere))
     said = f"{elsewhere} was measured under paper settings, not under SCIP default settings."
     assert said in result.notes
-    assert result.method.identity == smoke.result.evolution.best.sha
-    best = smoke.result.evolution.best.id
+    assert result.method.identity == smoke.result.search.best.sha
+    best = smoke.result.search.best.id
     assert list(result.summary.methods) == [best, "pscost", "paper_ca", elsewhere, "relpscost"]
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
     stored = tracked(result.run.run_id)

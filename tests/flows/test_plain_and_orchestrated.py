@@ -20,8 +20,7 @@ TIMED = {"test_instances", "runner.workers"}
 
 def found(result):
     return [
-        (sample.id, sample.sha, sample.f_lf, sample.f_hf, sample.failure)
-        for sample in result.evolution.samples
+        (sample.id, sample.sha, sample.f_lf, sample.f_hf, sample.failure) for sample in result.search.samples
     ]
 
 
@@ -50,11 +49,11 @@ def test_the_same_is_found_and_recorded_without_prefect_and_mlflow(smoke, tmp_pa
         connection.execute(insert(solves), [row._asdict() for row in kept])
     plain = pipeline.run(with_overrides(smoke.config, {"search.seed": 0}), runtime)
     assert found(plain) == found(smoke.result)
-    assert plain.evolution.key == smoke.result.evolution.key
+    assert plain.search.key == smoke.result.search.key
     assert plain.choice.chosen == smoke.result.choice.chosen
     assert plain.evaluation.method.identity == smoke.result.evaluation.method.identity
     assert CHALLENGER in plain.registered.aliases
-    kinds = [Counter(event.kind for event in one.events(plain.evolution.key)) for one in both]
+    kinds = [Counter(event.kind for event in one.events(plain.search.key)) for one in both]
     assert kinds[0] == kinds[1]
     collected = {row.key for row in runtime.store.studies() if row.kind == "collection"}
     assert len(collected) == 1

@@ -30,7 +30,7 @@ few = ("--set", "collection.decisions=5", "--set", "high.instances=1")
 def bife(*words):
     assert app([*words, *sys.argv[1:]], prog_name="bife", standalone_mode=False) in (0, None)
 
-bife("evolve", "--search", "best_of", "--generator", "constant", "--samples", "2", *few)
+bife("search", "--search", "best_of", "--generator", "constant", "--samples", "2", *few)
 (rule,) = project_home().runs.rglob("best_rule.py")
 bife("evaluate", "--rule", "largest_gain", "--rule", str(rule), "--set", "evaluation.instances=1")
 """

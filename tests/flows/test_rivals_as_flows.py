@@ -1,4 +1,4 @@
-"""Rival searches as whole runs: the same layout in MLflow as every evolution, the same account of their cost."""
+"""Rival searches as whole runs: the same layout in MLflow as every search, the same account of their cost."""
 
 import json
 
@@ -6,10 +6,10 @@ import pytest
 from mlflow import MlflowClient
 
 from bife_core.run.presets import preset, with_overrides
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_core.search import PARTS, SearchCost
 from bife_flows.operate.running import ready
-from bife_flows.stages import collection, evolution
+from bife_flows.stages import collection, search
 from bife_tasks.tracking.store import experiment_id
 
 SPENDS = {
@@ -31,7 +31,7 @@ TRIALS = {
 
 def children(run_id, kind):
     chosen = f"tags.`mlflow.parentRunId` = '{run_id}' and tags.kind = '{kind}'"
-    return MlflowClient().search_runs([experiment_id(EVOLUTION)], chosen)
+    return MlflowClient().search_runs([experiment_id(SEARCH)], chosen)
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def children(run_id, kind):
     [
         "reevo",
         pytest.param("eoh", marks=pytest.mark.long),
-        # It solves with every rule; the library runs it in `test_evolve.py`.
+        # It solves with every rule; the library runs it in `test_runs_of_a_study.py`.
         pytest.param("llm4branch", marks=pytest.mark.long),
     ],
 )
-def test_a_rival_leaves_the_layout_of_every_evolution_and_splits_its_cost(prepared, method):
+def test_a_rival_leaves_the_layout_of_every_search_and_splits_its_cost(prepared, method):
     decisions = ready()(collection)(with_overrides(preset("smoke"), SMALL)).summary
     samples, options = (4, TRIALS) if method == "llm4branch" else (6, {})
     wanted = {"search.method": method, "search.samples": samples, "search.options": options}
-    result = ready()(evolution)(with_overrides(preset("smoke"), SMALL | wanted), decisions)
+    result = ready()(search)(with_overrides(preset("smoke"), SMALL | wanted), decisions)
 
     parent, cost = MlflowClient().get_run(result.run.run_id), result.cost
     assert (parent.info.status, parent.data.tags["search"]) == ("FINISHED", method)

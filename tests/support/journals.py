@@ -1,4 +1,4 @@
-"""Journals of searches that never ran, with all that an evolution's journal can hold."""
+"""Journals of searches that never ran, with all that a search's journal can hold."""
 
 import json
 from decimal import Decimal
@@ -53,7 +53,7 @@ def opened(key, folder, provenance=None, store=None, **known):
     """Open the events of a search, or take it up again; in the home's store unless another is given."""
     from bife_tasks.stores import home_store
 
-    known = {"name": "an evolution", "params": {"search.seed": 0}, "tags": {"benchmark": "toys"}} | known
+    known = {"name": "a search", "params": {"search.seed": 0}, "tags": {"benchmark": "toys"}} | known
     journal = Journal(folder, Opened(key=key, **known), provenance, store or home_store())
     journal.start()
     return journal

@@ -111,7 +111,7 @@ class Deciding(Keeping):
         assert (again.version, again.tags["ratio"]) == (first.version, "0.75")
         silent = self.challenge(registry, name, 0, ci_low=None, ci_high=None)
         assert "ci_low" not in silent.tags, "what the new evidence is silent on is known no more"
-        assert self.challenge(registry, name, 0, evolution_key="another").version == first.version + 1
+        assert self.challenge(registry, name, 0, search_key="another").version == first.version + 1
 
     def test_a_champion_falls_only_to_a_better_one(self, registry, name):
         for number, known, aliases in (
@@ -166,7 +166,7 @@ class Deciding(Keeping):
         assert again.refusal.startswith("Ada refused it on 2")
         assert again.refusal.endswith("(reads too many features)")
         assert registry.find(name, CHALLENGER) is None
-        elsewhere = self.challenge(registry, name, 0, evolution_key="another search")
+        elsewhere = self.challenge(registry, name, 0, search_key="another search")
         assert (elsewhere.version, elsewhere.aliases) == (first.version + 1, ())
         assert elsewhere.tags["rejected_reason"] == "reads too many features"
         assert not self.challenge(registry, name, 1).refusal, "another rule has nothing to do with it"
@@ -188,7 +188,7 @@ class Deciding(Keeping):
         assert (case.decision.promote, case.champion) == (True, None)
         assert self.challenge(registry, name, 0).aliases == (CHALLENGER,), "an alias that a person set stays"
         registry.promote(name, first.version, "Ada", "now it is time")
-        assert not self.challenge(registry, name, 0, evolution_key="another").refusal, "it was taken back"
+        assert not self.challenge(registry, name, 0, search_key="another").refusal, "it was taken back"
 
     def test_a_case_needs_a_challenger_that_is_not_champion(self, registry, name):
         with pytest.raises(PromotionError, match="no evaluated challenger"):

@@ -1,9 +1,9 @@
-"""Evolutions in MLflow, as they are found there."""
+"""Searches in MLflow, as they are found there."""
 
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_tasks.stores import mlflow_run
 from bife_tasks.tracking import store
-from bife_tasks.tracking.subscriber import track_evolution
+from bife_tasks.tracking.subscriber import track_search
 from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}
@@ -11,7 +11,7 @@ BROKEN = {"failure": "Line 2: names must be defined."}
 
 
 class Projection:
-    """An evolution in MLflow."""
+    """A search in MLflow."""
 
     def __init__(self, study):
         self.study = study
@@ -21,7 +21,7 @@ class Projection:
         return mlflow_run(self.study)
 
     def sync(self, *, now=False):
-        return track_evolution(self.study, now=now)
+        return track_search(self.study, now=now)
 
 
 def synced(folder):
@@ -36,7 +36,7 @@ def children(projection):
 
 def traces(projection):
     return store.client().search_traces(
-        locations=[store.experiment_id(EVOLUTION)], run_id=projection.run_id, max_results=500
+        locations=[store.experiment_id(SEARCH)], run_id=projection.run_id, max_results=500
     )
 
 

@@ -14,7 +14,7 @@ def key():
 
 @pytest.fixture
 def folder(home, key):
-    """The folder of an evolution that no other test uses."""
+    """The folder of a search that no other test uses."""
     return home / "runs" / key
 
 

@@ -12,7 +12,7 @@ from bife_core.store.home import project_home
 from bife_tasks.overview import sections
 from bife_tasks.stores import home_store
 from bife_tasks.tracking.store import TrackingError, client
-from bife_tasks.tracking.subscriber import track_evolution
+from bife_tasks.tracking.subscriber import track_search
 from tests.support import journals
 from tests.support.challenging import made_champion
 from tests.support.tracked import synced
@@ -91,7 +91,7 @@ def test_what_mlflow_lacks_is_counted_until_it_is_written(own_home):
     assert rows("Not in MLflow yet") == []
     journals.add_generation(journal, 1)
     assert rows("Not in MLflow yet") == [("late bife seed 0", "1")]
-    track_evolution(journal.key)
+    track_search(journal.key)
     assert rows("Not in MLflow yet") == []
 
 

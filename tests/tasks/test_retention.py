@@ -61,7 +61,7 @@ def test_what_evidence_names_stays_with_its_expert_samples_and_flow_run(own_home
     flow_run = str(uuid.uuid4())
     named, run_id = searched(own_home, origin={provenance.WHOLE_RUN: flow_run})
     other, _ = searched(own_home, seed=1)
-    challenge(f"bife-test-{uuid.uuid4().hex[:8]}", 0, evolution_key=named, evolution_run=run_id)
+    challenge(f"bife-test-{uuid.uuid4().hex[:8]}", 0, search_key=named, search_run=run_id)
     found = old()
     assert keys(found) == {other}
     assert [one.folders[0].name for one in found.samples] == ["toys-0000000000000001"]

@@ -25,7 +25,7 @@ from bife_tasks.home import prepare_environment
 prepare_environment()
 from bife_tasks.stores import home_store
 from bife_tasks.tracking import subscriber
-from bife_tasks.tracking.subscriber import GONE, Record, synchronise, track_evolution, track_record
+from bife_tasks.tracking.subscriber import GONE, Record, synchronise, track_search, track_record
 from tests.support import journals
 from tests.support.programs import environment, program
 
@@ -38,15 +38,15 @@ for line in sys.stdin:
         journals.add_sample(journal, f"g{written:02d}-c00", f_lf=0.5, attempts=(journals.attempt(answer="a rule"),))
         written += 1
         journals.add_generation(journal, written)
-        track_evolution(folder.name)
+        track_search(folder.name)
     elif line == "stage\\n":
         stage = Record(experiment="bife-evaluation", key="stage", name="a stage", params={"a": 1},
                       metrics={"ratio": 0.5}, tags={"kind": "evaluation"})
         print("stage", track_record(project_home().runs / "evaluation-stage", stage) or "kept", flush=True)
     elif line == "end\\n":
         journals.add_end(journal)
-        track_evolution(folder.name)
-    with home_store().claim("evolution outage"):
+        track_search(folder.name)
+    with home_store().claim("search outage"):
         left = synchronise(GONE)
     print(left or "all delivered", flush=True)
 """
@@ -106,7 +106,7 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
         traces = database.execute("select count(*) from trace_info").fetchone()
     assert runs == [
         ("a stage", "FINISHED"),
-        ("an evolution", "FINISHED"),
+        ("a search", "FINISHED"),
         *((f"g{number:02d}-c00", "FINISHED") for number in range(4)),
     ]
     assert [step for (step,) in steps] == [1, 2, 3, 4]

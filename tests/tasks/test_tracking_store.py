@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 from prefect import flow, runtime
 
-from bife_core.run.stages.records import COLLECTION, EVALUATION, EVOLUTION, RecordError
+from bife_core.run.stages.records import COLLECTION, EVALUATION, SEARCH, RecordError
 from bife_tasks.stores import home_store
 from bife_tasks.tracking import provenance, store
 from bife_tasks.tracking.subscriber import Record, read_record, track_record
@@ -82,20 +82,20 @@ def test_what_a_database_cannot_hold_is_replaced_or_cut(run_id):
     assert list(table["thought"]) == [data.tags["awkward"]]
 
 
-def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
-    store.save_view(run_id, "an evolution", 1000)
-    number = store.experiment_id(EVOLUTION)
+def test_the_view_ranks_the_samples_of_one_search(run_id, monkeypatch):
+    store.save_view(run_id, "a search", 1000)
+    number = store.experiment_id(SEARCH)
     kept = json.loads(store.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
     # What MLflow's menu of saved views asks of an entry before it lists it.
-    assert (kept["name"], kept["createdAt"]) == (f"an evolution ({run_id[:8]}): rules, best first", 1000)
+    assert (kept["name"], kept["createdAt"]) == (f"a search ({run_id[:8]}): rules, best first", 1000)
     state = json.loads(kept["state"])
-    child = store.create_run(EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: run_id, "kind": "sample"})
-    store.create_run(EVOLUTION, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: "another", "kind": "sample"})
-    (found,) = store.find_runs(EVOLUTION, state["searchFilter"])
+    child = store.create_run(SEARCH, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: run_id, "kind": "sample"})
+    store.create_run(SEARCH, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: "another", "kind": "sample"})
+    (found,) = store.find_runs(SEARCH, state["searchFilter"])
     assert found.info.run_id == child.info.run_id
     assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)
     assert store.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
-    assert store.run_url(run_id, EVOLUTION) == f"#/experiments/{number}/runs/{run_id}{ML}"
+    assert store.run_url(run_id, SEARCH) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example:5000")
     assert store.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
 

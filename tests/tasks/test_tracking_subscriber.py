@@ -12,7 +12,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_core.run.study.journal import Finalised, claim_on
 from bife_core.search.generators.account import Account
 from bife_core.store import ClaimLostError
@@ -20,7 +20,7 @@ from bife_tasks import stores
 from bife_tasks.stores import home_store, observing
 from bife_tasks.tracking import store, subscriber, traces as tracing
 from bife_tasks.tracking.provenance import WHOLE_RUN
-from bife_tasks.tracking.subscriber import GONE, synchronise, track, track_evolution
+from bife_tasks.tracking.subscriber import GONE, synchronise, track, track_search
 from tests.support import journals
 from tests.support.diary import Diary
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
@@ -37,7 +37,7 @@ def no_patience(monkeypatch):
 
 
 def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folder, monkeypatch):
-    evolution, store_one = synced(folder), tracing._store
+    search, store_one = synced(folder), tracing._store
     journals.add_search(journal, 2)
 
     def signalled(name, *rest):
@@ -48,9 +48,9 @@ def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folde
     with monkeypatch.context() as patch:
         patch.setattr(tracing, "_store", signalled)
         with pytest.raises(KeyboardInterrupt):
-            evolution.sync()
-    assert 0 < len(traces(evolution)) < 2 * 7
-    for one in (evolution, synced(folder)):
+            search.sync()
+    assert 0 < len(traces(search)) < 2 * 7
+    for one in (search, synced(folder)):
         assert not one.sync()
         assert len(store.children(one.run_id)) == 2 * 4
         assert len(traces(one)) == 2 * 7
@@ -65,17 +65,17 @@ def test_a_run_that_was_deleted_is_made_anew_with_all_events(journal, folder, no
     add_generation(journal, 1, samples=3)
     if written == "all":
         home_store().set_cursor(stores.subscriber(), folder.name, 0)
-    evolution = Projection(folder.name)
-    evolution.sync()
-    assert not evolution.sync()
-    assert evolution.run_id != lost
-    assert (len(children(evolution)), len(traces(evolution))) == (4, 7)
-    assert points(evolution) == [(0, 3.0), (1, 3.0)]
-    everywhere = f"tags.evolution_key = '{journal.key}' and tags.kind = 'sample'"
-    parents = {run.data.tags[MLFLOW_PARENT_RUN_ID] for run in store.find_runs(EVOLUTION, everywhere)}
-    assert parents == {evolution.run_id}
+    search = Projection(folder.name)
+    search.sync()
+    assert not search.sync()
+    assert search.run_id != lost
+    assert (len(children(search)), len(traces(search))) == (4, 7)
+    assert points(search) == [(0, 3.0), (1, 3.0)]
+    everywhere = f"tags.search_key = '{journal.key}' and tags.kind = 'sample'"
+    parents = {run.data.tags[MLFLOW_PARENT_RUN_ID] for run in store.find_runs(SEARCH, everywhere)}
+    assert parents == {search.run_id}
     left = store.client().search_traces(
-        locations=[store.experiment_id(EVOLUTION)], filter_string=f"tags.`bife.run` = '{lost}'"
+        locations=[store.experiment_id(SEARCH)], filter_string=f"tags.`bife.run` = '{lost}'"
     )
     assert list(left) == []
 
@@ -125,13 +125,13 @@ def test_what_a_store_did_not_take_is_written_by_the_next_process_once(journal, 
 def test_a_store_that_is_away_is_not_asked_at_each_look(journal, folder, monkeypatch):
     asked = []
     monkeypatch.setattr(store, "open_run", lambda *args, **known: asked.append(args) or _away())
-    evolution = Projection(folder.name)
-    assert all(evolution.sync() for _ in range(3))
+    search = Projection(folder.name)
+    assert all(search.sync() for _ in range(3))
     assert len(asked) == 1
-    assert evolution.sync(now=True)
+    assert search.sync(now=True)
     assert len(asked) == 2
     monkeypatch.undo()
-    assert not evolution.sync(now=True)
+    assert not search.sync(now=True)
 
 
 def _away(*_, **__):
@@ -184,22 +184,22 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
         add_generation(journal, 1)
         add_end(journal)
         flaky = Flaky(whole, fatal, after=after)
-        evolution = Projection(folder.name)
+        search = Projection(folder.name)
         monkeypatch.setattr(store, "client", lambda flaky=flaky: flaky)
-        assert bool(evolution.sync()) is flaky.met
+        assert bool(search.sync()) is flaky.met
         monkeypatch.setattr(store, "client", lambda: whole)
         if not flaky.met:
             break
         # By turns the same process goes on, or another one.
-        evolution = Projection(folder.name) if fatal // 2 % 2 else evolution
-        assert not evolution.sync()
-        found = list(store.find_runs(EVOLUTION, f"tags.`bife.key` = '{folder.name}'"))
+        search = Projection(folder.name) if fatal // 2 % 2 else search
+        assert not search.sync()
+        found = list(store.find_runs(SEARCH, f"tags.`bife.key` = '{folder.name}'"))
         assert [run.info.status for run in found] == ["FINISHED"]
-        runs = store.children(evolution.run_id)
+        runs = store.children(search.run_id)
         assert sorted(run.data.tags["sample_id"] for run in runs) == ["g01-c00", "g01-c01", "g01-r00"]
         assert {run.info.status for run in runs} == {"FINISHED", "FAILED"}
-        assert len(traces(evolution)) == 3
-        for run in (*runs, parent(evolution)):
+        assert len(traces(search)) == 3
+        for run in (*runs, parent(search)):
             written_once(run)
     assert fatal > 15
 
@@ -219,18 +219,18 @@ def test_a_trace_of_which_a_server_took_half_is_there_once_and_whole(
             write(client, *args)
         raise MlflowException("Connection reset by peer")
 
-    evolution = synced(folder)
+    search = synced(folder)
     began = 2_000_000_000.0 + next(_seconds)
     add_sample(journal, attempts=[attempt(answer=name, started_unix_s=began) for name in ("one", "two")])
     monkeypatch.setattr(TracingClient, request_, lost)
-    evolution.sync()
-    assert not evolution.sync()
+    search.sync()
+    assert not search.sync()
     found = store.client().search_traces(
-        locations=[store.experiment_id(EVOLUTION)], filter_string=f"timestamp_ms = {int(began * 1000)}"
+        locations=[store.experiment_id(SEARCH)], filter_string=f"timestamp_ms = {int(began * 1000)}"
     )
     assert sorted(trace.info.tags["bife.call"] for trace in found) == ["g01-c00.1", "g01-c00.2"]
     assert sorted(trace.data.spans[0].outputs for trace in found) == ["one", "two"]
-    assert len(traces(evolution)) == 2
+    assert len(traces(search)) == 2
 
 
 def test_a_trace_that_mlflow_does_not_take_is_named_and_holds_up_nothing(journal, folder, monkeypatch):
@@ -264,7 +264,7 @@ def test_traces_lost_by_a_server_that_takes_nothing_are_written_later(
 
 
 def test_the_twentieth_generation_costs_what_the_second_did(journal, folder):
-    evolution, statements = synced(folder), []
+    search, statements = synced(folder), []
     costs, samples = {}, []
 
     def met(*_):
@@ -279,11 +279,11 @@ def test_the_twentieth_generation_costs_what_the_second_did(journal, folder):
         if step in (0, 1, 18, 19):
             statements.clear()
             event.listen(Engine, "before_cursor_execute", met)
-            assert not evolution.sync()
+            assert not search.sync()
             event.remove(Engine, "before_cursor_execute", met)
             costs[step] = len(statements)
     assert costs[19] == costs[1]
-    assert len(children(evolution)) == len(traces(evolution)) == 20
+    assert len(children(search)) == len(traces(search)) == 20
 
 
 CALLED = (attempt(answer="a rule", prompt_tokens=10),)
@@ -292,12 +292,12 @@ CALLED = (attempt(answer="a rule", prompt_tokens=10),)
 @pytest.fixture
 def killed(journal, folder):
     """A search with two drafts, one of them scored, and a call under way; MLflow has the first events."""
-    evolution = synced(folder)
+    search = synced(folder)
     add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
     add_draft(journal, "g00-c01", attempts=(attempt(started_unix_s=1_700_000_020.0),), source=None)
     unread = journals.call("g00-c02", operator="e1", started_unix_s=1_700_000_050.0)
     Account(home_store(), folder.name).begin(unread)
-    return evolution
+    return search
 
 
 def test_all_that_a_killed_search_made_is_there_and_its_run_says_why_it_stopped(killed, folder):
@@ -365,17 +365,17 @@ def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
 def test_who_lost_the_claim_on_a_search_writes_nothing_to_mlflow(journal, folder, monkeypatch):
     synced(folder)
     journal.stop("Paused.")
-    monkeypatch.setattr(subscriber, "write_evolution", lambda *_: pytest.fail("written"))
+    monkeypatch.setattr(subscriber, "write_search", lambda *_: pytest.fail("written"))
     with home_store().claim(claim_on(folder.name)):
         with home_store()._database.writing() as connection:
             connection.execute(text("UPDATE claims SET holder = 'another'"))
         with pytest.raises(ClaimLostError):
-            track_evolution(folder.name)
+            track_search(folder.name)
 
 
 def test_track_names_what_it_cannot_write_and_goes_on(key, killed, folder):
     other = f"{key}-unreadable"
-    home_store().open_study(other, "evolution", "a search")
+    home_store().open_study(other, "search", "a search")
     home_store().append(other, "opened", {})
     with home_store().claim(claim_on(folder.name)):
         left = {row.key: reason for row, reason in track()}
@@ -390,5 +390,5 @@ def test_a_search_killed_before_mlflow_had_answered_once_is_written(journal, fol
     synchronise("Cancelled.", of="another run")
     assert is_open(home_store(), folder.name), "it is left to its own run"
     synchronise("Gone.")
-    evolution = synced(folder)
-    assert parent(evolution).info.status == "FAILED"
+    search = synced(folder)
+    assert parent(search).info.status == "FAILED"

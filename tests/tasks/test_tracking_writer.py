@@ -13,7 +13,7 @@ import pytest
 from bife_core.measure.context import Reference
 from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
-from bife_core.run.stages.records import COLLECTION, EVALUATION, EVOLUTION, TUNING, Record
+from bife_core.run.stages.records import COLLECTION, EVALUATION, SEARCH, TUNING, Record
 from bife_core.run.study import files as reports
 from bife_core.run.study.journal import Finalised, Referred, Stopped
 from bife_core.search import Sample, SampleRequest
@@ -54,16 +54,16 @@ def ended(home):
 class Ended(NamedTuple):
     """What MLflow has of a search, and the events it is made of."""
 
-    evolution: Projection
+    search: Projection
     entries: list
 
 
 def test_a_search_that_has_begun_is_found_with_what_defines_it(journal, folder):
     run = parent(synced(folder))
-    assert (run.info.status, run.info.run_name) == ("RUNNING", "an evolution")
+    assert (run.info.status, run.info.run_name) == ("RUNNING", "a search")
     assert run.info.start_time == int(journal.entries[0].at_unix_s * 1000)
     assert run.data.params == {"search.seed": "0"}
-    assert (run.data.tags["kind"], run.data.tags["benchmark"]) == ("evolution", "toys")
+    assert (run.data.tags["kind"], run.data.tags["benchmark"]) == ("search", "toys")
 
 
 def test_runs_are_found_by_the_data_they_share(key, folder, home):
@@ -75,7 +75,7 @@ def test_runs_are_found_by_the_data_they_share(key, folder, home):
     assert parent(synced(folder)).inputs == run.inputs
     named = {(one.dataset.name, one.dataset.digest, one.tags[0].value) for one in run.inputs.dataset_inputs}
     assert named == {("toys decisions", key, "training"), ("toys design instances", "d", "training")}
-    both = [store.experiment_id(name) for name in (COLLECTION, EVOLUTION)]
+    both = [store.experiment_id(name) for name in (COLLECTION, SEARCH)]
     found = store.client().search_runs(both, f"dataset.digest = '{key}'")
     assert {one.info.run_id for one in found} == {collection, run.info.run_id}
 
@@ -83,10 +83,10 @@ def test_runs_are_found_by_the_data_they_share(key, folder, home):
 def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, folder, home):
     add_end(journal)
     search = parent(synced(folder))
-    about = {"tags": {"evolution_key": journal.key}, "note": "It is faster."}
+    about = {"tags": {"search_key": journal.key}, "note": "It is faster."}
     made = Record(experiment=EVALUATION, key=journal.key, name="e", params={}, metrics={}, **about)
     run = store.client().get_run(track_record(home / "runs" / f"evaluation-{journal.key}", made))
-    assert run.data.tags["evolution_run"] == search.info.run_id
+    assert run.data.tags["search_run"] == search.info.run_id
     assert f"/runs/{search.info.run_id}" in run.data.tags["mlflow.note.content"]
     wanted = parse_qs(re.search(r"\?(\S+)\)", search.data.tags["mlflow.note.content"])[1])["searchFilter"][0]
     assert [one.info.run_id for one in store.find_runs(EVALUATION, wanted)] == [run.info.run_id]
@@ -114,7 +114,7 @@ def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
         assert info.start_time == found.info.start_time == 1_700_000_000_000
         assert time.time() - 100.0 < info.end_time / 1000 == found.info.end_time / 1000
         (trace,) = store.client().search_traces(
-            locations=[store.experiment_id(EVOLUTION)], filter_string=f"tags.`bife.run` = '{made.calls}'"
+            locations=[store.experiment_id(SEARCH)], filter_string=f"tags.`bife.run` = '{made.calls}'"
         )
         assert (trace.info.tags["operator"], trace.info.tags["bife.call"]) == ("configurations", "a.1")
         after(run)
@@ -137,7 +137,7 @@ def test_every_run_names_the_process_it_comes_from(key, journal, folder):
 
 
 def test_a_sample_becomes_a_child_run_with_everything_known(ended):
-    run = children(ended.evolution)["g01-c00"]
+    run = children(ended.search)["g01-c00"]
     assert run.info.status == "FINISHED"
     written = {"generation": "1", "operator": "m1", "llm_model": "stand-in", "generator": "openai"}
     assert run.data.params == written
@@ -161,7 +161,7 @@ def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal
 
 
 def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own_kind(ended):
-    runs = children(ended.evolution)
+    runs = children(ended.search)
     kinds = {name: (run.data.tags["kind"], run.info.status) for name, run in runs.items()}
     assert kinds == {
         "g01-c00": ("sample", "FINISHED"),
@@ -180,13 +180,13 @@ def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
         journals.attempt(answer="a rule", prompt_version=version) for version in (prompt_version(), "old")
     ]
     add_sample(journal, f_lf=0.5, attempts=tried)
-    evolution, client = synced(folder), store.client()
+    search, client = synced(folder), store.client()
     (prompt,) = client.search_prompt_versions(PROMPTS)
     assert "{{features}}" in prompt.template
-    assert json.loads(parent(evolution).data.tags["mlflow.linkedPrompts"])[0]["name"] == PROMPTS
+    assert json.loads(parent(search).data.tags["mlflow.linkedPrompts"])[0]["name"] == PROMPTS
     found = client.search_traces(
-        locations=[store.experiment_id(EVOLUTION)],
-        run_id=evolution.run_id,
+        locations=[store.experiment_id(SEARCH)],
+        run_id=search.run_id,
         filter_string=f"prompt = '{PROMPTS}/{prompt.version}'",
     )
     assert [trace.info.tags["bife.call"] for trace in found] == ["g01-c00.1"]
@@ -197,7 +197,7 @@ def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
 
 
 def test_every_attempt_is_a_trace_tied_to_the_parent_run(ended):
-    found = {trace.info.tags["bife.call"]: trace for trace in traces(ended.evolution)}
+    found = {trace.info.tags["bife.call"]: trace for trace in traces(ended.search)}
     assert set(found) == {"g01-c00.1", "g01-c00.2", "g01-c02.1", "g01-r00.1"}
     assert found["g01-c00.1"].info.state == "ERROR"
     good = found["g01-c00.2"]
@@ -221,18 +221,18 @@ def test_a_call_that_was_repaired_is_traced_with_what_it_was_asked(journal, fold
 def test_calls_of_a_request_without_an_answer_are_traced_once_whatever_comes_of_it(journal, folder):
     journals.add_calls(journal, "g01-c09", TRIED_TWICE[:1])
     journal.stop("Interrupted.")
-    evolution = synced(folder)
-    assert (len(traces(evolution)), children(evolution)) == (1, {})
+    search = synced(folder)
+    assert (len(traces(search)), children(search)) == (1, {})
     add_sample(journal, "g01-c09", attempts=TRIED_TWICE)
-    for one in (evolution, Projection(folder.name)):
+    for one in (search, Projection(folder.name)):
         assert not one.sync()
         assert sorted(trace.info.tags["bife.call"] for trace in traces(one)) == ["g01-c09.1", "g01-c09.2"]
 
 
 def test_a_sample_under_way_is_a_child_that_runs_until_it_is_settled(journal, folder):
     add_draft(journal, **GOOD)
-    evolution = synced(folder)
-    run = children(evolution)["g01-c00"]
+    search = synced(folder)
+    run = children(search)["g01-c00"]
     assert (run.info.status, run.data.metrics["f_lf"]) == ("RUNNING", 0.5)
     journal.add(Finalised(sample=journals.settled(f_lf=0.5, f_hf=-2.0)))
     again = synced(folder)  # by another process, which has to look up what is there
@@ -242,22 +242,22 @@ def test_a_sample_under_way_is_a_child_that_runs_until_it_is_settled(journal, fo
         assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1, metric
 
 
-def table(evolution, artifact):
-    return store.client().load_table(store.experiment_id(EVOLUTION), artifact, [evolution.run_id])
+def table(search, artifact):
+    return store.client().load_table(store.experiment_id(SEARCH), artifact, [search.run_id])
 
 
 def test_a_generation_has_its_points_at_its_own_time_and_the_files_of_the_folder(ended):
-    evolution = ended.evolution
-    (point,) = store.client().get_metric_history(evolution.run_id, "samples_total")
+    search = ended.search
+    (point,) = store.client().get_metric_history(search.run_id, "samples_total")
     assert (point.step, point.value) == (1, 1.0)
     assert point.timestamp == int(ended.entries[-2].at_unix_s * 1000)
-    measured = parent(evolution).data.metrics
+    measured = parent(search).data.metrics
     assert (measured["cost_usd"], measured["mean_f_hf"], measured["solve_cpu_s"]) == (0.25, -2.0, 3.0)
-    assert list(table(evolution, reports.SAMPLES)["id"]) == ["g01-c00", "g01-c01", "g01-c02"]
+    assert list(table(search, reports.SAMPLES)["id"]) == ["g01-c00", "g01-c01", "g01-c02"]
 
 
 def test_an_end_has_its_files_its_numbers_and_its_status(ended):
-    run = parent(ended.evolution)
+    run = parent(ended.search)
     assert (run.info.status, run.info.end_time) == ("FINISHED", int(ended.entries[-1].at_unix_s * 1000))
     assert (run.data.metrics["final_f_hf"], run.data.metrics["design_s"]) == (-2.0, 2.0)
     (total,) = store.client().get_metric_history(run.info.run_id, "design_s")
@@ -316,9 +316,7 @@ def test_an_extended_search_continues_its_run_and_ends_it_again(key, journal, fo
         (lambda j: j.add(Stopped(reason="enough", by_person=True)), "KILLED", "stopped"),
     ],
 )
-def test_an_evolution_that_stopped_early_says_why_until_it_is_resumed(
-    key, journal, folder, last, status, tag
-):
+def test_an_search_that_stopped_early_says_why_until_it_is_resumed(key, journal, folder, last, status, tag):
     last(journal)
     stopped = synced(folder)
     run = parent(stopped)

@@ -72,7 +72,7 @@ def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_whic
     chosen = add_sample(journal, "g01-c04", sha=method.identity, source=method.source, f_hf=-3.0)
     write_files(folder, [add_sample(journal, f_hf=-2.0), chosen])
     name, path = f"bife-test-{uuid.uuid4().hex[:8]}", files.keep_rule(folder, with_budget(method, 0.5))
-    challenge(name, 0, evolution_key=journal.key, lineage="as it was registered")
+    challenge(name, 0, search_key=journal.key, lineage="as it was registered")
     projection = synced(folder)
     runs = [f"runs:/{projection.run_id}", f"runs:/{children(projection)['g01-c04'].info.run_id}/rule.py"]
     best, version = str(folder / "best_rule.py"), f"models:/{name}/1"
@@ -80,14 +80,14 @@ def test_the_search_behind_a_rule_is_the_one_that_gave_it_and_its_hash_says_whic
         origin, found = search_behind(reference, with_budget(method, 0.7), runtime)
         assert (found.name, found.best, found.origin) == ("bife", "g01-c04", "offline from the library")
         assert (origin.lineage, origin.f_hf) == (chosen.lineage, -3.0)
-        assert origin.evolution_key == journal.key
-        assert origin.evolution_run == (projection.run_id if reference in runs else ""), "a registry finds it"
+        assert origin.search_key == journal.key
+        assert origin.search_run == (projection.run_id if reference in runs else ""), "a registry finds it"
         assert search_behind(reference, load_method("paper_ca"), runtime)[1] is None, "no sample is that rule"
     for file, content in ((files.COST, '{"search": "bi'), (files.SAMPLES, '[{"id": 7}]')):
         (folder / file).write_text(content)
         assert search_behind(str(path), method, runtime) == (Origin(), None)
     (folder / files.SAMPLES).unlink()
-    only_mlflow = Origin(evolution_key=journal.key, evolution_run=projection.run_id)
+    only_mlflow = Origin(search_key=journal.key, search_run=projection.run_id)
     assert search_behind(runs[0], method, runtime) == (only_mlflow, None)
     assert search_behind(version, method, runtime)[0].lineage == "as it was registered"
     assert search_behind("paper_ca", method, runtime) == (Origin(), None)

@@ -74,8 +74,8 @@ class _Market:
         for bundle, price in sorted(priced, key=lambda offer: -offer[1]):
             if len(offers) > _MAX_SUBSTITUTES or len(offers) >= limit:
                 break
-            worth = self.values[list(bundle)].sum()
-            if 0 <= price <= budget and worth >= resale and bundle not in offers:
+            value = self.values[list(bundle)].sum()
+            if 0 <= price <= budget and value >= resale and bundle not in offers:
                 offers[bundle] = price
         return list(offers.items())
 

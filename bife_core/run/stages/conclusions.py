@@ -5,7 +5,7 @@ from __future__ import annotations
 from bife_core.base.wording import as_markdown, counted, interval_text
 from bife_core.measure.evaluation.comparison import change_text
 from bife_core.measure.evaluation.metrics import METRICS
-from bife_core.run.stages.results import EvaluationResult, EvolutionResult, PipelineResult
+from bife_core.run.stages.results import EvaluationResult, PipelineResult, SearchResult
 from bife_core.run.stages.tracker import TrackedRun
 from bife_core.run.study.files import abstract
 from bife_core.search import Sample
@@ -31,7 +31,7 @@ def compared(run: TrackedRun) -> str:
     return link(f"the comparison in {run.tracker}", run.url) if run.tracker else ""
 
 
-def evolution_conclusion(result: EvolutionResult) -> str:
+def search_conclusion(result: SearchResult) -> str:
     """Return the conclusion of a search."""
     head = "No rule was of use" if result.best is None else f"{result.best.id} is the best rule"
     counts = f"{len(result.samples)} rules sampled, {result.failures} of them failed, {result.seconds:.0f} s"
@@ -47,10 +47,10 @@ def pipeline_conclusion(result: PipelineResult) -> str:
     """Return the conclusion of a whole run."""
     evaluated, registered = result.evaluation, result.registered
     if evaluated is None or registered is None:
-        return evolution_conclusion(result.evolution)
+        return search_conclusion(result.search)
     aliases = " and ".join(registered.aliases) or "no alias"
     standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
-    where = " · ".join(filter(None, (links(result.evolution.run), compared(evaluated.run))))
+    where = " · ".join(filter(None, (links(result.search.run), compared(evaluated.run))))
     head, rule = as_markdown(evaluated.sentence), _about(result.final)
     return _page(head, standing, _table(evaluated), where, rule, notes=result.notes)
 

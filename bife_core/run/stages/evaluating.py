@@ -90,7 +90,7 @@ def evaluate(
     summary = measure(config, runtime, methods, held_out, beat)
     story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere), ablation=ablation)
     origin = behind[0][0]
-    run = record_evaluation(config, runtime, methods, held_out, summary, story, choice, origin.evolution_key)
+    run = record_evaluation(config, runtime, methods, held_out, summary, story, choice, origin.search_key)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
     notes = runtime.noted((*story.notes, *summary.failures, *differing, *summary.cautions, *further))
@@ -223,7 +223,7 @@ def record_evaluation(
             "kind": "evaluation",
             "benchmark": label,
             "rule_sha": lead.identity,
-            "evolution_key": search,
+            "search_key": search,
             "metric": compared.metric,
             "conclusion": compared.finding,
         },

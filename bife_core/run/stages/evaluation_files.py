@@ -90,11 +90,11 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
         )
     elif run := RUN_REFERENCE.fullmatch(reference):
         facts = runtime.tracker.facts(run["run"])
-        if evolution_key := facts.get("evolution_key"):
-            runs = (facts.get("evolution_run"), facts.get("parent_run"), run["run"])
-            origin = Origin(evolution_key=evolution_key, evolution_run=next(filter(None, runs)))
+        if search_key := facts.get("search_key"):
+            runs = (facts.get("search_run"), facts.get("parent_run"), run["run"])
+            origin = Origin(search_key=search_key, search_run=next(filter(None, runs)))
     path = Path(reference.partition(BUDGET)[0]).resolve()
-    key = origin.evolution_key
+    key = origin.search_key
     folder = runtime.home.runs / key if key else search_files.folder_of(path)
     samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
     shas = {method.identity, branching_of(method).identity}
@@ -104,8 +104,8 @@ def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Ori
     opened, _ = next(read_journal(runtime.store, folder.name), (None, 0))
     search = opened if isinstance(opened, Opened) else Opened(key=folder.name)
     origin = Origin(
-        evolution_key=search.key,
-        evolution_run=origin.evolution_run,
+        search_key=search.key,
+        search_run=origin.search_run,
         f_lf=best.f_lf,
         f_hf=best.f_hf,
         cost=search.params.get("high.cost", ""),

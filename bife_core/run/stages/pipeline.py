@@ -19,7 +19,7 @@ from bife_core.run.stages.evaluating import evaluate
 from bife_core.run.stages.held_out import no_champion_by, unseen_instances
 from bife_core.run.stages.registering import no_champion, present_champion, register_rule
 from bife_core.run.stages.resolving import resolved
-from bife_core.run.stages.results import EvolutionResult, PipelineResult, TuningResult
+from bife_core.run.stages.results import PipelineResult, SearchResult, TuningResult
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.searching import NO_RULE, require_generator, search
 from bife_core.run.stages.tuning import AT_HAND, tune, what_brought
@@ -59,11 +59,15 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     under = config if tuned is None else _under(config, tuned)
     collected = conduct(collect, under, runtime) if open_search(config.search).low_fidelity else None
     beside = None if tuned is None else _beside(config, tuned)
-    evolved = conduct(search, under, runtime, collected.summary if collected is not None else None, beside)
-    notes += tuple(note for part in (tuned, collected, evolved) if part is not None for note in part.notes)
-    if evolved.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
-        return PipelineResult(collection=collected, tuned=tuned, evolution=evolved, notes=notes)
-    methods, again = _finalists(config, evolved), tuned
+    search_result = conduct(
+        search, under, runtime, collected.summary if collected is not None else None, beside
+    )
+    notes += tuple(
+        note for part in (tuned, collected, search_result) if part is not None for note in part.notes
+    )
+    if search_result.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
+        return PipelineResult(collection=collected, tuned=tuned, search=search_result, notes=notes)
+    methods, again = _finalists(config, search_result), tuned
     if tuned is not None and again is not None:
         if methods:
             again = _tuned_again(config, runtime, methods[0], tuned)
@@ -75,10 +79,10 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         steps = what_brought(config, runtime, method, tuned, again)
     notes += runtime.noted([steps.sentence] if steps is not None else ())
     branching = branching_of(method).identity
-    final = next((sample for sample in ranked(evolved.samples) if sample.sha == branching), None)
+    final = next((sample for sample in ranked(search_result.samples) if sample.sha == branching), None)
     others = list(present_champion(config, runtime))
-    if tuned is not None and (alone := evolved.best) is not None:
-        others = [str(keep_rule(evolved.folder, method_of(alone.source or "", alone.id))), *others]
+    if tuned is not None and (alone := search_result.best) is not None:
+        others = [str(keep_rule(search_result.folder, method_of(alone.source or "", alone.id))), *others]
     if tuned is not None and (share := config.tune.without_rule):
         without = conduct(
             tune, config, runtime, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip", beside=True
@@ -87,7 +91,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     # The registry, which may hold one of them, is asked before the solves.
     files = {runtime.method(reference).identity: reference for reference in others}
     # Reports call a plain rule by the name of its file, which others say themselves.
-    path = str(keep_rule(evolved.folder, method))
+    path = str(keep_rule(search_result.folder, method))
     evaluated = conduct(
         evaluate, config, runtime, path, others=tuple(others), choice=choice, promoting=True, ablation=steps
     )
@@ -97,7 +101,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     further += (advice,) if advice else ()
     result = PipelineResult(
         collection=collected,
-        evolution=evolved,
+        search=search_result,
         final=final,
         choice=choice,
         tuned=tuned,
@@ -109,9 +113,9 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     )
     runtime.conductor.conclude(config.instances.label, "pipeline", pipeline_conclusion(result))
     if evaluated.summary.judged.finding != "better" and (
-        evolved.new or runtime.conductor.present.tried_again
+        search_result.new or runtime.conductor.present.tried_again
     ):
-        runtime.conductor.announce(NO_RULE, f"evolution.{evolved.key}", {"reason": evaluated.sentence})
+        runtime.conductor.announce(NO_RULE, f"search.{search_result.key}", {"reason": evaluated.sentence})
     return result
 
 
@@ -128,11 +132,11 @@ def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
     return {f"SCIP default settings{where}": -fmean(costs)} if costs else {}
 
 
-def _finalists(config: PipelineConfig, evolved: EvolutionResult) -> list[Method]:
+def _finalists(config: PipelineConfig, search_result: SearchResult) -> list[Method]:
     """Return the best rules of a search, best first, and that one with budgets; without F_HF it alone."""
-    if (best := evolved.best) is None:
+    if (best := search_result.best) is None:
         return []
-    few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
+    few = finalists(search_result.samples, config.validation.finalists) if best.f_hf is not None else (best,)
     rules = [method_of(sample.source or "", sample.id) for sample in few]
     return rules + (budgeted(rules[0], config.validation.budgets) if best.f_hf is not None else [])
 

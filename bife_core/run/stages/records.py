@@ -13,10 +13,10 @@ from bife_core.base.values import Value
 from bife_core.store import Store
 
 COLLECTION: Final = "bife-collection"
-EVOLUTION: Final = "bife-evolution"
+SEARCH: Final = "bife-search"
 EVALUATION: Final = "bife-evaluation"
 TUNING: Final = "bife-tuning"
-EXPERIMENTS: Final = (COLLECTION, EVOLUTION, EVALUATION, TUNING)
+EXPERIMENTS: Final = (COLLECTION, SEARCH, EVALUATION, TUNING)
 """Names of the lists that records are in."""
 
 

@@ -25,7 +25,7 @@ def register_rule(
     runtime.observer.stage("registration", "the best rule")
     try:
         measured = runtime.registry.located(evidence(config, runtime, evaluated))
-        same = {"evolution_key": measured.evolution_key, "evaluation_run": measured.evaluation_run}.items()
+        same = {"search_key": measured.search_key, "evaluation_run": measured.evaluation_run}.items()
         name = registered_name(config.instances, config.solver)
         former = runtime.registry.versions(name, measured.sha)
         recorded = any(same <= version.tags.items() for version in former)

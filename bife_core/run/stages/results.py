@@ -13,7 +13,7 @@ from bife_core.registry.evidence import Origin, RegisteredRule
 from bife_core.run.estimate import Estimate
 from bife_core.run.stages.runtime import InstanceSet
 from bife_core.run.stages.tracker import TrackedRun
-from bife_core.run.study import Evolution
+from bife_core.run.study import SearchOutcome
 from bife_core.search import Sample
 from bife_core.search.generators import Spending
 from bife_core.solver.methods.base import Method
@@ -55,7 +55,7 @@ class TuningResult(Value):
         return self.tuning.sentence
 
 
-class EvolutionResult(Evolution):
+class SearchResult(SearchOutcome):
     """The outcome of a search; `new` says whether this run had anything left to do."""
 
     key: str
@@ -67,7 +67,7 @@ class EvolutionResult(Evolution):
     def sentence(self) -> str:
         """The outcome in one sentence."""
         if not self.new:
-            return f"Nothing to do: this is evolution {self.key}, which ended before. {self.run.url}".rstrip()
+            return f"Nothing to do: this is search {self.key}, which ended before. {self.run.url}".rstrip()
         if self.best is None:
             return f"None of {len(self.samples)} sampled rules was of use."
         name, value = ("F_LF", self.best.f_lf) if self.best.f_hf is None else ("F_HF", self.best.f_hf)
@@ -99,7 +99,7 @@ class PipelineResult(Value):
     """One run from instances to a registered rule; None stands for what was not reached, or not needed."""
 
     collection: CollectionResult | None
-    evolution: EvolutionResult
+    search: SearchResult
     final: Sample | None = None  # the rule of the search in what was registered
     choice: Choice | None = None
     tuned: TuningResult | None = None  # the settings the rule was searched for under
@@ -113,5 +113,5 @@ class PipelineResult(Value):
     def sentence(self) -> str:
         """The outcome."""
         if self.evaluation is None:
-            return self.evolution.sentence
+            return self.search.sentence
         return f"{self.evaluation.sentence} {self.no_champion}".strip()

@@ -15,7 +15,7 @@ from bife_core.instances.base import Instance, Split
 from bife_core.measure.context import SolveContext
 from bife_core.registry.base import Registry
 from bife_core.run.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
-from bife_core.run.observer import EvolutionState, Observer
+from bife_core.run.observer import Observer, SearchState
 from bife_core.run.stages.instances import Entered, entered
 from bife_core.run.stages.records import Record
 from bife_core.run.stages.tracker import TrackedRun, Tracker
@@ -78,7 +78,7 @@ class Conductor:
         """Return a context in which a model API is called with a key that is kept for runs, if there is one."""
         return nullcontext()
 
-    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
+    def show_generation(self, label: str, run: TrackedRun, state: SearchState) -> None:
         """Show where a search stands after a generation, beside what its observer is shown."""
 
     def conclude(self, label: str, stage: str, text: str) -> None:

@@ -10,18 +10,18 @@ from bife_core.measure.decisions.collection import CollectionSummary
 from bife_core.run.config import PipelineConfig
 from bife_core.run.settings import settings_of
 from bife_core.run.stages.collecting import collect
-from bife_core.run.stages.conclusions import evolution_conclusion
+from bife_core.run.stages.conclusions import search_conclusion
 from bife_core.run.stages.resolving import resolved
-from bife_core.run.stages.results import EvolutionResult
+from bife_core.run.stages.results import SearchResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
-from bife_core.run.study import EvolutionState, Journal, Study, create_study
+from bife_core.run.study import Journal, SearchState, Study, create_study
 from bife_core.run.study.journal import Completed
 from bife_core.search import open_search
 from bife_core.search.answers import Answered
 from bife_core.search.generators import Account, Generator, open_generator
 
-EVOLUTION_ENDED: Final = "bife.evolution.ended"
-"""Event; its payload: `rule`, a reference to the best rule, and `config`, all settings of the evolution."""
+SEARCH_ENDED: Final = "bife.search.ended"
+"""Event; its payload: `rule`, a reference to the best rule, and `config`, all settings of the search."""
 
 NO_RULE: Final = "bife.search.without-rule"
 """Event of a search without a rule that is known to be faster than RPB; its payload: `reason`, a sentence."""
@@ -42,7 +42,7 @@ def search(
     runtime: Runtime,
     decisions: CollectionSummary | None = None,
     beside: dict[str, float] | None = None,
-) -> EvolutionResult:
+) -> SearchResult:
     """Search for a rule; with the same settings it goes on where it stopped.
 
     The `decisions` of F_LF are collected first if they are needed and not given. F_HF of others is shown `beside` that
@@ -52,19 +52,19 @@ def search(
     require_generator(config, runtime)
     study, decisions, notes = opened(config, runtime, decisions)
     about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
-    runtime.observer.stage("evolution", about)
+    runtime.observer.stage("search", about)
     study.beside = beside or {}
     with runtime.conductor.model_key(config.generator), study.claim():
         result = _run(study, runtime, decisions, notes)
-    runtime.conductor.conclude(config.instances.label, "evolution", evolution_conclusion(result))
+    runtime.conductor.conclude(config.instances.label, "search", search_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     if result.new or runtime.conductor.present.tried_again:
-        subject = f"evolution.{result.key}"
+        subject = f"search.{result.key}"
         if result.best is None:
             runtime.conductor.announce(NO_RULE, subject, {"reason": result.sentence})
         elif result.run.run_id and runtime.conductor.present.stands_alone:
             payload = {"rule": f"runs:/{result.run.run_id}", "config": settings_of(config)}
-            runtime.conductor.announce(EVOLUTION_ENDED, subject, payload)
+            runtime.conductor.announce(SEARCH_ENDED, subject, payload)
     return result
 
 
@@ -99,17 +99,17 @@ def opened(
 
 def _run(
     study: Study, runtime: Runtime, decisions: CollectionSummary | None, notes: tuple[str, ...]
-) -> EvolutionResult:
+) -> SearchResult:
     """Run the generations; after each, what tracks the search is brought up to date."""
-    journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
-    nearly_used, subject = set[str](), f"evolution.{study.journal.key}"
+    journal, label, states = study.journal, study.config.instances.label, list[SearchState]()
+    nearly_used, subject = set[str](), f"search.{study.journal.key}"
     runtime.tracker.follow(journal.key)
     before = _findings(journal)
     more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
     try:
         while True:
             generation = len(journal.of(Completed))
-            evolution = runtime.conductor.step("generation", f"generation {generation}", more)
+            search = runtime.conductor.step("generation", f"generation {generation}", more)
             run = runtime.tracker.follow(journal.key)
             for state in states[-1:]:
                 runtime.conductor.show_generation(label, run, state)
@@ -120,17 +120,17 @@ def _run(
                         reason = f"{100 * used:.0f} % of the limit on {limit} is used."
                         runtime.conductor.announce(NEARLY_USED, subject, {"reason": reason})
             states.clear()
-            if evolution.ended_by is not None and not nearly_used:  # within a generation
-                runtime.conductor.announce(NEARLY_USED, subject, {"reason": evolution.ended_by})
-            if study.done or evolution.ended_by is not None:
+            if search.ended_by is not None and not nearly_used:  # within a generation
+                runtime.conductor.announce(NEARLY_USED, subject, {"reason": search.ended_by})
+            if study.done or search.ended_by is not None:
                 break
     finally:
         run = runtime.tracker.follow(journal.key)
-    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in evolution.mismatches)
-    early = (f"The search ended early: {evolution.ended_by} Raise it and run again to go on.",)
-    notes = runtime.noted((*notes, *evolution.notes, *differing, *(early if evolution.ended_by else ())))
-    return EvolutionResult(
-        **dict(evolution) | {"notes": notes},
+    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in search.mismatches)
+    early = (f"The search ended early: {search.ended_by} Raise it and run again to go on.",)
+    notes = runtime.noted((*notes, *search.notes, *differing, *(early if search.ended_by else ())))
+    return SearchResult(
+        **dict(search) | {"notes": notes},
         key=journal.folder.name,
         decisions=decisions,
         new=_findings(journal) > before,

@@ -28,7 +28,7 @@ def archived(store: Store | Path | str, most: int = 16, component: str = BRANCHI
     are of use on other instances, and one that chooses like another is not evaluated in the solver.
     """
     opened, rules = store if isinstance(store, Store) else Store(store), dict[str, str]()
-    for row in reversed(opened.studies("evolution")):
+    for row in reversed(opened.studies("search")):
         best = None
         for event in opened.events(row.key, kinds=(Ended.kind,)):
             with suppress(ValidationError):  # of another version

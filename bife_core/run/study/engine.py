@@ -15,7 +15,7 @@ from bife_core.measure.context import Reference, measure_reference
 from bife_core.measure.high import HighScore, high_fidelity, score_high
 from bife_core.measure.low import LowScore
 from bife_core.measure.solves import OutOfTimeError
-from bife_core.run.observer import EvolutionState, Observer
+from bife_core.run.observer import Observer, SearchState
 from bife_core.run.study import files
 from bife_core.run.study.evaluator import Evaluator
 from bife_core.run.study.journal import Completed, Ended, EntryType, Finalised, Journal, Referred
@@ -53,7 +53,7 @@ _ACTIVITIES: Final = {
 }
 
 
-class Evolution(Value):
+class SearchOutcome(Value):
     """The outcome of a search, earlier runs included.
 
     Attributes
@@ -135,10 +135,10 @@ class Engine:
         self,
         evaluator: Evaluator,
         observer: Observer,
-        on_generation: Callable[[EvolutionState], object],
+        on_generation: Callable[[SearchState], object],
         generations: int | None = None,
         limit: int | None = None,
-    ) -> Evolution:
+    ) -> SearchOutcome:
         """Run to the end, or to a limit: of the budget, of new generations, or of rules sampled in all.
 
         `on_generation` is called once a generation is stored, and on taking a search up for those of earlier runs.
@@ -231,9 +231,9 @@ class Engine:
             budget_used=used_shares(account.budget, spending, solver_s, elapsed_s),
         )
 
-    def _state(self, entry: Completed, *, replayed: bool) -> EvolutionState:
+    def _state(self, entry: Completed, *, replayed: bool) -> SearchState:
         samples, sampled = self._search.samples, entry.summary.samples_total
-        return EvolutionState(
+        return SearchState(
             **dict(entry.summary),
             replayed=replayed,
             budget=self._budget,
@@ -254,7 +254,7 @@ class Engine:
         rpb = {"RPB": high_fidelity(results, self._evaluator.config.high)} if results else {}
         return rpb | dict(self._evaluator.beside)
 
-    def _outcome(self) -> Evolution:
+    def _outcome(self) -> SearchOutcome:
         """Return what the search found; unless it only pauses, write that down."""
         folder, solves, scores = self._journal.folder, self._solves, self._solves.values()
         samples = tuple(sample for sample in self._search.samples if sample.id not in self._unwritten)
@@ -281,7 +281,7 @@ class Engine:
                     "instances before one replaces the other."
                 )
         measured = [solve for score in scores for solve in score.results]
-        return Evolution(
+        return SearchOutcome(
             folder=folder,
             best=best,
             samples=samples,

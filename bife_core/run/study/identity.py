@@ -22,7 +22,7 @@ VERSION: Final = 14
 """Raise this when the same configuration would no longer give the same search."""
 
 _STORED: Final = (Draft, LowScore, Reference, HighScore, SolveResult)
-"""What the events of an evolution hold that costs time or money, and that is read back when it goes on."""
+"""What the events of a search hold that costs time or money, and that is read back when it goes on."""
 
 
 def content_of(instances: Sequence[Instance]) -> str:
@@ -44,7 +44,7 @@ def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
     return identity
 
 
-def evolution_facts(
+def search_facts(
     config: PipelineConfig,
     benchmark: str,
     decisions: str | None,
@@ -79,6 +79,6 @@ def evolution_facts(
     return facts | ({"training": content_of(training)} if training else {})
 
 
-def evolution_key(facts: dict[str, Any]) -> str:
-    """Return the key of an evolution, from its facts."""
+def search_key(facts: dict[str, Any]) -> str:
+    """Return the key of a search, from its facts."""
     return digest_of({"version": VERSION, "measured": [value.form() for value in _STORED], **facts})[:16]

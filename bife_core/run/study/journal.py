@@ -96,7 +96,7 @@ _KINDS: Final = {event.kind: event for event in Entry.__subclasses__()}
 
 
 def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[Entry, int]]:
-    """Yield the events of an evolution that come after a sequence number, each with its own; see `JournalError`."""
+    """Yield the events of a search that come after a sequence number, each with its own; see `JournalError`."""
     for event in store.events(study, after):
         try:
             yield _KINDS[event.kind].model_validate(event.body), event.seq
@@ -108,7 +108,7 @@ def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[Ent
 
 
 def claim_on(study: str) -> str:
-    """Return the name of the claim on an evolution, which a process that adds to its events must hold."""
+    """Return the name of the claim on a search, which a process that adds to its events must hold."""
     return f"study {study}"
 
 
@@ -152,7 +152,7 @@ class Journal:
         self._latest: dict[tuple[type[Entry], str], Entry] = {}
         self._before_s = 0.0
         self._began_s: float | None = None
-        self.store.open_study(self.key, "evolution", opened.name)
+        self.store.open_study(self.key, "search", opened.name)
         self.refresh()
         if not self.entries:
             with self.store.claim(claim_on(self.key)):
@@ -250,8 +250,8 @@ def stop_journals(reason: str) -> list[str]:
 
 
 def left_open(row: StudyRow) -> bool:
-    """Whether the events of an evolution end without saying that its search ended or stopped."""
-    return row.kind == "evolution" and row.last > 0 and row.last_kind not in ("ended", "stopped")
+    """Whether the events of a search end without saying that its search ended or stopped."""
+    return row.kind == "search" and row.last > 0 and row.last_kind not in ("ended", "stopped")
 
 
 def close_left(

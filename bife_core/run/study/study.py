@@ -24,12 +24,12 @@ from bife_core.measure.decisions.collection import CollectionSummary
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.evaluation.compare import Given, given_instances
 from bife_core.run.config import InstancesConfig, PipelineConfig
-from bife_core.run.observer import EvolutionState, Observer
+from bife_core.run.observer import Observer, SearchState
 from bife_core.run.presets import PresetName, preset, with_overrides
-from bife_core.run.study.engine import Engine, Evolution
+from bife_core.run.study.engine import Engine, SearchOutcome
 from bife_core.run.study.evaluator import Evaluator
 from bife_core.run.study.files import sample_rows
-from bife_core.run.study.identity import evolution_facts, evolution_key
+from bife_core.run.study.identity import search_facts, search_key
 from bife_core.run.study.journal import Completed, Finalised, Journal, Opened, claim_on
 from bife_core.run.study.prompt_context import ContextBuilder
 from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
@@ -80,7 +80,7 @@ class Study:
     collection_s: float = 0.0
     beside: dict[str, float] = field(default_factory=dict)
     _engine: Engine | None = field(default=None, init=False)
-    _last: Evolution | None = field(default=None, init=False)
+    _last: SearchOutcome | None = field(default=None, init=False)
     _alone: Lock = field(default_factory=Lock, init=False)
     _claimed: bool = field(default=False, init=False)
 
@@ -93,8 +93,8 @@ class Study:
         self,
         samples: int | None = None,
         generations: int | None = None,
-        callbacks: Sequence[Callable[[Study, EvolutionState], object]] = (),
-    ) -> Evolution:
+        callbacks: Sequence[Callable[[Study, SearchState], object]] = (),
+    ) -> SearchOutcome:
         """Run the search from where it stands, in whatever process it was interrupted, by kill -9 too.
 
         Ctrl-C (an interrupt in a notebook) drops what is under way and is raised as `KeyboardInterrupt` within seconds.
@@ -105,7 +105,7 @@ class Study:
             Sample so many further rules, also if the search is over, or pause after so many new generations; by default
             what is left of ``config.search.samples`` is sampled.
         callbacks : sequence of callable
-            Each is called with the study and an `EvolutionState` after each generation.
+            Each is called with the study and a `SearchState` after each generation.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Study:
             self.journal.store.serve(marks([*self.instances, *self.training]), "design")
             limit = self._extend(samples)
 
-            def generation_ended(state: EvolutionState) -> None:
+            def generation_ended(state: SearchState) -> None:
                 self.observer.generation(state)
                 for callback in callbacks:
                     callback(self, state)
@@ -317,11 +317,11 @@ def create_study(
     tried = tuple(islice(cycle(tried or design), searching.training_instances))
     path, digest, collection_s = _read(decisions)
     writer = None if generator is None else {"name": generator.name}
-    facts = evolution_facts(config, label, digest, design, tried, writer)
+    facts = search_facts(config, label, digest, design, tried, writer)
     if search is not None:
         name = getattr(search, "__qualname__", "")
         facts |= {"made_by": f"{search.__module__}.{name} {code_revision(search)}"}
-    key = evolution_key(facts)
+    key = search_key(facts)
     runs = None
     if isinstance(store, Home):
         runs, store = store.runs, store.store

@@ -45,7 +45,7 @@ RUN_FILES: Final = (
     *("best_rule.py", "rule.py", "method.json"),
     *(FILE_NAME, "tuned.set", "tuned_again.set", "tuned_scip.set"),
 )
-"""Artifacts that hold a method: of an evolution, of a sample or an evaluation, and of a tuning."""
+"""Artifacts that hold a method: of a search, of a sample or an evaluation, and of a tuning."""
 
 READERS: Final[Plugins[Callable[[str], tuple[str, dict[str, str]]]]] = Plugins(
     "registry",

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def _mlflow() -> Finding:
-    from bife_core.run.stages.records import EVOLUTION
+    from bife_core.run.stages.records import SEARCH
     from bife_tasks.tracking.store import experiment_id, tracking_uri
 
-    experiment_id(EVOLUTION)
+    experiment_id(SEARCH)
     return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")
 
 

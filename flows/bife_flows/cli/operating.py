@@ -261,7 +261,7 @@ def prune(
 
         reach_prefect()
         old = Retention(before.timestamp())
-        what = {"evolutions, collections, evaluations": old.studies, "folders of expert samples": old.samples}
+        what = {"searches, collections, evaluations": old.studies, "folders of expert samples": old.samples}
         rows = []
         for kind, folders in what.items():
             rows.append((kind, str(len(folders)), f"{sum(folder.size_mb for folder in folders):.1f}"))

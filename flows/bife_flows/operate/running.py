@@ -28,7 +28,7 @@ from bife_core.store.home import project_home
 from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, current, free_port, link_to_pages
 from bife_flows.reporting.conduct import gone, own_process, report_end, require_room
 from bife_tasks.stores import home_store, observing
-from bife_tasks.tracking.subscriber import track_evolution
+from bife_tasks.tracking.subscriber import track_search
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
 
@@ -98,7 +98,7 @@ def report_interruption(reason: str) -> None:
                     client.set_flow_run_state(run.id, Cancelled(message=reason), force=True)
     with suppress(BifeError):
         for study in stopped:
-            track_evolution(study)
+            track_search(study)
 
 
 def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> None:

@@ -26,7 +26,7 @@ from prefect.utilities.urls import url_for
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import storable
-from bife_core.run.study import EvolutionState
+from bife_core.run.study import SearchState
 from bife_core.run.study.files import sample_rows
 from bife_core.search import CostPoint
 from bife_tasks.overview import Link, Row, age_text, markdown, sections
@@ -57,15 +57,15 @@ def showing() -> Iterator[None]:
         observer().note(f"Prefect did not take what its pages would show ({first_line(error)}).")
 
 
-class EvolutionPage:
-    """The artifacts of one evolution, with keys by benchmark for Prefect's history; `links` are Markdown."""
+class SearchPage:
+    """The artifacts of one search, with keys by benchmark for Prefect's history; `links` are Markdown."""
 
     def __init__(self, label: str, links: str) -> None:
         self._label, self._links = label, links
         self._bar: UUID | None = None
         self._drawn: tuple[CostPoint, ...] = ()
 
-    def generation(self, state: EvolutionState) -> None:
+    def generation(self, state: SearchState) -> None:
         """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
         percent = min(100.0, 100.0 * state.samples_total / state.budget)
         rows = sample_rows(state.rules)[:50]

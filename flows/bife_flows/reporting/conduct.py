@@ -23,7 +23,7 @@ from prefect.states import Completed, Failed
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import storable
-from bife_core.run.observer import EvolutionState, Observer
+from bife_core.run.observer import Observer, SearchState
 from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
 from bife_flows.reporting.artifacts import renew, showing
@@ -60,7 +60,7 @@ class RunLog(Observer):
         """Log that a stage begins."""
         self._log(logging.INFO, f"{name}: {about}")
 
-    def generation(self, state: EvolutionState) -> None:
+    def generation(self, state: SearchState) -> None:
         """Log how far the search is."""
         self._log(logging.INFO, state.sentence)
 

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from bife_core.base.errors import BifeError, GeneratorError
 from bife_core.run.config import GeneratorConfig, PipelineConfig
-from bife_core.run.observer import EvolutionState
+from bife_core.run.observer import SearchState
 from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
 from bife_core.run.stages.tracker import TRACKERS, TrackedRun, Tracker
@@ -30,7 +30,7 @@ from bife_core.search.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.store import StoreError
 from bife_core.store.home import project_home
 from bife_core.workers import WorkerFailure
-from bife_flows.reporting.artifacts import EvolutionPage, show_conclusion
+from bife_flows.reporting.artifacts import SearchPage, show_conclusion
 from bife_tasks.stores import announce, observer
 
 P = ParamSpec("P")
@@ -104,7 +104,7 @@ class PrefectConductor(Conductor):
 
     announce = staticmethod(announce)
     conclude = staticmethod(show_conclusion)
-    _page: EvolutionPage | None = None
+    _page: SearchPage | None = None
 
     @property
     def present(self) -> PresentRun:
@@ -151,9 +151,9 @@ class PrefectConductor(Conductor):
             ) from None
         return holding_key(SecretStr(str(block.data["value"])))
 
-    def show_generation(self, label: str, run: TrackedRun, state: EvolutionState) -> None:
+    def show_generation(self, label: str, run: TrackedRun, state: SearchState) -> None:
         """Bring the page of a search up to date."""
-        self._page = self._page or EvolutionPage(label, links(run))
+        self._page = self._page or SearchPage(label, links(run))
         self._page.generation(state)
 
 

@@ -24,7 +24,7 @@ from bife_core.registry.choosing import PREFIX
 from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.evaluation_files import PAGE
-from bife_core.run.stages.records import EVALUATION, EVOLUTION
+from bife_core.run.stages.records import EVALUATION, SEARCH
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.scorer import Scorer
 from bife_core.solver.scip.solve import versions
@@ -36,7 +36,7 @@ from bife_tasks.tracking import store
 from bife_tasks.tracking.store import TrackingError
 
 _IN_FILE: Final = {"file", *Evidence.model_fields}.difference(
-    ("benchmark", "metric", "ratio", "ci_low", "ci_high", "baseline", "solver", "sha", "evolution_key")
+    ("benchmark", "metric", "ratio", "ci_low", "ci_high", "baseline", "solver", "sha", "search_key")
 )
 """What is known of a rule that its page does not show as tags."""
 
@@ -89,8 +89,8 @@ class MlflowRegistry(Registry):
                 f"MLflow does not have the run of the evaluation {run!r}, by which a rule is registered; `bife track` "
                 "writes it once no process works on it."
             )
-        evolution = evidence.evolution_run or mlflow_run(evidence.evolution_key)
-        return evidence.model_copy(update={"evaluation_run": run, "evolution_run": evolution})
+        search = evidence.search_run or mlflow_run(evidence.search_key)
+        return evidence.model_copy(update={"evaluation_run": run, "search_run": search})
 
     def text(self, version: RegisteredRule) -> str:
         """Return the text of the method that a version holds."""
@@ -111,7 +111,7 @@ class MlflowRegistry(Registry):
             except MlflowException as error:
                 if error.error_code != "RESOURCE_ALREADY_EXISTS":
                     raise
-            # MLflow's advice on models in general is not for a person who runs an evolution.
+            # MLflow's advice on models in general is not for a person who runs a search.
             warnings.simplefilter("ignore", category=UserWarning)
             path = Path(directory) / method.file_name
             path.write_text(method.text, encoding="utf-8")
@@ -210,7 +210,7 @@ def _links(tags: Mapping[str, str]) -> str:
         "evaluation": store.run_url(run, EVALUATION),
         "report": store.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
         "data": store.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
-        "search": store.run_url(tags["evolution_run"], EVOLUTION),
+        "search": store.run_url(tags["search_run"], SEARCH),
     }
     costs = f"\n\n![Costs beside the baseline's](get-artifact?path=costs.png&run_uuid={run})"  # of MLflow's server
     links = ", ".join(f"[{name}]({url})" for name, url in pages.items() if url)

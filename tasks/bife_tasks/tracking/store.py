@@ -23,7 +23,7 @@ from bife_core.base.errors import RegistryError
 from bife_core.base.files import make_private
 from bife_core.base.places import sqlite_file, sqlite_url
 from bife_core.base.wording import fits, storable
-from bife_core.run.stages.records import EVOLUTION, EXPERIMENTS
+from bife_core.run.stages.records import EXPERIMENTS, SEARCH
 from bife_core.store.home import project_home
 from bife_tasks.home import mlflow_folder
 from bife_tasks.stores import home_store
@@ -140,7 +140,7 @@ def run_facts(run_id: str) -> dict[str, str]:
     return {**data.params, **data.tags, "parent_run": data.tags.get(MLFLOW_PARENT_RUN_ID, "")}
 
 
-def children(parent: str, experiment: str = EVOLUTION) -> list[Run]:
+def children(parent: str, experiment: str = SEARCH) -> list[Run]:
     """Return all child runs of a run."""
     return find_runs(experiment, f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'")
 
@@ -228,16 +228,16 @@ def save_view(parent: str, name: str, time_ms: int) -> None:
         "datasetsFilter": [],
         "modelVersionFilter": "All Runs",
     }
-    # Evolutions may have equal names: the beginning of the run's id distinguishes them.
+    # Searches may have equal names: the beginning of the run's id distinguishes them.
     title = f"{name} ({parent[:8]}): rules, best first"
     # The envelope in which MLflow keeps views since 3.17; one without it opens by its link and is not listed.
     text = json.dumps({"name": title, "createdAt": time_ms, "state": json.dumps(state)})
-    client().set_experiment_tag(experiment_id(EVOLUTION), f"mlflow.sharedViewState.{parent}", text)
+    client().set_experiment_tag(experiment_id(SEARCH), f"mlflow.sharedViewState.{parent}", text)
 
 
 def ranking_url(parent: str) -> str:
-    """Return the address of an evolution's samples, best first; none while MLflow has no such run."""
-    return page(f"experiments/{experiment_id(EVOLUTION)}/runs", viewStateShareKey=parent) if parent else ""
+    """Return the address of a search's samples, best first; none while MLflow has no such run."""
+    return page(f"experiments/{experiment_id(SEARCH)}/runs", viewStateShareKey=parent) if parent else ""
 
 
 def page(path: str, address: str | None = None, **query: str) -> str:

@@ -19,7 +19,7 @@ from bife_core.store.home import project_home
 from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, observer, subscriber
 from bife_tasks.tracking import provenance
 from bife_tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, refused, tracking_uri
-from bife_tasks.tracking.writer import write_evolution, write_record
+from bife_tasks.tracking.writer import write_record, write_search
 
 GONE: Final = "The process ended; the same command goes on where it stopped."
 """Why a search stopped whose process could not report a reason."""
@@ -54,14 +54,14 @@ outage = Outage()
 _writing = threading.Lock()
 
 
-def track_evolution(study: str, *, now: bool = False) -> str:
-    """Write what MLflow lacks of an evolution that this process holds, or return why not; `now` asks in any case."""
+def track_search(study: str, *, now: bool = False) -> str:
+    """Write what MLflow lacks of a search that this process holds, or return why not; `now` asks in any case."""
     with _writing:
         events, seen = list(read_journal(home_store(), study)), _seen(study)
         if not events or (seen[0] == events[-1][1] and seen[1]):
             return ""
         # A write that failed may have arrived in part: each looks up what is there.
-        return outage.deliver(study, events[-1][1], partial(write_evolution, events, *seen), now=now)
+        return outage.deliver(study, events[-1][1], partial(write_search, events, *seen), now=now)
 
 
 def _seen(study: str) -> tuple[int, str]:
@@ -83,9 +83,9 @@ def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
 
 
 def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) -> str:
-    """Close the evolutions whose claim no process holds, write to MLflow what waits, and say what it still lacks.
+    """Close the searches whose claim no process holds, write to MLflow what waits, and say what it still lacks.
 
-    Only studies that this MLflow has events of are written; ``bife track`` writes all. The runs of evolutions say by
+    Only studies that this MLflow has events of are written; ``bife track`` writes all. The runs of searches say by
     `reason` why they stopped. Of a flow run `of` of Prefect only its own are closed.
     """
     _close_left(reason, by_person, {} if of is None else {provenance.WHOLE_RUN: of})
@@ -99,7 +99,7 @@ def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) 
 
 
 def _close_left(reason: str, by_person: bool = False, tags: Mapping[str, str] | None = None) -> None:
-    """Write into evolutions that no process works on that they stopped, with the calls no event reports."""
+    """Write into searches that no process works on that they stopped, with the calls no event reports."""
     for row in home_store().studies():
         if not left_open(row) and not (tags and by_person and row.last_kind == "stopped"):
             continue
@@ -113,7 +113,7 @@ def _sync(row: StudyRow, *, now: bool) -> str:
     """Synchronise a study unless a process works on it, which does so itself; return why MLflow lacks some of it."""
     try:
         with home_store().claim(claim_on(row.key), timeout_s=0.0):
-            return (track_evolution if row.kind == "evolution" else _track_stored)(row.key, now=now)
+            return (track_search if row.kind == "search" else _track_stored)(row.key, now=now)
     except ClaimTimeoutError:
         return "A process works on it, and writes it to MLflow."
     except BifeError as error:

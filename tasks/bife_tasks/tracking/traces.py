@@ -13,7 +13,7 @@ from mlflow.entities.model_registry import PromptVersion
 from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.base.wording import counted, storable
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_core.search.generators.account import Call
 from bife_core.search.generators.prompting import feature_description, prompt_files, prompt_version
 from bife_tasks.stores import home_store, observer
@@ -75,12 +75,12 @@ def delete_traces(run_id: str) -> None:
 
 def _delete(ids: list[str]) -> None:
     for start in range(0, len(ids), _AT_ONCE):
-        client().delete_traces(experiment_id(EVOLUTION), trace_ids=ids[start : start + _AT_ONCE])
+        client().delete_traces(experiment_id(SEARCH), trace_ids=ids[start : start + _AT_ONCE])
 
 
 def _search(wanted: str) -> list[TraceInfo]:
     traces = mlflow.search_traces(
-        locations=[experiment_id(EVOLUTION)], filter_string=wanted, include_spans=False, return_type="list"
+        locations=[experiment_id(SEARCH)], filter_string=wanted, include_spans=False, return_type="list"
     )
     return [trace.info for trace in traces]
 
@@ -123,7 +123,7 @@ def _store(name: str, call: Call, run_id: str, owner: str) -> None:
         attributes=attributes,
         tags=tags,
         metadata={_SOURCE_RUN: run_id},
-        experiment_id=experiment_id(EVOLUTION),
+        experiment_id=experiment_id(SEARCH),
         start_time_ns=began_ns,
     )
     with safe_set_span_in_context(span):

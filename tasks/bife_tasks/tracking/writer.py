@@ -13,7 +13,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
 
 from bife_core.language.rules import complexity
 from bife_core.measure.high import HighScore
-from bife_core.run.stages.records import EVALUATION, EVOLUTION, Record
+from bife_core.run.stages.records import EVALUATION, SEARCH, Record
 from bife_core.run.study import files as reports, journal
 from bife_core.run.study.archive import descent
 from bife_core.search import Draft, ReflectionRequest, Sample, SolveRequest, WrittenRequest
@@ -53,7 +53,7 @@ class _Child:
 
 @dataclass
 class _News:
-    """What MLflow lacks: children that events name, those with a draft, and what changes in the evolution's own run."""
+    """What MLflow lacks: children that events name, those with a draft, and what changes in the search's own run."""
 
     children: set[str] = field(default_factory=set)
     drafted: set[str] = field(default_factory=set)
@@ -62,17 +62,17 @@ class _News:
     status: str = ""
 
 
-def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) -> str:
-    """Write the events of an evolution, which begin with `opened`, to its run in MLflow, found or made; return its id.
+def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) -> str:
+    """Write the events of a search, which begin with `opened`, to its run in MLflow, found or made; return its id.
 
     It has a child run for each sample or reflection, and a trace for each call of a model. Events up to number `seen`
     are only read, if the run that has them is still there. `TRACKING_TROUBLE` is raised if MLflow is away or refuses.
     """
     opened, now_ms = events[0][0], _ms(events[-1][0])
     if not isinstance(opened, journal.Opened):
-        raise store.TrackingError("The first event of an evolution does not say which search it is.")
-    tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
-    run = store.open_run(EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
+        raise store.TrackingError("The first event of a search does not say which search it is.")
+    tags = {"kind": "search", "search_key": opened.key, **opened.tags}
+    run = store.open_run(SEARCH, opened.key, opened.name, tags, start_ms=_ms(opened))
     run_id = str(run.info.run_id)
     if run_id != seen_run:
         store.log(run_id, params=opened.params)
@@ -91,7 +91,7 @@ def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: st
         traced += [call for call in search.calls if call.key not in search.drafted and call.operator]
     written = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
     for name in sorted(search.news.children):
-        tags = {"sample_id": name, "evolution_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
+        tags = {"sample_id": name, "search_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
         _write_child(search.children[name], tags, written.get(name))
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
     store_traces(opened.key, traced, run_id, run_id)
@@ -99,9 +99,9 @@ def write_evolution(events: Sequence[tuple[Entry, int]], seen: int, seen_run: st
 
 
 def _delete_orphans(key: str, run_id: str) -> None:
-    """Delete samples and traces of an evolution whose former run was deleted, since the present one has them anew."""
-    of_others = f"tags.evolution_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
-    orphans = store.find_runs(EVOLUTION, of_others)
+    """Delete samples and traces of a search whose former run was deleted, since the present one has them anew."""
+    of_others = f"tags.search_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
+    orphans = store.find_runs(SEARCH, of_others)
     for orphan in orphans:
         store.client().delete_run(orphan.info.run_id)
     for former in {orphan.data.tags[MLFLOW_PARENT_RUN_ID] for orphan in orphans}:
@@ -113,7 +113,7 @@ def _write_child(child: _Child, tags: dict[str, str], run: Run | None) -> None:
         return
     if run is None:
         began_ms = child.start_ms or child.end_ms or None
-        run = store.create_run(EVOLUTION, tags["sample_id"], tags | child.tags, began_ms)
+        run = store.create_run(SEARCH, tags["sample_id"], tags | child.tags, began_ms)
     run_id = str(run.info.run_id)
     store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
     store.log_texts(run_id, child.texts)
@@ -144,7 +144,7 @@ def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> N
 
 @dataclass
 class _Search:
-    """What the events of an evolution say, with what is new of it, and its `calls` to a model API."""
+    """What the events of a search say, with what is new of it, and its `calls` to a model API."""
 
     key: str
     calls: list[Call]
@@ -278,7 +278,7 @@ class _Search:
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
         evaluations = f"experiments/{store.experiment_id(EVALUATION)}/runs"
-        found_by = store.page(evaluations, searchFilter=f"tags.evolution_key = '{self.key}'")
+        found_by = store.page(evaluations, searchFilter=f"tags.search_key = '{self.key}'")
         about += f"\n\n[Evaluations of its rules]({found_by})"
         news.tags |= {"ended_by": entry.ended_by or "search.samples", MLFLOW_RUN_NOTE: about}
         news.metrics += store.points(values, _ms(entry))
@@ -290,9 +290,9 @@ def write_record(folder: Path, record: Record) -> str:
     time_ms, note = int(record.at_unix_s * 1000), record.note
     tags = {**record.provenance, **record.tags}
     began_ms = int(record.began_unix_s * 1000) or time_ms
-    if search := mlflow_run(tags.get("evolution_key", "")):
-        tags["evolution_run"] = search
-        note += f"\n\n[The search it is from]({store.run_url(search, EVOLUTION)})"
+    if search := mlflow_run(tags.get("search_key", "")):
+        tags["search_run"] = search
+        note += f"\n\n[The search it is from]({store.run_url(search, SEARCH)})"
     tags |= {MLFLOW_RUN_NOTE: note} if note else {}
     run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=began_ms)
     run_id = str(run.info.run_id)

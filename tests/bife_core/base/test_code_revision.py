@@ -9,7 +9,7 @@ from bife_core.base.plugins import code_revision
 from bife_core.instances.base import Family
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.run.config import PipelineConfig, SearchConfig
-from bife_core.run.study.identity import evolution_facts, evolution_key
+from bife_core.run.study.identity import search_facts, search_key
 from bife_core.search import SEARCHES, BifeSearch
 from bife_core.solver.methods.base import ScipMethod
 
@@ -71,9 +71,9 @@ def test_a_search_of_another_package_is_found_anew_when_its_code_changes(monkeyp
 
     monkeypatch.setitem(SEARCHES, "changed", Changed)
     config = PipelineConfig(search=SearchConfig(method="changed"))
-    facts = [evolution_facts(config, "x", None, ())]
+    facts = [search_facts(config, "x", None, ())]
     monkeypatch.setattr(Changed, "revision", "2")
-    facts.append(evolution_facts(config, "x", None, ()))
+    facts.append(search_facts(config, "x", None, ()))
     assert [fact["code"] for fact in facts] == [["1", ""], ["2", ""]]
-    assert evolution_key(facts[0]) != evolution_key(facts[1])
-    assert "code" not in evolution_facts(PipelineConfig(), "x", None, ())
+    assert search_key(facts[0]) != search_key(facts[1])
+    assert "code" not in search_facts(PipelineConfig(), "x", None, ())

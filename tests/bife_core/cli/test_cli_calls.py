@@ -14,7 +14,7 @@ def test_calls_are_listed_and_compared_with_what_a_provider_exports(bife, monkey
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
     assert bife("calls").stdout == "No search has called a model API yet.\n"
     store = project_home().store
-    store.open_study("a study", "evolution", "a study")
+    store.open_study("a study", "search", "a study")
     account = Account(store, "a study")
     answered, lost = (account.begin(Call(key=f"g00-c{number:02}", **SENT)) for number in range(2))
     account.finish(answered.model_copy(update={"status": "ok", "prompt_tokens": 30, "completion_tokens": 12}))

@@ -16,7 +16,7 @@ PAGE = (REPOSITORY / "docs" / "reference" / "cli.md").read_text(encoding="utf-8"
 SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib", "numba", "pyscipopt", "pydantic"}
 COMMANDS = [name for name in typer.main.get_command(app).commands if name != "rules"]
 COMMANDS += ["rules list", "rules show", "rules rollback"]
-WITH_CONFIGURATION = {"demo", "run", "collect", "evolve", "evaluate", "tune", "score", "config"}
+WITH_CONFIGURATION = {"demo", "run", "collect", "search", "evaluate", "tune", "score", "config"}
 
 
 def options(text):

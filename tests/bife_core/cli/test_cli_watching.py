@@ -9,7 +9,7 @@ from bife_core.cli import watching as module
 from bife_core.cli.consoles import number
 from bife_core.cli.watching import Display
 from bife_core.run.estimate import Estimate
-from bife_core.run.study import EvolutionState
+from bife_core.run.study import SearchState
 from bife_core.search.generators import Spending
 
 USD = Decimal("0.0123")
@@ -34,13 +34,13 @@ def state(generation=0, **changes):
         "elapsed_s": 75.0,
         "remaining_s": 4000.0,
     }
-    return EvolutionState(**(values | changes))
+    return SearchState(**(values | changes))
 
 
 def test_plain_output_is_one_line_a_generation_without_control_codes():
     console = Console(file=io.StringIO(), width=60)
     with Display(console) as display:
-        display.stage("evolution", "100 samples by [openai]")
+        display.stage("search", "100 samples by [openai]")
         display.activity("sampling 4 rules")
         display.progress(1, 4)
         display.generation(state(3))
@@ -48,7 +48,7 @@ def test_plain_output_is_one_line_a_generation_without_control_codes():
         display.note("Printed\nonce.")
         display.close()
     assert console.file.getvalue().splitlines() == [
-        "evolution: 100 samples by [openai]",
+        "search: 100 samples by [openai]",
         "generation 3: samples 28/100, best F_LF 0.353, best F_HF -1.357, elites 4, tau 0.287, eliminated 5, "
         "failures 2, tokens 15,456, cost $0.01, time 0:01:15, left 1:06:40",
         "last failure: Line 3: a rule may import numpy and math only, not [os].",
@@ -87,9 +87,9 @@ def test_plain_output_breaks_a_long_silence(monkeypatch):
 def test_what_is_left_is_that_of_all_stages(monkeypatch):
     console = Console(file=io.StringIO())
     display = Display(console)
-    stages = (("collection", 120.0), ("evolution", 600.0), ("evaluation", 300.0))
+    stages = (("collection", 120.0), ("search", 600.0), ("evaluation", 300.0))
     display.expect(Estimate(stages=stages, cores=1))
-    display.stage("evolution", "100 samples")
+    display.stage("search", "100 samples")
     now = time.monotonic()
     monkeypatch.setattr(module.time, "monotonic", lambda: now + 240.0)
     display.progress(1, 4)
@@ -109,8 +109,8 @@ def test_what_is_left_is_that_of_all_stages(monkeypatch):
 def test_a_terminal_gets_a_bar_below_the_lines_and_its_cursor_back():
     console = Console(file=io.StringIO(), force_terminal=True, width=110, highlight=False)
     with Display(console) as display:
-        display.expect(Estimate(stages=(("evolution", 600.0),), cores=1))
-        display.stage("evolution", "100 samples by openai")
+        display.expect(Estimate(stages=(("search", 600.0),), cores=1))
+        display.stage("search", "100 samples by openai")
         display.activity("solving 6 instances")
         display.progress(1, 3)
         display.generation(state(0))

@@ -56,7 +56,7 @@ def test_a_registry_takes_over_what_another_has_and_decides_on_from_there(regist
 
 def test_a_rule_that_was_refused_in_the_other_registry_gets_no_alias(registry, name, tmp_path):
     other = LocalRegistry(Store(tmp_path / "other"))
-    registry.register(name, source(0), evidence(0, evolution_key="a search"), by_gate=True)
+    registry.register(name, source(0), evidence(0, search_key="a search"), by_gate=True)
     other.refuse(name, other.register(name, source(0), evidence(0)).version, "Ada", "not ours to use")
     assert registry.copy_to(other) == 1
     assert [rule.aliases for rule in other.versions(name)] == [(), ()]

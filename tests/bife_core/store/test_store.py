@@ -45,18 +45,18 @@ def python(code, *arguments):
 
 
 def test_events_are_kept_in_order_with_what_json_can_hold(store, where):
-    store.open_study("a", "evolution", "a search")
+    store.open_study("a", "search", "a search")
     bodies = [{"n": 1}, {"text": "half a pair: \ud800"}, {"nested": [None, 1.5, "\u00e9"]}]
     for body in bodies:
         store.append("a", "step", body)
     again = Store(where)
     assert [event.body for event in again.events("a")] == bodies
     assert [event.seq for event in again.events("a", after=1)] == [2, 3]
-    again.open_study("a", "evolution", "entered once")
+    again.open_study("a", "search", "entered once")
     again.open_study("b", "collection", "second \0 \udc80")
     rows = [(row.key, row.kind, row.name, row.last, row.last_kind) for row in again.studies()]
     second = ("b", "collection", "second \ufffd \ufffd", 0, "")
-    assert rows == [("a", "evolution", "a search", 3, "step"), second]
+    assert rows == [("a", "search", "a search", 3, "step"), second]
     assert [row.key for row in again.studies("collection")] == ["b"]
 
 
@@ -186,7 +186,7 @@ def test_a_claim_that_could_not_be_given_back_is_free_for_its_own_process(store,
 
 
 def test_who_lost_a_claim_writes_nothing_more_to_its_study(store):
-    with store.claim("evolution a"):
+    with store.claim("search a"):
         store.append("a", "step", {})
         with store._database.writing() as connection:  # another machine took it over, and is done
             connection.execute(text("DELETE FROM claims"))
@@ -196,13 +196,13 @@ def test_who_lost_a_claim_writes_nothing_more_to_its_study(store):
             (store.begin_call, "a", "k", {}),
             (store.set_cursor, "mlflow", "a", 1),
         ):
-            with pytest.raises(ClaimLostError, match="evolution a is lost"):
+            with pytest.raises(ClaimLostError, match="search a is lost"):
                 write(*arguments)
         with pytest.raises(ClaimTimeoutError):
-            store.claim("evolution a", timeout_s=0).__enter__()
+            store.claim("search a", timeout_s=0).__enter__()
         store.append("b", "step", {})
     assert (len(list(store.events("a"))), store.calls("a"), store.cursor("mlflow", "a")) == (1, [], None)
-    with store.claim("evolution a", timeout_s=0):
+    with store.claim("search a", timeout_s=0):
         store.append("a", "step", {})
 
 
@@ -220,7 +220,7 @@ def test_a_process_that_was_stopped_for_longer_than_its_lease_notices_before_it_
     code = f"""{HEAD}
 claims.LEASE_S = 1.0
 store = Store(sys.argv[1])
-with store.claim("evolution a"):
+with store.claim("search a"):
     print("ready", flush=True)
     os.kill(os.getpid(), signal.SIGSTOP)
     try:
@@ -230,7 +230,7 @@ with store.claim("evolution a"):
 """
     program = python(code, where)
     monkeypatch.setattr("bife_core.store.claims.LEASE_S", 1.0)
-    with store.claim("evolution a", timeout_s=30):
+    with store.claim("search a", timeout_s=30):
         store.append("a", "taken over", {})
         program.send_signal(signal.SIGCONT)
         assert program.wait() == 7

@@ -62,7 +62,7 @@ def test_prune_says_what_would_go_and_removes_it_when_told_to(prepared, bife, tm
         assert last == "Nothing was removed; --yes removes it."
         rows = {line.split("  ")[0]: line.split()[-2:] for line in lines}
         assert rows["flow runs of Prefect"] == ["1", "-"]
-        assert rows["evolutions, collections, evaluations"] == ["0", "0.0"]
+        assert rows["searches, collections, evaluations"] == ["0", "0.0"]
         assert client.read_flow_run(gone).state_type == StateType.COMPLETED
 
         assert bife("prune", "--keep-days", "700", "--yes").output.splitlines()[-1] == "Removed."

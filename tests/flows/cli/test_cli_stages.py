@@ -40,12 +40,12 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     collected = bife("collect", "--preset", "smoke")
     assert collected.exit_code == 0
     assert f"20 with {smoke.result.collection.summary.candidates} candidates" in collected.stdout
-    evolved = bife("evolve", "--preset", "smoke")
-    assert evolved.exit_code == 0
-    assert smoke.result.evolution.run.run_id in evolved.stdout
-    best = smoke.result.evolution.best
-    assert f"The rule ({best.id} by {best.operator}" in evolved.stdout
-    final = smoke.result.evolution.folder / "rules" / f"{smoke.result.final.id}-budget-0.9.json"
+    search_result = bife("search", "--preset", "smoke")
+    assert search_result.exit_code == 0
+    assert smoke.result.search.run.run_id in search_result.stdout
+    best = smoke.result.search.best
+    assert f"The rule ({best.id} by {best.operator}" in search_result.stdout
+    final = smoke.result.search.folder / "rules" / f"{smoke.result.final.id}-budget-0.9.json"
     # MLflow holds the seed of the instances that an evaluation drew for itself.
     run = store.client().get_run(smoke.result.evaluation.run.run_id)
     seed = f"instances.seed={run.data.params['instances.seed']}"
@@ -93,7 +93,7 @@ def test_a_registered_rule_is_listed_shown_and_solved_with(smoke, bife):
     assert reference in bife("rules", "list").stdout
     shown = bife("rules", "show", reference).stdout
     assert smoke.result.registered.sha in shown
-    assert "evolution run" in shown
+    assert "search run" in shown
     solved = bife("solve", FOREIGN / "lseu.mps", "--rule", reference, "-q", "--versus", "relpscost")
     assert solved.exit_code == 0
     assert "1120" in solved.stdout
@@ -145,30 +145,30 @@ def test_a_prefect_server_that_is_not_there_is_one_sentence():
 def test_differing_optima_are_an_error_of_their_own(smoke, capsys):
     compared, wrong = smoke.result.evaluation, {"mismatches": ("m: 3 or 4.",)}
     differing = compared.model_copy(update={"summary": compared.summary.model_copy(update=wrong)})
-    evolved = smoke.result.evolution
-    for given in ((differing,), (compared, evolved.model_copy(update=wrong))):
+    search_result = smoke.result.search
+    for given in ((differing,), (compared, search_result.model_copy(update=wrong))):
         with pytest.raises(CommandEnd, match="must never change an optimum") as end:
             finish(smoke.config, *given)
         assert end.value.code == ExitCode.DISAGREEMENT
         assert "Proven optima differ: m: 3 or 4." in capsys.readouterr().err
-    assert finish(smoke.config, compared, evolved) is None
+    assert finish(smoke.config, compared, search_result) is None
 
 
 def test_optima_of_design_instances_are_listed_too(smoke, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "200")
     folder = InstancesConfig(benchmark="folder", folder=tmp_path)
     config = smoke.config.model_copy(update={"instances": folder})
-    finish(config, smoke.result.evaluation, smoke.result.evolution)
+    finish(config, smoke.result.evaluation, smoke.result.search)
     parts = [line.split()[1] for line in capsys.readouterr().out.splitlines() if " optimal " in line]
-    assert parts == ["test"] * 2 + ["design"] * len(smoke.result.evolution.best_solves)
+    assert parts == ["test"] * 2 + ["design"] * len(smoke.result.search.best_solves)
 
 
 def test_a_search_without_a_rule_says_where_the_reasons_are(smoke):
     with pytest.raises(CommandEnd, match="None of the 8 samples") as end:
-        required(smoke.result.evolution.model_copy(update={"best": None, "failures": 8}))
+        required(smoke.result.search.model_copy(update={"best": None, "failures": 8}))
     assert end.value.code == ExitCode.ERROR
-    assert str(smoke.result.evolution.folder) in str(end.value)
-    assert len(json.loads((smoke.result.evolution.folder / "samples.json").read_text())) == 8
+    assert str(smoke.result.search.folder) in str(end.value)
+    assert len(json.loads((smoke.result.search.folder / "samples.json").read_text())) == 8
 
 
 def test_a_comparison_without_interval_claims_none(smoke, capsys):

@@ -16,7 +16,7 @@ from bife_core.run.presets import preset, with_overrides
 from bife_core.run.settings import configuration, settings_of
 from bife_core.run.stages.resolving import resolved
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.searching import EVOLUTION_ENDED, NEARLY_USED, NO_RULE
+from bife_core.run.stages.searching import NEARLY_USED, NO_RULE, SEARCH_ENDED
 from bife_core.run.stages.tuning import tune
 from bife_core.run.stages.watching import CHAMPION_SLOWER
 from bife_core.store.home import Home
@@ -83,21 +83,21 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
     served.update_deployment(made.id, DeploymentUpdate(**mine, description="gone", version="0"))
     served.update_deployment_schedule(made.id, made.schedules[0].id, active=True)
     for name, parameters in (
-        ("evolution/evolution-again", {"config": {"advanced": {"search": {"wings": 2}}}}),
+        ("search/search-again", {"config": {"advanced": {"search": {"wings": 2}}}}),
         ("collection/collection-again", {}),
     ):
         outdated = DeploymentUpdate(parameters=parameters, enforce_parameter_schema=False)
         served.update_deployment(served.read_deployment_by_name(name).id, outdated)
 
     (note,) = register(served, AGAIN)
-    assert note.startswith("The parameters of evolution-again no longer fit and were replaced: ")
+    assert note.startswith("The parameters of search-again no longer fit and were replaced: ")
     assert "'wings' was unexpected" in note
     kept = served.read_deployment_by_name("pipeline/pipeline-again")
     assert (kept.id, kept.parameters, kept.tags) == (made.id, {"config": smaller}, ["mine"])
     assert kept.global_concurrency_limit.limit == 3
     assert [schedule.active for schedule in kept.schedules] == [True]
     assert (kept.description, kept.version) == (made.description, made.version)
-    for number, name in ((0, "collection/collection-again"), (1, "evolution/evolution-again")):
+    for number, name in ((0, "collection/collection-again"), (1, "search/search-again")):
         renewed = served.read_deployment_by_name(name)
         assert renewed.parameters == AGAIN[number]["parameters"]
         assert renewed.enforce_parameter_schema
@@ -140,7 +140,7 @@ SLOWER = {"name": f"bife-test-{uuid.uuid4().hex[:8]}", "version": 3, "reason": "
 @pytest.mark.parametrize(
     ("event", "payload", "deployment", "more"),
     [
-        (EVOLUTION_ENDED, EVOLVED, "evaluation", {"as_challenger": True}),
+        (SEARCH_ENDED, EVOLVED, "evaluation", {"as_challenger": True}),
         (CHAMPION_SLOWER, SLOWER, "rollback", {}),
     ],
 )

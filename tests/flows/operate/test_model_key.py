@@ -39,7 +39,7 @@ def api(operated):
 
 def test_a_search_uses_the_key_in_the_block_and_nothing_shows_it(operated, block, api):
     config = smoke(generator="openai", samples=3)
-    ended = operated.page.end_well("evolution", config=config)
+    ended = operated.page.end_well("search", config=config)
     assert "is the best of 3 rules" in ended["state"]["message"]
     assert len(api.requests) >= 3
     assert {request.scene for request in api.requests} == {"good"}

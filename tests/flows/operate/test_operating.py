@@ -78,7 +78,7 @@ def test_each_deployment_has_a_form_of_the_settings(operated):
         form = schema["properties"]["config"]["properties"]
         assert [*form] == ["preset", "instances", *NAMES, "advanced"]
         assert form["instances"]["anyOf"][0]["enum"] == [*FAMILIES]
-    assert "CollectionSummary" not in json.dumps(operated.page.deployment("evolution"))
+    assert "CollectionSummary" not in json.dumps(operated.page.deployment("search"))
     nightly = operated.page.deployment("pipeline")["schedules"]
     assert [(entry["schedule"]["cron"], entry["active"]) for entry in nightly] == [("0 2 * * *", False)]
 
@@ -123,9 +123,9 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     started = operated_alone.page.start("pipeline", config=smoke()).raise_for_status().json()
 
     def journal():
-        """What the evolution has written down."""
+        """What the search has written down."""
         store = Store(operated_alone.home.root)
-        return [event for row in store.studies("evolution") for event in store.events(row.key)]
+        return [event for row in store.studies("search") for event in store.events(row.key)]
 
     def scored():
         run = operated_alone.page.run(started["id"])
@@ -168,7 +168,7 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
 def test_the_list_shows_what_was_started_and_what_it_led_to_and_nothing_else(operated_alone):
     page = operated_alone.page
     for seed in range(3):
-        page.end_well("evolution", config=smoke(seed=seed))
+        page.end_well("search", config=smoke(seed=seed))
     page.end_well("collection", config=smoke())
 
     def listed():
@@ -180,7 +180,7 @@ def test_the_list_shows_what_was_started_and_what_it_led_to_and_nothing_else(ope
     until(lambda: listed()["evaluation"] == 3, "the evaluations")
     under_way = {"state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}
     until(lambda: not page.runs(flow_runs=under_way), "the end")
-    assert {**listed(), "promotion": 0} == {"evolution": 3, "collection": 1, "evaluation": 3, "promotion": 0}
+    assert {**listed(), "promotion": 0} == {"search": 3, "collection": 1, "evaluation": 3, "promotion": 0}
     lacks = json.loads(operated_alone.bife("track").stdout.rpartition(": ")[2].split()[0])
     assert lacks == 0  # all of it is in MLflow, without a run of its own
 

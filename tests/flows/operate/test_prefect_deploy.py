@@ -53,7 +53,7 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
         tmp_path / "worker.log",
     )
     try:
-        ended = page.end_well("evolution", config=smoke(seed=None))
+        ended = page.end_well("search", config=smoke(seed=None))
         assert "is the best of" in ended["state"]["message"]
         # The automations of the file: an evaluation follows by itself.
         compared = until(lambda: page.runs_of("evaluation"), "an evaluation to be started")

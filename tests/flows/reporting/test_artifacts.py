@@ -40,10 +40,10 @@ def test_keys_are_what_prefect_takes(label):
 
 
 def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_sentence(smoke):
-    best = smoke.result.evolution.best
+    best = smoke.result.search.best
     sentence = f"{best.id} is the best of 8 rules: F_HF {best.f_hf:.4g}."
     # The API holds the searches of other tests as well.
-    (ended, *_) = [run for run in flow_runs("evolution") if run["state"]["message"] == sentence]
+    (ended, *_) = [run for run in flow_runs("search") if run["state"]["message"] == sentence]
     assert ended["state"]["name"] == "Completed"
 
     def shown(kind):
@@ -61,8 +61,8 @@ def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_senten
 
 def test_the_conclusion_holds_rule_ratio_and_links(smoke):
     texts = [artifact.data for artifact in artifacts("pipeline-combinatorial-auction")]
-    text = next((text for text in texts if smoke.result.evolution.run.ranking in text), "")
-    assert smoke.result.evolution.run.ranking in text
+    text = next((text for text in texts if smoke.result.search.run.ranking in text), "")
+    assert smoke.result.search.run.ranking in text
     assert smoke.result.final.source.rstrip() in text
     assert f"{smoke.result.evaluation.summary.lead.ratio:.3f}" in text
 

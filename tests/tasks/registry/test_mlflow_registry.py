@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.evaluation_files import sample_name
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_core.run.stages.runtime import Runtime
 from bife_core.solver.methods.references import registered_tags, stored_text
 from bife_core.store.home import project_home
@@ -81,7 +81,7 @@ def test_an_evaluation_ends_when_it_did_though_its_rule_is_registered_later(name
 
 def test_the_card_of_a_version_leads_to_what_its_evidence_names(name):
     search, run = new_run(), new_run()
-    card = challenge(name, 0, evolution_run=search, evaluation_run=run).card
+    card = challenge(name, 0, search_run=search, evaluation_run=run).card
     for page in (
         f"/runs/{run}?",
         f"/runs/{run}/artifacts/report.html?",
@@ -96,7 +96,7 @@ def test_a_home_that_began_without_mlflow_carries_over(name, tmp_path, monkeypat
     monkeypatch.setenv("BIFE_STORE", str(tmp_path))
     local = LocalRegistry(home_store())
     for number in (0, 1):
-        known = evidence(number, evaluation_run="evaluation-a", evolution_key="b", **beside(0))
+        known = evidence(number, evaluation_run="evaluation-a", search_key="b", **beside(0))
         local.register(name, source(number), known, by_gate=True)
     with pytest.raises(TrackingError, match="does not have the run of the evaluation 'evaluation-a'"):
         carry_over()
@@ -106,7 +106,7 @@ def test_a_home_that_began_without_mlflow_carries_over(name, tmp_path, monkeypat
     assert carry_over() == 2
     second, first = IN_MLFLOW.versions(name)
     assert (first.aliases, second.aliases) == ((), (CHALLENGER, CHAMPION))
-    assert (second.tags["evaluation_run"], second.tags["evolution_run"]) == (*runs.values(),)
+    assert (second.tags["evaluation_run"], second.tags["search_run"]) == (*runs.values(),)
     assert stored_text(f"models:/{name}@champion") == source(1)
     assert IN_MLFLOW.roll_back(name, "Ada", "too slow").version == first.version
     IN_MLFLOW.set_alias(name, CHAMPION, None)
@@ -125,14 +125,14 @@ def test_before_mlflow_has_a_database_the_store_decides(tmp_path, monkeypatch):
 
 def test_a_rule_of_a_run_is_known_by_its_sample():
     def made(**known):
-        run = store.client().create_run(store.experiment_id(EVOLUTION), tags=known)
+        run = store.client().create_run(store.experiment_id(SEARCH), tags=known)
         return run.info.run_id
 
-    evolution = made(kind="evolution", best_sample="g02-c03", lineage="g02-c03 by e2")
+    search = made(kind="search", best_sample="g02-c03", lineage="g02-c03 by e2")
     for reference, name in (
-        (f"runs:/{evolution}", "g02-c03"),
-        (f"runs:/{evolution}/best_rule.py", "g02-c03"),
-        (f"runs:/{evolution}/g01-c00.py", "g01-c00"),
+        (f"runs:/{search}", "g02-c03"),
+        (f"runs:/{search}/best_rule.py", "g02-c03"),
+        (f"runs:/{search}/g01-c00.py", "g01-c00"),
         (f"runs:/{made(kind='sample', sample_id='g01-c01')}", "g01-c01"),
         ("paper_ca", None),
     ):

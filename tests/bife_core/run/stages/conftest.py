@@ -19,7 +19,7 @@ class Telling(Conductor):
 
     def announce(self, event, subject, payload):
         if event == NEARLY_USED:
-            assert not self.claims.take([claim_on(subject.removeprefix("evolution."))])
+            assert not self.claims.take([claim_on(subject.removeprefix("search."))])
         self.announced.append((event, payload))
 
 

@@ -50,10 +50,10 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     (alone,) = [one for one in summary.methods.values() if one.kind == "rule"]
     assert {"tuned_scip", RPB} <= set(summary.methods)
     assert summary.methods["tuned_scip"].by_scip
-    assert alone.identity in {sample.sha for sample in read_samples(result.evolution.folder)}
+    assert alone.identity in {sample.sha for sample in read_samples(result.search.folder)}
     assert (result.evaluation.directory / "configuration.set").read_text() == lead.settings
     assert result.choice.chosen in result.choice.scores
-    assert list(result.evolution.references) == ["RPB", "SCIP default settings"]
+    assert list(result.search.references) == ["RPB", "SCIP default settings"]
     assert result.advice or summary.judged.finding == "better"
     assert not result.advice or result.advice in result.notes
 
@@ -93,7 +93,7 @@ def test_the_registered_version_is_the_configuration_with_its_rule(turns, runtim
 
 def test_settings_count_where_no_rule_is_found(turns, runtime, monkeypatch):
     config, result = turns
-    none = result.evolution.model_copy(update={"best": None, "samples": ()})
+    none = result.search.model_copy(update={"best": None, "samples": ()})
     monkeypatch.setattr(pipeline, "search", lambda *_: none)
     found = pipeline.run(config, runtime)
     assert found.final is None

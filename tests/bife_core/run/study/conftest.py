@@ -16,9 +16,9 @@ def small(**overrides):
     return bife_core.with_overrides(bife_core.preset("smoke"), dotted)
 
 
-def outcome(evolution):
+def outcome(search):
     fields = ("id", "sha", "f_lf", "f_hf", "eliminated", "failure")
-    return [tuple(getattr(sample, field) for field in fields) for sample in evolution.samples]
+    return [tuple(getattr(sample, field) for field in fields) for sample in search.samples]
 
 
 def with_solves_of(source, folder):
@@ -32,7 +32,7 @@ def with_solves_of(source, folder):
 
 @pytest.fixture(scope="session")
 def evolve_home(tmp_path_factory):
-    return tmp_path_factory.mktemp("evolve")
+    return tmp_path_factory.mktemp("search")
 
 
 @pytest.fixture(scope="session")

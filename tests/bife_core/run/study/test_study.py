@@ -16,8 +16,8 @@ from bife_core.run.study.journal import Ended, Stopped, claim_on
 from bife_core.search import BifeSearch
 from bife_core.store import ClaimLostError, Store
 from tests.bife_core.run.study.conftest import outcome, small, with_solves_of
-from tests.bife_core.run.study.test_evolve import Stubborn
 from tests.bife_core.run.study.test_journal import Clock, clock  # noqa: F401
+from tests.bife_core.run.study.test_runs_of_a_study import Stubborn
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_a_study_pauses_after_generations_and_samples(whole, data, tmp_path):
         study.run(generations=1, callbacks=[lambda study, state: seen.append(state.generation)])
     assert set(seen) == {0, 1}
     assert study.journal.folder.parent == tmp_path / "runs"
-    assert study.journal.key in [row.key for row in Store(tmp_path).studies("evolution")]
+    assert study.journal.key in [row.key for row in Store(tmp_path).studies("search")]
     assert outcome(study.run()) == outcome(whole)
 
 
@@ -144,7 +144,7 @@ CLOSE = """
 import sys
 from pathlib import Path
 from bife_core.store import ClaimLostError, Store
-from bife_core.run.study import EvolutionState
+from bife_core.run.study import SearchState
 from bife_core.run.study.journal import close_left
 print(close_left(Store(sys.argv[1]), Path(sys.argv[2]), "Gone."))
 """

@@ -6,10 +6,10 @@ import pytest
 from mlflow import MlflowClient
 
 from bife_core.run.presets import with_overrides
-from bife_core.run.stages.records import EVOLUTION
+from bife_core.run.stages.records import SEARCH
 from bife_core.search.generators import DraftingStoppedError
+from bife_flows import stages
 from bife_flows.operate.running import ready
-from bife_flows.stages import evolution
 from bife_tasks.tracking.store import experiment_id
 from tests.support.model_api import ModelApi
 
@@ -19,22 +19,22 @@ SMALL = {"generator.kind": "openai", "high.instances": 1}
 
 @pytest.fixture
 def search(smoke, monkeypatch):
-    """Return a function that runs an evolution of its own."""
+    """Return a function that runs a search of its own."""
 
     def go(api, seed, **settings):
         api.configure(monkeypatch, api_key=KEY, timeout_s=2, price_in=1.0, price_out=2.0)
         config = with_overrides(smoke.config, SMALL | {"search.seed": seed} | settings)
-        return ready()(evolution)(config, smoke.result.collection.summary)
+        return ready()(stages.search)(config, smoke.result.collection.summary)
 
     return go
 
 
 def traces(run_id):
-    return MlflowClient().search_traces(locations=[experiment_id(EVOLUTION)], run_id=run_id, max_results=100)
+    return MlflowClient().search_traces(locations=[experiment_id(SEARCH)], run_id=run_id, max_results=100)
 
 
 def found(filter_string):
-    return MlflowClient().search_runs([experiment_id(EVOLUTION)], filter_string)
+    return MlflowClient().search_runs([experiment_id(SEARCH)], filter_string)
 
 
 def test_good_malformed_slow_and_failing_replies_end_in_a_rule(search):

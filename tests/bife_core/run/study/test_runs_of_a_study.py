@@ -1,4 +1,4 @@
-"""`evolve` as a notebook uses it: a dozen lines, resumable, with any search, and with workers or without."""
+"""`search` as a notebook uses it: a dozen lines, resumable, with any search, and with workers or without."""
 
 import shutil
 
