@@ -23,6 +23,8 @@ from bife_core.base.wording import storable
 MIGRATIONS: Final = {
     4: "DROP TABLE claims",  # which is made anew: PostgreSQL cut names to 256 characters
     5: "ALTER TABLE solves DROP COLUMN repeats",
+    6: "UPDATE studies SET kind = 'search' WHERE kind = 'evolution'",
+    7: """UPDATE events SET body = replace(body, '"evolution_', '"search_')""",  # of registered rules and records
 }
 """The statement that migrates a store to each schema from the one before; tables that it lacks are made without."""
 SCHEMA: Final = max(MIGRATIONS)

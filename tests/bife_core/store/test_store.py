@@ -290,7 +290,10 @@ SCHEMA_3 = (
     "INSERT INTO meta VALUES ('schema', '3')",
     "CREATE TABLE events (study VARCHAR(128) NOT NULL, seq INTEGER NOT NULL, kind VARCHAR(32) NOT NULL, "
     "at_unix_s FLOAT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (study, seq))",
-    "INSERT INTO events VALUES ('a', 1, 'step', 0.5, '{\"n\":1}')",
+    "INSERT INTO events VALUES ('a', 1, 'step', 0.5, '{\"n\":1,\"evolution_key\":\"k\"}')",
+    "CREATE TABLE studies (key VARCHAR(64) NOT NULL PRIMARY KEY, kind VARCHAR(32) NOT NULL, name TEXT NOT NULL, "
+    "created_unix_s FLOAT NOT NULL)",
+    "INSERT INTO studies VALUES ('a', 'evolution', 'auctions', 0.5)",
     "CREATE TABLE solves (key VARCHAR(64) NOT NULL PRIMARY KEY, body TEXT NOT NULL, repeats INTEGER NOT NULL)",
     "CREATE TABLE claims (name VARCHAR(256) NOT NULL PRIMARY KEY, holder VARCHAR(128) NOT NULL, machine "
     "VARCHAR(256) NOT NULL, pid BIGINT NOT NULL, began_unix_s FLOAT NOT NULL, until_unix_s FLOAT NOT NULL)",
@@ -307,7 +310,8 @@ def test_a_store_of_an_older_schema_is_brought_to_todays_once_and_read(where):
     programs = [python(opens, where) for _ in range(3)]
     assert [program.wait() for program in programs] == [0, 0, 0]
     store = Store(where)
-    assert [(event.seq, event.body) for event in store.events("a")] == [(1, {"n": 1})]
+    assert [(event.seq, event.body) for event in store.events("a")] == [(1, {"n": 1, "search_key": "k"})]
+    assert [study.key for study in store.studies("search")] == ["a"]
     assert store.append("a", "step", {}) == 2
     with store.claim("x" * 300, timeout_s=0):
         tables = inspect(store._database.engine)
