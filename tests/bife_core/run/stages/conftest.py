@@ -2,6 +2,7 @@
 
 import pytest
 
+from bife_core.instances.config import FAMILIES
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.collecting import collect
 from bife_core.run.stages.runtime import Conductor, Runtime
@@ -9,6 +10,7 @@ from bife_core.run.stages.searching import NEARLY_USED, search
 from bife_core.run.study.journal import claim_on
 from bife_core.store.home import Home
 from tests.support.diary import Diary
+from tests.support.instances import QUICK_AUCTIONS
 
 
 class Telling(Conductor):
@@ -28,6 +30,7 @@ def runtime(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         home = tmp_path_factory.mktemp("home")
         patch.setenv("BIFE_HOME", str(home))
+        patch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
         for name in ("BIFE_STORE", "MLFLOW_TRACKING_URI"):
             patch.delenv(name, raising=False)
         yield Runtime(Home(home), Diary(), conductor=Telling(Home(home)))

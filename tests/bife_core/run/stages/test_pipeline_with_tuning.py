@@ -33,7 +33,7 @@ def test_settings_without_parameters_are_rpb_and_the_report_says_so(runtime, tmp
 @pytest.fixture(scope="module")
 def turns(runtime):
     """A pipeline as a schedule starts it: no seed but that of its time."""
-    few = {"tune.seconds": 6.0, "high.cost": "time", "search.samples": 4, "search.initial": 4}
+    few = {"tune.seconds": 1.5, "high.cost": "time", "search.samples": 4, "search.initial": 4}
     config = with_overrides(SMOKE, few | {"search.seed": None})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Conductor, "present", PresentRun(scheduled=datetime(2026, 11, 28, 2, tzinfo=UTC)))

@@ -1,6 +1,5 @@
 """Rules that somebody else writes: what is learned of each is that of a search, kept, and found again."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -20,6 +19,7 @@ from bife_core.solver.methods.references import load_method
 
 GOOD = REFERENCE_RULES["pseudocost_product"].source
 OTHER = REFERENCE_RULES["most_fractional"].source
+AGAINST = "def candidate_variable_score(f):\n    return -f[18] * f[20] * f[21]\n"
 
 
 @pytest.fixture
@@ -37,17 +37,14 @@ def scored(runtime, collected):
 
 
 def test_a_rule_is_scored_once_whatever_process_asks(scored, monkeypatch):
-    first, invalid, alike, other = scored(1, GOOD, "x = open('f')", f"{GOOD}\n# the same\n", OTHER)
+    first, invalid, alike, other = scored(1, GOOD, "x = open('f')", f"{GOOD}\n# the same\n", AGAINST)
     assert first.ratio > 0
     assert first.f_hf < 0 < first.f_lf
     assert {row["rpb_cost"] > 0 for row in first.instances} == {True}
     names = [line.split(" | ")[0] for line in first.table.splitlines()]
     assert names[1:4] == [*(row["instance"] for row in first.instances), "mean of 2"]
     assert any("strong branching" in text for text in first.choices)
-    assert re.search(
-        r"choice and the rule's stand on average at \S+ and \S+ by (the size of )?\[\d+\] ",
-        str(other.choices),
-    )
+    assert any("strong branching" in text for text in other.choices)
     assert (first.best, first.again) == ("rule 0 (g00-c00)", False)
     assert (first.fitted, first.regret >= 0) == (False, True)
     assert (first.source, Path(first.file).read_text()) == (GOOD, GOOD)
@@ -76,8 +73,7 @@ def test_what_was_scored_is_at_hand_fitted_or_as_it_was_written(scored):
 
 
 def test_a_rule_that_loses_its_race_with_no_instance_left_has_an_f_hf(scored, runtime):
-    against = "def candidate_variable_score(f):\n    return -f[18] * f[20] * f[21]\n"
-    winner, loser = scored(6, GOOD, against, high__cost="nodes")
+    winner, loser = scored(6, GOOD, AGAINST, high__cost="nodes")
     assert " the worst rule kept" not in loser.eliminated
     assert "times as much as rule 0 (g00-c00), the best rule before it, on 2 instances" in loser.eliminated
     assert loser.f_hf == -fmean(row["cost"] for row in loser.instances)

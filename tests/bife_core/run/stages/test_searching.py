@@ -124,7 +124,7 @@ def test_no_name_of_a_folder_of_models_is_sent(runtime, searched, tmp_path):
     folder = tmp_path / "zebra-merger"
     folder.mkdir()
     names = {r"\bc(\d+)\b": r"zebra_row_\1", r"\bx(\d+)\b": r"zebra_column_\1", r"NAME .*": "NAME zebra"}
-    family = open_benchmark(preset("smoke").instances, tmp_path / "family")
+    family = open_benchmark(InstancesConfig(benchmark="set_covering", size="tiny"), tmp_path / "family")
     for number, instance in enumerate(family.instances("design", 6)):
         text = gzip.decompress(instance.path.read_bytes()).decode()
         for name, other in names.items():
@@ -132,12 +132,12 @@ def test_no_name_of_a_folder_of_models_is_sent(runtime, searched, tmp_path):
         (folder / f"zebra{number}.mps").write_text(text)
     with ModelApi(["broken_code", "server_error", "not_json"], then="apt") as api:
         own = InstancesConfig(benchmark="folder", folder=folder)
-        result = searched(36, api, instances=own)
+        result = searched(36, api, instances=own, search__samples=5)
     assert result.best is not None
     assert len(api.requests) >= len(result.samples)
     for request in api.requests:
         sent = json.dumps([request.path, request.headers, request.body])
         assert "a folder of instances, alike in structure" in sent
-        assert "set packing" in sent, "the models in numbers"
+        assert "set covering" in sent, "the models in numbers"
         assert api.base_url not in sent
         assert not [name for name in ("zebra", str(tmp_path), str(result.folder.parent)) if name in sent]
