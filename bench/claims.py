@@ -165,7 +165,7 @@ def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float 
     """Return the settings of one of `--searches`, bounded by CPU seconds of solves if they are given."""
     name, *settings = search.replace("{seed}", str(seed)).split(",")
     bound = {"search.samples": MOST_SAMPLES, "budget.solver_s": budget_s} if budget_s else {}
-    chosen = {"search.method": "random" if name == SCREENED else name, "search.seed": seed}
+    chosen = {"search.algorithm": "random" if name == SCREENED else name, "search.seed": seed}
     return with_overrides(config, chosen | bound | dict(map(assignment, settings)))
 
 

@@ -41,7 +41,7 @@ def pipeline_cost(preset_name: str) -> None:
     from bife_core.workers.cluster import close_workers
     from bife_flows.operate.running import ready, start_embedded_api
     from bife_flows.stages import pipeline
-    from bife_tasks.tracking.store import client
+    from bife_tasks.tracking.mlflow_runs import client
 
     class Stages(Observer):
         def __init__(self) -> None:

@@ -60,7 +60,7 @@ def configured(family: str, method: str, options: Any) -> bife_core.PipelineConf
         "instances.benchmark": family,
         "instances.size": options.size,
         "collection.decisions": options.decisions,
-        "search.method": method,
+        "search.algorithm": method,
         "search.samples": options.samples,
         "search.initial": min(16, options.samples),
         "search.seed": options.seeds[0],
@@ -92,7 +92,7 @@ def once(
     name: str, config: bife_core.PipelineConfig, home: Path, search: Callable[..., Any]
 ) -> dict[str, Any]:
     """Return the row that an earlier run kept of a search, or run it and keep what it returns."""
-    identity = f"{config.fingerprint()}-{VERSION}{SEARCHES.revision(config.search.method)}"
+    identity = f"{config.fingerprint()}-{VERSION}{SEARCHES.revision(config.search.algorithm)}"
     file = home / "searches" / f"{name.partition(',')[0]}-{identity}.json"
     if not file.exists():
         write_whole(file, json.dumps(search(name, config, home)))
@@ -107,7 +107,7 @@ def searched(
 ) -> bife_core.SearchOutcome:
     """Run a search, by a generator made from its decisions if one is given; one that was stopped goes on."""
     benchmark = bife_core.open_benchmark(config.instances, home / "instances")
-    search = SEARCHES.find(config.search.method)(config.search)
+    search = SEARCHES.find(config.search.algorithm)(config.search)
     count = config.high.instances
     design = benchmark.instances("design", count + search.training_instances)
     with bife_core.WorkerPool(config.runner.workers) as pool:
@@ -144,7 +144,7 @@ def row_of(result: bife_core.SearchOutcome) -> dict[str, Any]:
 
 
 def over(cost: dict[str, Any], base: dict[str, Any]) -> dict[str, float]:
-    return {name: round(cost[name] / base[name], 2) for name in ("design_s", "solver_s")}
+    return {name: round(cost[name] / base[name], 2) for name in ("work_s", "solver_s")}
 
 
 def side_by_side(

@@ -19,7 +19,7 @@ from bife_core.extend import RPB
 _BESIDE: Final = "ratio ci_low ci_high p_adjusted wins groups instances share note"
 _COMPARED: Final = f"method search_seed cpu_s nodes branching solved {_BESIDE}"
 _PAIRS: Final = "family size solver searches mean_ratios ranges counts p_value ratio ci_low ci_high p_rules"
-_SECONDS: Final = "collection_s generation_s f_lf_s f_hf_s design_s solver_s"
+_SECONDS: Final = "collection_s generation_s f_lf_s f_hf_s work_s solver_s"
 _COST: Final = f"family search search_seed {_SECONDS} solved samples"
 _SHIFTED: Final = "sgm_cpu_s sgm_cpu_s_ratio sgm_nodes sgm_nodes_ratio"
 _FOLDER: Final = f"method solved not_proven {_SHIFTED} ratio ci_low ci_high worst worst_instance"
@@ -50,7 +50,7 @@ def main() -> None:
         print(f"Searches, permutation test over their seeds:\n\n{table(_PAIRS, pairs)}\n")
     for folder, methods in folders.items():
         print(f"{folder}:\n\n{table(_FOLDER, methods)}\n")
-    if costs := [row for row in rows if "design_s" in row]:
+    if costs := [row for row in rows if "work_s" in row]:
         print(f"Searches, CPU seconds:\n\n{table(_COST, costs)}")
 
 

@@ -121,7 +121,7 @@ def databases(pytestconfig):
 def prepared(home, databases):
     """The session's home with the databases in it and an API of Prefect: for tests that run a flow in this process."""
     from bife_flows.operate.running import start_embedded_api
-    from bife_tasks.tracking.store import client
+    from bife_tasks.tracking.mlflow_runs import client
 
     made = databases(home)
     start_embedded_api()

@@ -22,10 +22,10 @@ PLAIN: Final = "BIFE_PLAIN"
 """Environment variable that has commands run stages in this process, whatever is installed."""
 
 _STAGES: Final = {
-    "collection": "collecting:collect",
-    "tuning": "tuning:tune",
-    "search": "searching:search",
-    "evaluation": "evaluating:evaluate",
+    "collection": "collect:collect",
+    "tuning": "tune:tune",
+    "search": "search:search",
+    "evaluation": "evaluate:evaluate",
     "pipeline": "pipeline:run",
 }
 """Module and function of each stage, which are imported when it runs."""

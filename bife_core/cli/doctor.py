@@ -161,9 +161,9 @@ def _need(folder: Path, groups: str | None) -> Finding:
 
 def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:
     from bife_core.instances.folder import open_folder
-    from bife_core.run.stages.collecting import precheck
+    from bife_core.run.stages.collect import precheck
     from bife_core.run.stages.runtime import Runtime
-    from bife_core.run.stages.tuning import try_starts
+    from bife_core.run.stages.tune import try_starts
 
     opened, need = open_folder(folder, project_home().instances, groups=groups), _need(folder, groups)
     # With three instances, two cores and `try_starts`, all ends within two minutes.

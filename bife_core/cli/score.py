@@ -16,7 +16,7 @@ from bife_core.cli.options import resolve, with_options
 from bife_core.cli.running import GO_ON, ending_at_once
 
 if TYPE_CHECKING:
-    from bife_core.run.stages.scoring import RuleScore
+    from bife_core.run.stages.score import RuleScore
 
 _FILE: Final = "Python files of rules; settings files of SCIP or JSON files of other methods."
 _BRIEF: Final = "Print what a model is told that writes rules for these instances."
@@ -40,7 +40,7 @@ def score(
     if [bool(file), brief, listed].count(True) != 1:
         raise typer.BadParameter("give files to score, or --list, or --brief.")
     config = resolve(options)
-    from bife_core.run.stages import scoring
+    from bife_core.run.stages import score as scoring
     from bife_core.run.stages.runtime import Runtime
     from bife_core.run.study.journal import stop_journals
     from bife_core.solver.methods.references import read_method

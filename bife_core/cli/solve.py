@@ -95,7 +95,7 @@ def solve(
         say(f"note: {solution} is not written, for no best solution was found.")
     if record and results[-1].status != "userinterrupt":
         from bife_core.run.stages.runtime import Runtime
-        from bife_core.run.stages.watching import ChampionWatch
+        from bife_core.run.stages.watch import ChampionWatch
 
         if rule in BUILTIN_METHODS:
             say("note: Nothing is recorded, for no rule branched.")

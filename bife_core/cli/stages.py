@@ -91,7 +91,7 @@ def tune(
     """Tune SCIP's settings on the design instances, with the branching methods at hand; writes files of both."""
     config = resolve(options)
     check_kept(output, config.instances.folder, *options.values(), method)
-    from bife_core.run.stages.tuning import AT_HAND
+    from bife_core.run.stages.tune import AT_HAND
     from bife_core.solver.methods.configuration import is_part
 
     methods = tuple(method or AT_HAND)

@@ -104,7 +104,7 @@ def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> No
 
     The assertions say what the contract is; `options` are its `search.options`.
     """
-    config = SearchConfig(method=method, samples=20, initial=5, population=4, options=dict(options or {}))
+    config = SearchConfig(algorithm=method, samples=20, initial=5, population=4, options=dict(options or {}))
     for world in WORLDS:
         _check_requests(config, world)
         search = open_search(config)

@@ -52,7 +52,7 @@ class PipelineConfig(Value):
     def _rules_are_asked_for(self) -> PipelineConfig:
         if self.generator.kind != "offline" and self._found_by_search:
             raise ValueError(
-                f"the search {self.search.method!r} fits rules and asks no generator to write any: with the "
+                f"the search {self.search.algorithm!r} fits rules and asks no generator to write any: with the "
                 f"generator {self.generator.kind!r} choose the search 'bife' or another"
             )
         return self
@@ -64,4 +64,4 @@ class PipelineConfig(Value):
 
     @property
     def _found_by_search(self) -> str:
-        return getattr(SEARCHES.find(self.search.method), "origin", "")
+        return getattr(SEARCHES.find(self.search.algorithm), "origin", "")

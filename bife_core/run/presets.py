@@ -27,7 +27,7 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
     },
     "quick": {
         "collection": {"decisions": 150, "decisions_per_instance": 25, "share": 0.1},
-        "search": {"method": "symbolic", "samples": 32},
+        "search": {"algorithm": "symbolic", "samples": 32},
         "low": {"tune": 200},
         "high": {"instances": 6},
         "validation": {"finalists": 3, "instances": 6},

@@ -24,7 +24,7 @@ NAMES: Final = {
     "size": "instances.size",
     "groups": "instances.groups",
     "solver": "solver",
-    "search": "search.method",
+    "search": "search.algorithm",
     "samples": "search.samples",
     "seed": "search.seed",
     "generator": "generator.kind",
@@ -67,7 +67,7 @@ def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
     if instances is not None:
         overrides |= _instances(str(instances))
     if "generator" in named:
-        overrides.setdefault("search.method", "bife")
+        overrides.setdefault("search.algorithm", "bife")
     start = preset(name, overrides.get("instances.benchmark"))
     if isinstance(samples := named.get("samples"), int):
         overrides["search.initial"] = min(start.search.initial, max(samples, 1))

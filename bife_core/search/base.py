@@ -73,13 +73,15 @@ class BaseSearch(ABC):
         self.component = COMPONENTS.find(config.component)
         if self.low_fidelity and not self.component.low_fidelity:
             raise ConfigError(
-                f"The search {config.method!r} goes by F_LF, which is measured on nothing for the component "
+                f"The search {config.algorithm!r} goes by F_LF, which is measured on nothing for the component "
                 f"{config.component!r}: choose a search that goes by F_HF alone, such as bife_without_f_lf."
             )
         try:
             self.options: Any = self.Options.model_validate(config.options)
         except ValidationError as error:
-            raise ConfigError(f"search.options of the search {config.method!r}: {describe(error)}") from error
+            raise ConfigError(
+                f"search.options of the search {config.algorithm!r}: {describe(error)}"
+            ) from error
         # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
         self.rng = np.random.Generator(np.random.PCG64(config.drawn))
         self._samples: dict[str, Sample] = {}
@@ -257,5 +259,5 @@ def train_rule(search: str, decisions: str | None, folder: str, training: dict[s
 
 def open_search(config: SearchConfig) -> BaseSearch:
     """Return a new search of the configured method; raises `ConfigError` if there is none of that name."""
-    search: BaseSearch = SEARCHES.find(config.method)(config)
+    search: BaseSearch = SEARCHES.find(config.algorithm)(config)
     return search

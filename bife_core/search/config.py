@@ -25,7 +25,7 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     callable,
     "a class that is made from a `SearchConfig`",
 )
-"""Name of a search (`SearchConfig.method`) -> how it is made from its configuration."""
+"""Name of a search (`SearchConfig.algorithm`) -> how it is made from its configuration."""
 
 
 class SearchConfig(Value):
@@ -34,7 +34,7 @@ class SearchConfig(Value):
     BiFE's are Algorithm 1 of the paper, with every gap it leaves as a field, and what keeps its threshold from locking.
     """
 
-    method: Annotated[str, AfterValidator(SEARCHES.required)] = Field(
+    algorithm: Annotated[str, AfterValidator(SEARCHES.required)] = Field(
         "bife", description="How rules are searched for.", json_schema_extra=SEARCHES.offer
     )
     component: Annotated[str, AfterValidator(COMPONENTS.required)] = Field(

@@ -203,7 +203,7 @@ class CostPoint(Value):
     """One step of the anytime curve: a rule better than all before, and what had been spent by then."""
 
     solver_s: float = Field(description="CPU seconds in the solver, those of the collection included.")
-    design_s: float = Field(description="Seconds of all work but `other`.")
+    work_s: float = Field(description="Seconds of all work but `other`.")
     samples: int = Field(description="Rules sampled.")
     calls: int = Field(description="Requests to the generator.")
     f_hf: float = Field(description="F_HF of the best rule.")
@@ -251,14 +251,14 @@ class SearchCost(Value):
         return {part: float(getattr(self, f"{part}_s")) for part in PARTS}
 
     @property
-    def design_s(self) -> float:
+    def work_s(self) -> float:
         """Rule-design time: the sum of all parts."""
         return sum(self.parts.values())
 
     def metrics(self) -> dict[str, float]:
         """Return the totals as flat numbers, without the counts a run has curves of."""
         return {f"{part}_s": value for part, value in self.parts.items()} | {
-            "design_s": self.design_s,
+            "work_s": self.work_s,
             "solver_s": self.solver_s,
             "wall_s": self.wall_s,
             "reflections": float(self.reflections),
@@ -278,6 +278,6 @@ class SearchCost(Value):
         cost = self.plus("f_hf", seconds, "" if f_hf is None else "solved")
         if f_hf is None or (self.curve and f_hf <= self.curve[-1].f_hf):
             return cost
-        totals = {name: getattr(cost, name) for name in ("solver_s", "design_s", "samples", "calls")}
+        totals = {name: getattr(cost, name) for name in ("solver_s", "work_s", "samples", "calls")}
         point = CostPoint(**totals, f_hf=f_hf, sample=sample)
         return cost.model_copy(update={"curve": (*cost.curve, point)})

@@ -12,12 +12,12 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.run.settings import Settings
-from bife_core.run.stages.collecting import collect
-from bife_core.run.stages.evaluating import evaluate
+from bife_core.run.stages.collect import collect
+from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.pipeline import run
-from bife_core.run.stages.searching import search as search_for_rules
-from bife_core.run.stages.tuning import tune
-from bife_core.run.stages.watching import watch as watch_champion
+from bife_core.run.stages.search import search as search_for_rules
+from bife_core.run.stages.tune import tune
+from bife_core.run.stages.watch import watch as watch_champion
 from bife_flows.reporting.conduct import stage
 
 R = TypeVar("R")

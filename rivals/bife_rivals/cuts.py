@@ -114,7 +114,7 @@ class CutSearch(HighOnlySearch):
 
     Examples
     --------
-    >>> search = CutSearch(SearchConfig(method="cuts", samples=4, initial=2))
+    >>> search = CutSearch(SearchConfig(algorithm="cuts", samples=4, initial=2))
     >>> [(request.component, request.source is None) for request in search.ask()]
     [('cuts', True), ('cuts', True), ('cuts', False)]
     """

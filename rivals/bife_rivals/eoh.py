@@ -22,7 +22,7 @@ class EohSearch(BaseSearch):
     Examples
     --------
     >>> from bife_core.search.config import SearchConfig
-    >>> search = EohSearch(SearchConfig(method="eoh", samples=6, initial=2, population=4))
+    >>> search = EohSearch(SearchConfig(algorithm="eoh", samples=6, initial=2, population=4))
     >>> [request.operator for request in search.ask()]
     ['i1', 'i1']
     """

@@ -37,7 +37,7 @@ class Gs4CoSearch(Symb4CoSearch):
     Examples
     --------
     >>> from bife_core.search.config import SearchConfig
-    >>> request, *_ = Gs4CoSearch(SearchConfig(method="gs4co", samples=30)).ask()
+    >>> request, *_ = Gs4CoSearch(SearchConfig(algorithm="gs4co", samples=30)).ask()
     >>> request.training["batch"], request.training["depth"]
     (512, 25)
     """

@@ -58,7 +58,7 @@ class Llm4BranchSearch(BaseSearch):
 
     Examples
     --------
-    >>> search = Llm4BranchSearch(SearchConfig(method="llm4branch"))
+    >>> search = Llm4BranchSearch(SearchConfig(algorithm="llm4branch"))
     >>> [(request.kind, request.id) for request in search.ask()]
     [('trial', 'rpb'), ('sample', 'g00-c00')]
     """

@@ -100,7 +100,7 @@ class NetworkMethod(NativeMethod):
     def design(self) -> dict[str, int | float | str]:
         """What `about` holds, and the seconds of recording and training together."""
         spent = [float(self.about[name]) for name in ("record_s", "train_s") if name in self.about]
-        return self.about | ({"design_s": round(sum(spent))} if spent else {})
+        return self.about | ({"work_s": round(sum(spent))} if spent else {})
 
     @property
     def data(self) -> int:

@@ -50,7 +50,7 @@ class ReevoSearch(BaseSearch):
 
     Examples
     --------
-    >>> search = ReevoSearch(SearchConfig(method="reevo", samples=8, initial=2, population=4))
+    >>> search = ReevoSearch(SearchConfig(algorithm="reevo", samples=8, initial=2, population=4))
     >>> [(request.operator, request.source is None) for request in search.ask()]
     [('improve_seed', False), ('improve_seed', True), ('improve_seed', True)]
     """

@@ -50,7 +50,7 @@ class Symb4CoSearch(HighOnlySearch):
     Examples
     --------
     >>> from bife_core.search.config import SearchConfig
-    >>> search = Symb4CoSearch(SearchConfig(method="symb4co", samples=30))
+    >>> search = Symb4CoSearch(SearchConfig(algorithm="symb4co", samples=30))
     >>> [(request.id, request.training["run"], request.training["rank"]) for request in search.ask()]
     [('g00-c00', 0, 0), ('g00-c01', 1, 0), ('g00-c02', 2, 0)]
     """

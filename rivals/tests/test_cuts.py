@@ -155,7 +155,7 @@ def test_what_is_no_cut_rule_is_rejected(source, why):
 
 def test_every_rule_is_evaluated_and_carries_the_branching():
     options = {"branching": RULE.model_dump()}
-    search = open_search(SearchConfig(method="cuts", samples=8, initial=4, population=4, options=options))
+    search = open_search(SearchConfig(algorithm="cuts", samples=8, initial=4, population=4, options=options))
     written = OfflineGenerator()
 
     def answer(request):
@@ -174,7 +174,7 @@ def test_every_rule_is_evaluated_and_carries_the_branching():
 
 
 def test_a_model_is_asked_for_cut_rules():
-    search = open_search(SearchConfig(method="cuts", samples=4, initial=2, population=2))
+    search = open_search(SearchConfig(algorithm="cuts", samples=4, initial=2, population=2))
 
     def prompt(request):
         return assemble(request, PromptContext(benchmark="set_covering"))[0].content

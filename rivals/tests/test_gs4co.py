@@ -145,7 +145,7 @@ def test_training_gets_better_judges_by_f_lf_and_resumes_to_the_same_weights(rec
 @pytest.mark.slow
 def test_what_is_found_solves(recorded, instance, tmp_path):
     options = SMALL | {"steps": 2, "runs": 1, "rules": 2}
-    search = SearchConfig(method="gs4co", samples=2, initial=1, options=options)
+    search = SearchConfig(algorithm="gs4co", samples=2, initial=1, options=options)
     config = bife_core.preset("quick").model_copy(update={"search": search})
     given = {"instances": [instance], "decisions": recorded, "workers": InProcess()}
     found = bife_core.create_study(config, folder=tmp_path, **given).run()

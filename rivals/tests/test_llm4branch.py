@@ -23,7 +23,7 @@ SMALL = Llm4BranchOptions(
 
 def search_with():
     settings = {"samples": 4, "initial": 1, "options": SMALL.model_dump()}
-    return open_search(SearchConfig(method="llm4branch", **settings))
+    return open_search(SearchConfig(algorithm="llm4branch", **settings))
 
 
 def begun():

@@ -19,7 +19,7 @@ PUBLISHED = Path(__file__).parents[1] / "published"
 
 
 def config(method, **fields):
-    return SearchConfig(method=method, **({"samples": 12, "initial": 4, "population": 4} | fields))
+    return SearchConfig(algorithm=method, **({"samples": 12, "initial": 4, "population": 4} | fields))
 
 
 def scored(requests, values):
@@ -146,7 +146,7 @@ SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tunin
 )
 def test_it_keeps_to_the_contract(method, options):
     check_search(method, options=options)
-    config = PipelineConfig(search=SearchConfig(method=method, options=options))
+    config = PipelineConfig(search=SearchConfig(algorithm=method, options=options))
     assert config.origin_of_rules == ("trained" if method in ("symb4co", "gs4co") else "offline")
 
 

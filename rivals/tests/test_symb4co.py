@@ -185,7 +185,7 @@ def test_a_run_ends_when_nothing_better_comes(easy):
 
 
 def search(samples=10, **options):
-    return open_search(SearchConfig(method="symb4co", samples=samples, initial=1, options=options))
+    return open_search(SearchConfig(algorithm="symb4co", samples=samples, initial=1, options=options))
 
 
 def test_every_valid_rule_of_a_group_of_runs_is_evaluated_in_the_solver():

@@ -79,7 +79,7 @@ def _families(now: datetime) -> Section:
 
 
 def _champion(rule: RegisteredRule, now: datetime) -> Row:
-    from bife_tasks.tracking.store import page
+    from bife_tasks.tracking.mlflow_runs import page
 
     ratio, approved, evidence = "-", rule.tags.get("approved_at"), rule.evidence
     if evidence is not None:
@@ -136,7 +136,7 @@ def _search(study: str, age: timedelta) -> Row:
         kind, body = event.kind, event.body
         completed = _Completed.model_validate(body) if kind == "completed" else completed
     if run := mlflow_run(study):
-        from bife_tasks.tracking.store import run_url
+        from bife_tasks.tracking.mlflow_runs import run_url
 
         with suppress(BifeError):
             url = run_url(run, SEARCH)

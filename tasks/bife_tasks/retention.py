@@ -15,8 +15,8 @@ from bife_core.store.home import megabytes, project_home
 from bife_tasks.home import mlflow_folder
 from bife_tasks.registry import registry
 from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, subscriber
-from bife_tasks.tracking import provenance, store
-from bife_tasks.tracking.store import TrackingError
+from bife_tasks.tracking import mlflow_runs, provenance
+from bife_tasks.tracking.mlflow_runs import TrackingError
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Removable:
     def remove(self) -> None:
         """Remove its files, and take its runs from MLflow's lists."""
         for run in self.runs:
-            store.client().delete_run(run)
+            mlflow_runs.client().delete_run(run)
         if (seen := cursor_of(self.study)) is not None:
             # The same command makes a run anew; nothing else does, since MLflow has had all events.
             home_store().set_cursor(subscriber(), self.study, seen[0])
@@ -99,7 +99,9 @@ def _samples_of(row: StudyRow) -> str | None:
 def _removable(row: StudyRow) -> Removable:
     run = _run(mlflow_run(row.key))
     runs = () if run is None or run.info.lifecycle_stage != LifecycleStage.ACTIVE else (run.info.run_id,)
-    runs += tuple(child.info.run_id for run in runs for child in store.children(run, f"bife-{row.kind}"))
+    runs += tuple(
+        child.info.run_id for run in runs for child in mlflow_runs.children(run, f"bife-{row.kind}")
+    )
     artifacts = mlflow_folder(project_home()) / "artifacts"
     folders = (project_home().runs / row.key, *(artifacts / run for run in runs))
     return Removable(tuple(folder for folder in folders if folder.exists()), runs, row.key)
@@ -108,8 +110,8 @@ def _removable(row: StudyRow) -> Removable:
 def _run(number: str) -> Run | None:
     """Return a run of MLflow's; None for one that it has lost or that was deleted for good."""
     try:
-        return store.client().get_run(number) if number else None
-    except store.TRACKING_TROUBLE as error:
+        return mlflow_runs.client().get_run(number) if number else None
+    except mlflow_runs.TRACKING_TROUBLE as error:
         if getattr(error, "error_code", "") == "RESOURCE_DOES_NOT_EXIST":
             return None
-        raise TrackingError(f"MLflow cannot say what may go ({store.first_line(error)}).") from error
+        raise TrackingError(f"MLflow cannot say what may go ({mlflow_runs.first_line(error)}).") from error

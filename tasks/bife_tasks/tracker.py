@@ -12,9 +12,9 @@ from bife_core.run.stages.records import SEARCH, Record
 from bife_core.run.stages.tracker import TrackedRun, Tracker
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
 from bife_tasks.stores import mlflow_run, observer
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
+from bife_tasks.tracking.mlflow_runs import TrackingError, ranking_url, refused, run_url
 from bife_tasks.tracking.provenance import provenance
-from bife_tasks.tracking.store import TrackingError, ranking_url, refused, run_url
 from bife_tasks.tracking.subscriber import RETRY_S, synchronise, track_record, track_search
 
 
@@ -23,7 +23,7 @@ class MlflowTracker(Tracker):
 
     name = "MLflow"
     provenance = staticmethod(provenance)
-    facts = staticmethod(store.run_facts)
+    facts = staticmethod(mlflow_runs.run_facts)
 
     @property
     def registry(self) -> Registry:
@@ -34,7 +34,7 @@ class MlflowTracker(Tracker):
         """Raise `TrackingError` if MLflow refuses to be written to, or is away after `wait_s` seconds."""
         for waited_s in count(0.0, RETRY_S):
             try:
-                store.client()
+                mlflow_runs.client()
                 return
             except TrackingError as error:
                 if refused(error.__cause__) or waited_s >= wait_s:
@@ -67,4 +67,4 @@ class MlflowTracker(Tracker):
 
     def page_of(self, rule: RegisteredRule) -> str:
         """Return the page of a registered version."""
-        return store.page(f"models/{rule.name}/versions/{rule.version}")
+        return mlflow_runs.page(f"models/{rule.name}/versions/{rule.version}")

@@ -6,7 +6,7 @@ import re
 import pytest
 from PIL import Image
 
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 from tests.browser.chromium import NoBrowserError, chromium, missing
 from tests.browser.showing import CHALLENGED, promotion_of
 from tests.browser.views import VIEWS, View, choose, field, fill_in, form_of, refuse_zero_samples, resume
@@ -123,7 +123,7 @@ def test_the_printed_address_opens_the_second_version_of_prefects_pages(page, sh
     page.goto(shown.up.prefect)
     page.wait_for_url(f"{shown.up.prefect}/v2/**")
     page.goto("about:blank")
-    page.goto(store.page("experiments", shown.up.mlflow))
+    page.goto(mlflow_runs.page("experiments", shown.up.mlflow))
     assert missing(page, ["Model registry", "bife-search"]) == []
 
 

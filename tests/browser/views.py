@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bife_flows.reporting.artifacts import OVERVIEW
-from bife_tasks.tracking.store import page
+from bife_tasks.tracking.mlflow_runs import page
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:

@@ -146,7 +146,7 @@ def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
     assert cost.f_hf_s == pytest.approx(spent + referred.reference.cpu_s)
     assert cost.curve[-1].f_hf == search_result.best.f_hf
     assert cost.curve[-1].sample == search_result.best.id
-    assert tracked(search_result.run.run_id).data.metrics["design_s"] == pytest.approx(cost.design_s)
+    assert tracked(search_result.run.run_id).data.metrics["work_s"] == pytest.approx(cost.work_s)
     assert SearchCost.model_validate_json((search_result.folder / "search_cost.json").read_text()) == cost
 
 

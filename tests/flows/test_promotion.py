@@ -14,7 +14,7 @@ from bife_core.solver.methods.references import stored_text
 from bife_flows.promotion import promotion, rollback, summary
 from bife_flows.reporting.conductor import tracker
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 from tests.support.challenging import beside, challenge, made_champion, source
 
 pytestmark = pytest.mark.usefixtures("prepared")
@@ -28,7 +28,7 @@ def name():
 
 
 def tags(name, version):
-    return dict(store.client().get_model_version(name, str(version)).tags)
+    return dict(mlflow_runs.client().get_model_version(name, str(version)).tags)
 
 
 @pytest.fixture

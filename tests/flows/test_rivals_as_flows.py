@@ -10,7 +10,7 @@ from bife_core.run.stages.records import SEARCH
 from bife_core.search import PARTS, SearchCost
 from bife_flows.operate.running import ready
 from bife_flows.stages import collection, search
-from bife_tasks.tracking.store import experiment_id
+from bife_tasks.tracking.mlflow_runs import experiment_id
 
 SPENDS = {
     "eoh": {"collection", "generation", "f_lf"},
@@ -46,7 +46,7 @@ def children(run_id, kind):
 def test_a_rival_leaves_the_layout_of_every_search_and_splits_its_cost(prepared, method):
     decisions = ready()(collection)(with_overrides(preset("smoke"), SMALL)).summary
     samples, options = (4, TRIALS) if method == "llm4branch" else (6, {})
-    wanted = {"search.method": method, "search.samples": samples, "search.options": options}
+    wanted = {"search.algorithm": method, "search.samples": samples, "search.options": options}
     result = ready()(search)(with_overrides(preset("smoke"), SMALL | wanted), decisions)
 
     parent, cost = MlflowClient().get_run(result.run.run_id), result.cost

@@ -10,7 +10,7 @@ from bife_core.run.stages.records import SEARCH
 from bife_core.search.generators import DraftingStoppedError
 from bife_flows import stages
 from bife_flows.operate.running import ready
-from bife_tasks.tracking.store import experiment_id
+from bife_tasks.tracking.mlflow_runs import experiment_id
 from tests.support.model_api import ModelApi
 
 KEY = "sk-secret-of-the-tests"

@@ -6,7 +6,7 @@ from bife_core.registry.base import PromotionError
 from bife_core.registry.choosing import registered_name
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.watching import CHAMPION_SLOWER, ChampionWatch, standing
+from bife_core.run.stages.watch import CHAMPION_SLOWER, ChampionWatch, standing
 from bife_core.solver.methods.references import load_method
 from bife_flows.reporting.conductor import PrefectConductor
 from bife_flows.stages import watch

@@ -6,7 +6,7 @@ import uuid
 
 from bife_core.run.stages.records import EVALUATION
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 from tests.support.programs import REPOSITORY, python
 from tests.support.registered import beside as beside, champion_in, evidence, source as source, under as under
 
@@ -33,7 +33,7 @@ def made_champion(name, number, method=None, **known):
 
 def new_run():
     """Make a run of an evaluation in MLflow, and return its id."""
-    run = store.open_run(EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
+    run = mlflow_runs.open_run(EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
     return str(run.info.run_id)
 
 

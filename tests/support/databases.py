@@ -62,6 +62,6 @@ def _make_prefects(path):
 
 
 def _make_mlflows(path):
-    from bife_tasks.tracking.store import _make_database
+    from bife_tasks.tracking.mlflow_runs import _make_database
 
     _make_database(f"sqlite:///{path}")

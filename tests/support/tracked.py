@@ -2,7 +2,7 @@
 
 from bife_core.run.stages.records import SEARCH
 from bife_tasks.stores import mlflow_run
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 from bife_tasks.tracking.subscriber import track_search
 from tests.support.journals import TRIED_TWICE
 
@@ -31,23 +31,23 @@ def synced(folder):
 
 
 def children(projection):
-    return {run.data.tags["sample_id"]: run for run in store.children(projection.run_id)}
+    return {run.data.tags["sample_id"]: run for run in mlflow_runs.children(projection.run_id)}
 
 
 def traces(projection):
-    return store.client().search_traces(
-        locations=[store.experiment_id(SEARCH)], run_id=projection.run_id, max_results=500
+    return mlflow_runs.client().search_traces(
+        locations=[mlflow_runs.experiment_id(SEARCH)], run_id=projection.run_id, max_results=500
     )
 
 
 def points(projection, metric="samples_total"):
-    history = store.client().get_metric_history(projection.run_id, metric)
+    history = mlflow_runs.client().get_metric_history(projection.run_id, metric)
     return [(point.step, point.value) for point in history]
 
 
 def parent(projection):
-    return store.client().get_run(projection.run_id)
+    return mlflow_runs.client().get_run(projection.run_id)
 
 
 def artifacts(run_id):
-    return {entry.path for entry in store.client().list_artifacts(run_id)}
+    return {entry.path for entry in mlflow_runs.client().list_artifacts(run_id)}

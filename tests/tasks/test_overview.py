@@ -11,7 +11,7 @@ from bife_core.run.study.journal import claim_on
 from bife_core.store.home import project_home
 from bife_tasks.overview import sections
 from bife_tasks.stores import home_store
-from bife_tasks.tracking.store import TrackingError, client
+from bife_tasks.tracking.mlflow_runs import TrackingError, client
 from bife_tasks.tracking.subscriber import track_search
 from tests.support import journals
 from tests.support.challenging import made_champion

@@ -12,7 +12,7 @@ from bife_core.run.presets import preset
 from bife_core.run.study import create_study
 from bife_tasks.retention import Retention
 from bife_tasks.stores import home_store
-from bife_tasks.tracking import provenance, store
+from bife_tasks.tracking import mlflow_runs, provenance
 from tests.support import journals
 from tests.support.challenging import challenge
 from tests.support.tracked import synced
@@ -23,7 +23,7 @@ FAR_S = 3600.0
 @pytest.fixture(autouse=True)
 def own_home(tmp_path, monkeypatch, databases):
     """A home of its own; MLflow, its registry included, is that of all tests."""
-    store.client()  # makes MLflow's experiments in the home of all tests, where they look for its files
+    mlflow_runs.client()  # makes MLflow's experiments in the home of all tests, where they look for its files
     monkeypatch.setenv("BIFE_HOME", str(tmp_path))
     return tmp_path
 
@@ -104,7 +104,7 @@ def test_what_was_removed_comes_back_from_the_store(own_home):
     search.remove()
     samples.remove()
     assert not (own_home / "runs" / key).exists()
-    assert {store.client().get_run(run).info.lifecycle_stage for run in search.runs} == {"deleted"}
+    assert {mlflow_runs.client().get_run(run).info.lifecycle_stage for run in search.runs} == {"deleted"}
     assert (old().studies, old().samples) == ([], [])
     assert (list(home_store().events(key)), home_store().calls()) == (before, calls)
     assert synced(own_home / "runs" / key).run_id not in ("", run_id)

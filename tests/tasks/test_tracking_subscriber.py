@@ -18,7 +18,7 @@ from bife_core.search.generators.account import Account
 from bife_core.store import ClaimLostError
 from bife_tasks import stores
 from bife_tasks.stores import home_store, observing
-from bife_tasks.tracking import store, subscriber, traces as tracing
+from bife_tasks.tracking import mlflow_runs, subscriber, traces as tracing
 from bife_tasks.tracking.provenance import WHOLE_RUN
 from bife_tasks.tracking.subscriber import GONE, synchronise, track, track_search
 from tests.support import journals
@@ -52,7 +52,7 @@ def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folde
     assert 0 < len(traces(search)) < 2 * 7
     for one in (search, synced(folder)):
         assert not one.sync()
-        assert len(store.children(one.run_id)) == 2 * 4
+        assert len(mlflow_runs.children(one.run_id)) == 2 * 4
         assert len(traces(one)) == 2 * 7
         assert points(one) == [(0, 3.0), (1, 6.0)]
 
@@ -61,7 +61,7 @@ def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folde
 def test_a_run_that_was_deleted_is_made_anew_with_all_events(journal, folder, no_patience, written):
     journals.add_search(journal, 1)
     lost = synced(folder).run_id
-    store.client().delete_run(lost)
+    mlflow_runs.client().delete_run(lost)
     add_generation(journal, 1, samples=3)
     if written == "all":
         home_store().set_cursor(stores.subscriber(), folder.name, 0)
@@ -72,24 +72,24 @@ def test_a_run_that_was_deleted_is_made_anew_with_all_events(journal, folder, no
     assert (len(children(search)), len(traces(search))) == (4, 7)
     assert points(search) == [(0, 3.0), (1, 3.0)]
     everywhere = f"tags.search_key = '{journal.key}' and tags.kind = 'sample'"
-    parents = {run.data.tags[MLFLOW_PARENT_RUN_ID] for run in store.find_runs(SEARCH, everywhere)}
+    parents = {run.data.tags[MLFLOW_PARENT_RUN_ID] for run in mlflow_runs.find_runs(SEARCH, everywhere)}
     assert parents == {search.run_id}
-    left = store.client().search_traces(
-        locations=[store.experiment_id(SEARCH)], filter_string=f"tags.`bife.run` = '{lost}'"
+    left = mlflow_runs.client().search_traces(
+        locations=[mlflow_runs.experiment_id(SEARCH)], filter_string=f"tags.`bife.run` = '{lost}'"
     )
     assert list(left) == []
 
 
 def written_once(run):
     for metric in run.data.metrics:
-        assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1, metric
+        assert len(mlflow_runs.client().get_metric_history(run.info.run_id, metric)) == 1, metric
 
 
 @contextlib.contextmanager
 def broken_store(home):
     """Take a table away from MLflow's database for a while."""
     database = home / "mlflow" / "mlflow.db"
-    store.client()  # makes it
+    mlflow_runs.client()  # makes it
 
     def rename(old, new):
         with contextlib.closing(sqlite3.connect(database)) as connection:
@@ -118,13 +118,13 @@ def test_what_a_store_did_not_take_is_written_by_the_next_process_once(journal, 
     again = synced(folder)
     assert points(again) == [(0, 3.0), (1, 6.0), (2, 9.0)]
     assert len(children(again)) == 3 * 4
-    times = [point.timestamp for point in store.client().get_metric_history(again.run_id, "samples")]
+    times = [point.timestamp for point in mlflow_runs.client().get_metric_history(again.run_id, "samples")]
     assert times == sorted(times)
 
 
 def test_a_store_that_is_away_is_not_asked_at_each_look(journal, folder, monkeypatch):
     asked = []
-    monkeypatch.setattr(store, "open_run", lambda *args, **known: asked.append(args) or _away())
+    monkeypatch.setattr(mlflow_runs, "open_run", lambda *args, **known: asked.append(args) or _away())
     search = Projection(folder.name)
     assert all(search.sync() for _ in range(3))
     assert len(asked) == 1
@@ -173,7 +173,7 @@ class Flaky:
 )
 def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_patience, monkeypatch, lost):
     fatal, step = 0, 5 if lost == "every fifth" else 1
-    whole = store.client()
+    whole = mlflow_runs.client()
     while True:
         fatal += step
         after = lost == "after" or (lost in ("by turns", "every fifth") and fatal % 2 == 0)
@@ -185,17 +185,17 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
         add_end(journal)
         flaky = Flaky(whole, fatal, after=after)
         search = Projection(folder.name)
-        monkeypatch.setattr(store, "client", lambda flaky=flaky: flaky)
+        monkeypatch.setattr(mlflow_runs, "client", lambda flaky=flaky: flaky)
         assert bool(search.sync()) is flaky.met
-        monkeypatch.setattr(store, "client", lambda: whole)
+        monkeypatch.setattr(mlflow_runs, "client", lambda: whole)
         if not flaky.met:
             break
         # By turns the same process goes on, or another one.
         search = Projection(folder.name) if fatal // 2 % 2 else search
         assert not search.sync()
-        found = list(store.find_runs(SEARCH, f"tags.`bife.key` = '{folder.name}'"))
+        found = list(mlflow_runs.find_runs(SEARCH, f"tags.`bife.key` = '{folder.name}'"))
         assert [run.info.status for run in found] == ["FINISHED"]
-        runs = store.children(search.run_id)
+        runs = mlflow_runs.children(search.run_id)
         assert sorted(run.data.tags["sample_id"] for run in runs) == ["g01-c00", "g01-c01", "g01-r00"]
         assert {run.info.status for run in runs} == {"FINISHED", "FAILED"}
         assert len(traces(search)) == 3
@@ -225,8 +225,8 @@ def test_a_trace_of_which_a_server_took_half_is_there_once_and_whole(
     monkeypatch.setattr(TracingClient, request_, lost)
     search.sync()
     assert not search.sync()
-    found = store.client().search_traces(
-        locations=[store.experiment_id(SEARCH)], filter_string=f"timestamp_ms = {int(began * 1000)}"
+    found = mlflow_runs.client().search_traces(
+        locations=[mlflow_runs.experiment_id(SEARCH)], filter_string=f"timestamp_ms = {int(began * 1000)}"
     )
     assert sorted(trace.info.tags["bife.call"] for trace in found) == ["g01-c00.1", "g01-c00.2"]
     assert sorted(trace.data.spans[0].outputs for trace in found) == ["one", "two"]
@@ -256,7 +256,7 @@ def test_traces_lost_by_a_server_that_takes_nothing_are_written_later(
     found = synced(folder)
     add_sample(journal, **GOOD)
     monkeypatch.setattr(TracingClient, "start_trace", _away)
-    monkeypatch.setattr(store, "log", _away)
+    monkeypatch.setattr(mlflow_runs, "log", _away)
     assert all(found.sync() for _ in range(2))
     monkeypatch.undo()
     assert not found.sync()

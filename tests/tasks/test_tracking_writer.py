@@ -21,7 +21,7 @@ from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account
 from bife_core.search.generators.prompting import prompt_version
 from bife_tasks.stores import home_store, subscriber
-from bife_tasks.tracking import store, traces as traces_of
+from bife_tasks.tracking import mlflow_runs, traces as traces_of
 from bife_tasks.tracking.subscriber import track_record
 from bife_tasks.tracking.traces import PROMPTS
 from bife_tasks.tracking.writer import outcome
@@ -75,8 +75,8 @@ def test_runs_are_found_by_the_data_they_share(key, folder, home):
     assert parent(synced(folder)).inputs == run.inputs
     named = {(one.dataset.name, one.dataset.digest, one.tags[0].value) for one in run.inputs.dataset_inputs}
     assert named == {("toys decisions", key, "training"), ("toys design instances", "d", "training")}
-    both = [store.experiment_id(name) for name in (COLLECTION, SEARCH)]
-    found = store.client().search_runs(both, f"dataset.digest = '{key}'")
+    both = [mlflow_runs.experiment_id(name) for name in (COLLECTION, SEARCH)]
+    found = mlflow_runs.client().search_runs(both, f"dataset.digest = '{key}'")
     assert {one.info.run_id for one in found} == {collection, run.info.run_id}
 
 
@@ -85,11 +85,11 @@ def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, fo
     search = parent(synced(folder))
     about = {"tags": {"search_key": journal.key}, "note": "It is faster."}
     made = Record(experiment=EVALUATION, key=journal.key, name="e", params={}, metrics={}, **about)
-    run = store.client().get_run(track_record(home / "runs" / f"evaluation-{journal.key}", made))
+    run = mlflow_runs.client().get_run(track_record(home / "runs" / f"evaluation-{journal.key}", made))
     assert run.data.tags["search_run"] == search.info.run_id
     assert f"/runs/{search.info.run_id}" in run.data.tags["mlflow.note.content"]
     wanted = parse_qs(re.search(r"\?(\S+)\)", search.data.tags["mlflow.note.content"])[1])["searchFilter"][0]
-    assert [one.info.run_id for one in store.find_runs(EVALUATION, wanted)] == [run.info.run_id]
+    assert [one.info.run_id for one in mlflow_runs.find_runs(EVALUATION, wanted)] == [run.info.run_id]
 
 
 def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
@@ -101,20 +101,20 @@ def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
     )
     account = Account(home_store(), made.calls)
     account.finish(account.begin(journals.call("a", kind="configurations", cost_usd="0.25")))
-    resume = partial(store.client().update_run, status="RUNNING")
-    for after in (resume, store.client().delete_run, resume):
+    resume = partial(mlflow_runs.client().update_run, status="RUNNING")
+    for after in (resume, mlflow_runs.client().delete_run, resume):
         run = track_record(home / "runs" / f"tuning-{key}", made)
-        (found,) = store.find_runs(TUNING, f"tags.`bife.key` = '{key}-0'")
-        assert [one.info.run_id for one in store.children(run, TUNING)] == [found.info.run_id]
+        (found,) = mlflow_runs.find_runs(TUNING, f"tags.`bife.key` = '{key}-0'")
+        assert [one.info.run_id for one in mlflow_runs.children(run, TUNING)] == [found.info.run_id]
         assert (found.info.run_name, found.info.status) == ("t000 *", "FINISHED")
-        curve = store.client().get_metric_history(found.info.run_id, "steps")
+        curve = mlflow_runs.client().get_metric_history(found.info.run_id, "steps")
         assert [(point.step, point.value) for point in curve] == [(1, 0.7), (2, 0.8)]
         assert (found.data.params, found.data.metrics["ratio"]) == (about["params"], 0.8)
-        info = store.client().get_run(run).info
+        info = mlflow_runs.client().get_run(run).info
         assert info.start_time == found.info.start_time == 1_700_000_000_000
         assert time.time() - 100.0 < info.end_time / 1000 == found.info.end_time / 1000
-        (trace,) = store.client().search_traces(
-            locations=[store.experiment_id(SEARCH)], filter_string=f"tags.`bife.run` = '{made.calls}'"
+        (trace,) = mlflow_runs.client().search_traces(
+            locations=[mlflow_runs.experiment_id(SEARCH)], filter_string=f"tags.`bife.run` = '{made.calls}'"
         )
         assert (trace.info.tags["operator"], trace.info.tags["bife.call"]) == ("configurations", "a.1")
         after(run)
@@ -180,12 +180,12 @@ def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
         journals.attempt(answer="a rule", prompt_version=version) for version in (prompt_version(), "old")
     ]
     add_sample(journal, f_lf=0.5, attempts=tried)
-    search, client = synced(folder), store.client()
+    search, client = synced(folder), mlflow_runs.client()
     (prompt,) = client.search_prompt_versions(PROMPTS)
     assert "{{features}}" in prompt.template
     assert json.loads(parent(search).data.tags["mlflow.linkedPrompts"])[0]["name"] == PROMPTS
     found = client.search_traces(
-        locations=[store.experiment_id(SEARCH)],
+        locations=[mlflow_runs.experiment_id(SEARCH)],
         run_id=search.run_id,
         filter_string=f"prompt = '{PROMPTS}/{prompt.version}'",
     )
@@ -239,16 +239,16 @@ def test_a_sample_under_way_is_a_child_that_runs_until_it_is_settled(journal, fo
     ended = children(again)["g01-c00"]
     assert (ended.info.run_id, ended.info.status) == (run.info.run_id, "FINISHED")
     for metric in ended.data.metrics:
-        assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1, metric
+        assert len(mlflow_runs.client().get_metric_history(run.info.run_id, metric)) == 1, metric
 
 
 def table(search, artifact):
-    return store.client().load_table(store.experiment_id(SEARCH), artifact, [search.run_id])
+    return mlflow_runs.client().load_table(mlflow_runs.experiment_id(SEARCH), artifact, [search.run_id])
 
 
 def test_a_generation_has_its_points_at_its_own_time_and_the_files_of_the_folder(ended):
     search = ended.search
-    (point,) = store.client().get_metric_history(search.run_id, "samples_total")
+    (point,) = mlflow_runs.client().get_metric_history(search.run_id, "samples_total")
     assert (point.step, point.value) == (1, 1.0)
     assert point.timestamp == int(ended.entries[-2].at_unix_s * 1000)
     measured = parent(search).data.metrics
@@ -259,8 +259,8 @@ def test_a_generation_has_its_points_at_its_own_time_and_the_files_of_the_folder
 def test_an_end_has_its_files_its_numbers_and_its_status(ended):
     run = parent(ended.search)
     assert (run.info.status, run.info.end_time) == ("FINISHED", int(ended.entries[-1].at_unix_s * 1000))
-    assert (run.data.metrics["final_f_hf"], run.data.metrics["design_s"]) == (-2.0, 2.0)
-    (total,) = store.client().get_metric_history(run.info.run_id, "design_s")
+    assert (run.data.metrics["final_f_hf"], run.data.metrics["work_s"]) == (-2.0, 2.0)
+    (total,) = mlflow_runs.client().get_metric_history(run.info.run_id, "work_s")
     assert total.step == 0, "a total is no point of the last generation"
     tags = run.data.tags
     assert (tags["best_sample"], tags["best_sha"], tags["ended_by"]) == ("g01-c00", "abc", "search.samples")

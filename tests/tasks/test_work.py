@@ -13,7 +13,7 @@ from bife_core.base.errors import ConfigError
 from bife_core.registry.evidence import Origin
 from bife_core.run.config import PipelineConfig, SearchConfig
 from bife_core.run.stages.evaluation_files import search_behind
-from bife_core.run.stages.resolving import resolved, seed_at
+from bife_core.run.stages.resolve import resolved, seed_at
 from bife_core.run.study import files
 from bife_core.solver.methods.references import load_method, with_budget
 from bife_core.workers import WorkerFailure

@@ -13,16 +13,16 @@ from bife_core.measure.evaluation.comparison import WORTHWHILE, evidence_text, s
 from bife_core.measure.evaluation.protocol import unique
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.run.config import PipelineConfig
-from bife_core.run.stages.collecting import collect, precheck
+from bife_core.run.stages.collect import collect, precheck
 from bife_core.run.stages.conclusions import pipeline_conclusion
-from bife_core.run.stages.evaluating import evaluate
+from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.held_out import no_champion_by, unseen_instances
-from bife_core.run.stages.registering import no_champion, present_champion, register_rule
-from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.register import no_champion, present_champion, register_rule
+from bife_core.run.stages.resolve import resolved
 from bife_core.run.stages.results import PipelineResult, SearchResult, TuningResult
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.searching import NO_RULE, require_generator, search
-from bife_core.run.stages.tuning import AT_HAND, tune, what_brought
+from bife_core.run.stages.search import NO_RULE, require_generator, search
+from bife_core.run.stages.tune import AT_HAND, tune, what_brought
 from bife_core.run.study.files import keep_rule
 from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of

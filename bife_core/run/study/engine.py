@@ -122,7 +122,7 @@ class Engine:
     ) -> None:
         self.paused = False
         self._search, self._journal, self._budget = search, journal, config.samples
-        self._cost = SearchCost(search=config.method, collection_s=collection_s)
+        self._cost = SearchCost(search=config.algorithm, collection_s=collection_s)
         self._solves: dict[str, HighScore] = {}
         self._ended_by: str | None = None  # the limit of the budget that is reached
         self._unwritten: set[str] = set()  # requests that have no rule for it

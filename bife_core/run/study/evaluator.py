@@ -74,7 +74,7 @@ class Evaluator:
         return write_draft(request, context, self.generator, self.account, check)
 
     def _trained(self, request: SampleRequest, past: Past) -> Draft:
-        name, decisions = self.config.search.method, self.decisions
+        name, decisions = self.config.search.algorithm, self.decisions
         samples = {"parents": request.parents, "others": past.samples}
         sources = {
             name: [sample.source for sample in some if sample.source] for name, some in samples.items()

@@ -69,7 +69,7 @@ def search_facts(
         "design": content_of(design),
     }
     # What other packages bring is part of a search only by its code.
-    code = [SEARCHES.revision(config.search.method), GENERATORS.revision(config.generator.kind)]
+    code = [SEARCHES.revision(config.search.algorithm), GENERATORS.revision(config.generator.kind)]
     if any(code):
         facts |= {"code": code}
     if config.search.component != BRANCHING.name:

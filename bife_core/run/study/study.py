@@ -194,7 +194,9 @@ class Study:
     def __repr__(self) -> str:
         best = "no rule yet" if self.best is None else f"best {self.best.id}"
         count = f"{self._sampled} of {self.config.search.samples} samples"
-        return f"Study({self.config.search.method}, {count}, {best}, {'done' if self.done else 'not done'})"
+        return (
+            f"Study({self.config.search.algorithm}, {count}, {best}, {'done' if self.done else 'not done'})"
+        )
 
     @property
     def _samples(self) -> list[Sample]:
@@ -280,7 +282,7 @@ def create_study(
         What trials solve, for a search that makes some, once more where they are few; `instances` unless given.
     search : str or callable, optional
         Name of a registered search, or a class or function that makes one from a `SearchConfig`; by default
-        ``config.search.method``.
+        ``config.search.algorithm``.
     generator : Generator, optional
         What writes rules; by default what `config.generator` names.
     workers : Workers, int or None
@@ -300,7 +302,7 @@ def create_study(
     if isinstance(workers, int) and workers < 1:
         raise ConfigError(f"workers was expected to be 1 or more and is {workers}.")
     if isinstance(search, str):
-        config, search = with_overrides(config, {"search.method": search}), None
+        config, search = with_overrides(config, {"search.algorithm": search}), None
     words, label, params = str(benchmark), str(benchmark), dict[str, Any]()
     if isinstance(benchmark, InstancesConfig):
         words, label = benchmark.kind, benchmark.label
@@ -311,7 +313,7 @@ def create_study(
         decisions = None
     elif decisions is None:
         raise ConfigError(
-            f"The search {config.search.method!r} goes by F_LF and needs recorded decisions: give those of "
+            f"The search {config.search.algorithm!r} goes by F_LF and needs recorded decisions: give those of "
             "`collect_decisions`, or choose method='bife_without_f_lf'."
         )
     tried = tuple(islice(cycle(tried or design), searching.training_instances))
@@ -336,9 +338,9 @@ def create_study(
     origin = searching.origin or (config.generator.kind if generator is None else generator.name)
     opened = Opened(
         key=key,
-        name=f"{label} {config.search.method} {origin} seed {config.search.seed}",
+        name=f"{label} {config.search.algorithm} {origin} seed {config.search.seed}",
         params=as_params(facts) | {"search.samples": config.search.samples} | params,
-        tags={"benchmark": label, "search": config.search.method},
+        tags={"benchmark": label, "search": config.search.algorithm},
         origin=origin,
     )
     journal = Journal(Path(folder), opened, store=store)

@@ -38,7 +38,7 @@ class SearchRecord(Value):
         def words(rules: int) -> str:
             usd = "" if cost.usd is None else f" (${float(cost.usd) / rules:.3g})"
             tokens = f"{cost.tokens / rules:,.0f} tokens{usd} and " if cost.tokens else ""
-            return f"{tokens}{cost.design_s / rules:,.0f} s of work, {cost.solver_s / rules:,.0f} s of it in the solver"
+            return f"{tokens}{cost.work_s / rules:,.0f} s of work, {cost.solver_s / rules:,.0f} s of it in the solver"
 
         each = f"; for each of the {cost.solved} promoted to F_HF {words(cost.solved)}" if cost.solved else ""
         return f"The {self.name} search for {self.best} sampled {cost.samples} rules in {words(1)}{each}."

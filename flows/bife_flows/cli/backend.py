@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def _mlflow() -> Finding:
     from bife_core.run.stages.records import SEARCH
-    from bife_tasks.tracking.store import experiment_id, tracking_uri
+    from bife_tasks.tracking.mlflow_runs import experiment_id, tracking_uri
 
     experiment_id(SEARCH)
     return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")

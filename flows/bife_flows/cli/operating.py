@@ -224,7 +224,7 @@ def track(
         from bife_core.cli.watching import Display
         from bife_tasks.registry.mlflow_registry import carry_over
         from bife_tasks.stores import observing
-        from bife_tasks.tracking.store import client, tracking_uri
+        from bife_tasks.tracking.mlflow_runs import client, tracking_uri
         from bife_tasks.tracking.subscriber import track as track_all
 
         client()

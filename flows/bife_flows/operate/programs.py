@@ -19,7 +19,7 @@ from bife_core.base.places import sqlite_url
 from bife_core.store.home import Home
 from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, free_port
 from bife_tasks.home import mlflow_folder
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
 """Holds ``name:password`` of both pages."""
@@ -125,10 +125,10 @@ def prefect_server(home: Home, access: Access, port: int) -> tuple[str, Server |
 
 def mlflow_server(home: Home, access: Access, port: int) -> tuple[str, Server | None]:
     """Start MLflow on the home's database and return its address; a server of the user's is only named."""
-    uri = store.tracking_uri()
+    uri = mlflow_runs.tracking_uri()
     if uri.startswith(("http://", "https://")):
         return uri, None
-    store.client()  # makes database and experiments, alone: two at once would break its first migration
+    mlflow_runs.client()  # makes database and experiments, alone: two at once would break its first migration
     command = [sys.executable, "-m", "mlflow", "server", "--host", access.host, "--port", str(port)]
     command += ["--workers", "1", "--backend-store-uri", uri]
     command += ["--artifacts-destination", (mlflow_folder(home) / "artifacts").as_uri()]

@@ -31,7 +31,7 @@ from bife_core.run.study.files import sample_rows
 from bife_core.search import CostPoint
 from bife_tasks.overview import Link, Row, age_text, markdown, sections
 from bife_tasks.stores import observer
-from bife_tasks.tracking.store import first_line
+from bife_tasks.tracking.mlflow_runs import first_line
 
 OVERVIEW: Final = "bife-overview"
 """Key of the one artifact that is of no run."""

@@ -32,8 +32,8 @@ from bife_core.store.home import RUN_ID
 from bife_core.store.registered import REGISTRY
 from bife_tasks.reading import text_of, whole_tags
 from bife_tasks.stores import announce, home_store, mlflow_run, subscriber
-from bife_tasks.tracking import store
-from bife_tasks.tracking.store import TrackingError
+from bife_tasks.tracking import mlflow_runs
+from bife_tasks.tracking.mlflow_runs import TrackingError
 
 _IN_FILE: Final = {"file", *Evidence.model_fields}.difference(
     ("benchmark", "metric", "ratio", "ci_low", "ci_high", "baseline", "solver", "sha", "search_key")
@@ -178,12 +178,12 @@ def carry_over(*, rebuild: bool = False) -> int:
 
 @contextmanager
 def _answering() -> Iterator[MlflowClient]:
-    client = store.client()
+    client = mlflow_runs.client()
     try:
         yield client
-    except store.TRACKING_TROUBLE as error:
+    except mlflow_runs.TRACKING_TROUBLE as error:
         raise TrackingError(
-            f"MLflow's registry at {mlflow.get_registry_uri()} cannot be used ({store.first_line(error)}); "
+            f"MLflow's registry at {mlflow.get_registry_uri()} cannot be used ({mlflow_runs.first_line(error)}); "
             "check MLFLOW_TRACKING_URI and MLFLOW_REGISTRY_URI."
         ) from error
 
@@ -197,7 +197,7 @@ def _split(tags: Mapping[str, str], source: str) -> dict[str, str]:
         # Whoever reads it meanwhile has the former one with_evidence.
         path = Path(directory) / f"evidence-{digest_of(rest)[:8]}.json"
         path.write_text(json.dumps(rest), encoding="utf-8")
-        store.client().log_model_artifact(source.removeprefix("models:/"), str(path))
+        mlflow_runs.client().log_model_artifact(source.removeprefix("models:/"), str(path))
     return {key: value for key, value in tags.items() if key not in rest} | {"evidence": path.name}
 
 
@@ -205,12 +205,12 @@ def _links(tags: Mapping[str, str]) -> str:
     """Return a picture of a version's costs and links: evaluation, report, others on the same instances, search."""
     if not (run := tags.get("evaluation_run", "")):
         return ""
-    others = f"experiments/{store.experiment_id(EVALUATION)}/runs"
+    others = f"experiments/{mlflow_runs.experiment_id(EVALUATION)}/runs"
     pages = {
-        "evaluation": store.run_url(run, EVALUATION),
-        "report": store.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
-        "data": store.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
-        "search": store.run_url(tags["search_run"], SEARCH),
+        "evaluation": mlflow_runs.run_url(run, EVALUATION),
+        "report": mlflow_runs.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
+        "data": mlflow_runs.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
+        "search": mlflow_runs.run_url(tags["search_run"], SEARCH),
     }
     costs = f"\n\n![Costs beside the baseline's](get-artifact?path=costs.png&run_uuid={run})"  # of MLflow's server
     links = ", ".join(f"[{name}]({url})" for name, url in pages.items() if url)

@@ -18,7 +18,7 @@ from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.store.home import project_home
 from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, observer, subscriber
 from bife_tasks.tracking import provenance
-from bife_tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, refused, tracking_uri
+from bife_tasks.tracking.mlflow_runs import TRACKING_TROUBLE, TrackingError, first_line, refused, tracking_uri
 from bife_tasks.tracking.writer import write_record, write_search
 
 GONE: Final = "The process ended; the same command goes on where it stopped."

@@ -17,7 +17,7 @@ from bife_core.run.stages.records import SEARCH
 from bife_core.search.generators.account import Call
 from bife_core.search.generators.prompting import feature_description, prompt_files, prompt_version
 from bife_tasks.stores import home_store, observer
-from bife_tasks.tracking.store import client, experiment_id
+from bife_tasks.tracking.mlflow_runs import client, experiment_id
 
 PROMPTS: Final = "bife.prompts"
 """What the texts that prompts are made of are called in MLflow's prompt registry."""

@@ -26,7 +26,7 @@ from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.solve import SolveResult
 from bife_core.store.home import project_home
 from bife_tasks.stores import home_store, mlflow_run
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 from bife_tasks.tracking.traces import delete_traces, store_traces
 
 _ENDED: Final = ("FINISHED", "FAILED")
@@ -48,7 +48,7 @@ class _Child:
 
     def measure(self, entry: Entry, values: dict[str, Any]) -> None:
         """Add metrics at the time of an event, but not those that an earlier event reported."""
-        self.metrics = {point.key: point for point in store.points(values, _ms(entry))} | self.metrics
+        self.metrics = {point.key: point for point in mlflow_runs.points(values, _ms(entry))} | self.metrics
 
 
 @dataclass
@@ -70,15 +70,15 @@ def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) 
     """
     opened, now_ms = events[0][0], _ms(events[-1][0])
     if not isinstance(opened, journal.Opened):
-        raise store.TrackingError("The first event of a search does not say which search it is.")
+        raise mlflow_runs.TrackingError("The first event of a search does not say which search it is.")
     tags = {"kind": "search", "search_key": opened.key, **opened.tags}
-    run = store.open_run(SEARCH, opened.key, opened.name, tags, start_ms=_ms(opened))
+    run = mlflow_runs.open_run(SEARCH, opened.key, opened.name, tags, start_ms=_ms(opened))
     run_id = str(run.info.run_id)
     if run_id != seen_run:
-        store.log(run_id, params=opened.params)
+        mlflow_runs.log(run_id, params=opened.params)
         _delete_orphans(opened.key, run_id)
-        store.log_datasets(run_id, opened.tags.get("benchmark", ""), opened.params)
-    store.save_view(run_id, opened.name, _ms(opened))
+        mlflow_runs.log_datasets(run_id, opened.tags.get("benchmark", ""), opened.params)
+    mlflow_runs.save_view(run_id, opened.name, _ms(opened))
     search = _Search(opened.key, Account(home_store(), opened.key).calls())
     for entry, seq in events:
         search.read(entry)
@@ -89,7 +89,7 @@ def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) 
         search.abandon_open(now_ms)
         # Calls whose answer was not read; those without an operator were made for no request of a search.
         traced += [call for call in search.calls if call.key not in search.drafted and call.operator]
-    written = {child.data.tags.get("sample_id", ""): child for child in store.children(run_id)}
+    written = {child.data.tags.get("sample_id", ""): child for child in mlflow_runs.children(run_id)}
     for name in sorted(search.news.children):
         tags = {"sample_id": name, "search_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
         _write_child(search.children[name], tags, written.get(name))
@@ -101,9 +101,9 @@ def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) 
 def _delete_orphans(key: str, run_id: str) -> None:
     """Delete samples and traces of a search whose former run was deleted, since the present one has them anew."""
     of_others = f"tags.search_key = '{key}' and tags.`{MLFLOW_PARENT_RUN_ID}` != '{run_id}'"
-    orphans = store.find_runs(SEARCH, of_others)
+    orphans = mlflow_runs.find_runs(SEARCH, of_others)
     for orphan in orphans:
-        store.client().delete_run(orphan.info.run_id)
+        mlflow_runs.client().delete_run(orphan.info.run_id)
     for former in {orphan.data.tags[MLFLOW_PARENT_RUN_ID] for orphan in orphans}:
         delete_traces(former)
 
@@ -113,32 +113,32 @@ def _write_child(child: _Child, tags: dict[str, str], run: Run | None) -> None:
         return
     if run is None:
         began_ms = child.start_ms or child.end_ms or None
-        run = store.create_run(SEARCH, tags["sample_id"], tags | child.tags, began_ms)
+        run = mlflow_runs.create_run(SEARCH, tags["sample_id"], tags | child.tags, began_ms)
     run_id = str(run.info.run_id)
-    store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
-    store.log_texts(run_id, child.texts)
+    mlflow_runs.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
+    mlflow_runs.log_texts(run_id, child.texts)
     if child.status != "RUNNING":
-        store.client().set_terminated(run_id, child.status, child.end_ms)
+        mlflow_runs.client().set_terminated(run_id, child.status, child.end_ms)
 
 
 def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> None:
-    client, news = store.client(), search.news
+    client, news = mlflow_runs.client(), search.news
     written = {name: value for name, value in news.tags.items() if value is not None}
-    store.log(run_id, metrics=news.metrics, tags=written)
+    mlflow_runs.log(run_id, metrics=news.metrics, tags=written)
     if len(written) < len(news.tags):
         for name in (news.tags.keys() - written.keys()) & client.get_run(run_id).data.tags.keys():
             client.delete_tag(run_id, name)
     if news.metrics:
-        store.log_table(run_id, reports.sample_rows(search.samples), reports.SAMPLES)
+        mlflow_runs.log_table(run_id, reports.sample_rows(search.samples), reports.SAMPLES)
     if news.status == "FINISHED":
-        store.log_files(run_id, [path for name in _FILES for path in folder.glob(name)])
+        mlflow_runs.log_files(run_id, [path for name in _FILES for path in folder.glob(name)])
     if news.status == "RUNNING":
         client.update_run(run_id, status="RUNNING")
     elif news.status:
         if search.solves:
             # What F_HF is computed from: one row per rule and design instance, RPB's first.
             rows = [row for rows in search.solves.values() for row in rows]
-            store.log_table(run_id, rows, "design_solves.json")
+            mlflow_runs.log_table(run_id, rows, "design_solves.json")
         client.set_terminated(run_id, news.status, time_ms)
 
 
@@ -188,7 +188,7 @@ class _Search:
                 curves |= entry.spending.model_dump()
                 curves |= entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
                 self.generation, self.spending = entry.summary.generation, entry.spending
-                news.metrics += store.points(curves, _ms(entry), self.generation)
+                news.metrics += mlflow_runs.points(curves, _ms(entry), self.generation)
             case journal.Ended():
                 self._ended(entry)
             case journal.Stopped():
@@ -199,7 +199,7 @@ class _Search:
             paid = Spending.of([call for call in self.calls if call.started_unix_s <= entry.at_unix_s])
             if paid != self.spending:
                 self.spending = paid
-                news.metrics += store.points(paid.model_dump(), _ms(entry), self.generation)
+                news.metrics += mlflow_runs.points(paid.model_dump(), _ms(entry), self.generation)
 
     def _answered(self, entry: Answered) -> None:
         request, draft, low = entry.request, entry.draft, entry.low
@@ -277,11 +277,11 @@ class _Search:
             news.tags["lineage"] = descent(best, self.samples)
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
-        evaluations = f"experiments/{store.experiment_id(EVALUATION)}/runs"
-        found_by = store.page(evaluations, searchFilter=f"tags.search_key = '{self.key}'")
+        evaluations = f"experiments/{mlflow_runs.experiment_id(EVALUATION)}/runs"
+        found_by = mlflow_runs.page(evaluations, searchFilter=f"tags.search_key = '{self.key}'")
         about += f"\n\n[Evaluations of its rules]({found_by})"
         news.tags |= {"ended_by": entry.ended_by or "search.samples", MLFLOW_RUN_NOTE: about}
-        news.metrics += store.points(values, _ms(entry))
+        news.metrics += mlflow_runs.points(values, _ms(entry))
         news.status = "FINISHED"
 
 
@@ -292,26 +292,26 @@ def write_record(folder: Path, record: Record) -> str:
     began_ms = int(record.began_unix_s * 1000) or time_ms
     if search := mlflow_run(tags.get("search_key", "")):
         tags["search_run"] = search
-        note += f"\n\n[The search it is from]({store.run_url(search, SEARCH)})"
+        note += f"\n\n[The search it is from]({mlflow_runs.run_url(search, SEARCH)})"
     tags |= {MLFLOW_RUN_NOTE: note} if note else {}
-    run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=began_ms)
+    run = mlflow_runs.open_run(record.experiment, record.key, record.name, tags, start_ms=began_ms)
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
-        points = store.points(record.metrics, time_ms)
+        points = mlflow_runs.points(record.metrics, time_ms)
         for name, values in record.curves.items():
             points += [Metric(name, value, time_ms, step) for step, value in enumerate(values, 1)]
-        store.log(run_id, metrics=points, params=record.params, tags=tags)
-        store.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
+        mlflow_runs.log(run_id, metrics=points, params=record.params, tags=tags)
+        mlflow_runs.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
         shared = record.model_dump(include={"began_unix_s", "at_unix_s", "provenance"})
         for child in record.children:  # found by its key, also below a run that was deleted
             below = write_record(folder, child.model_copy(update=shared))
-            store.client().set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
+            mlflow_runs.client().set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
         for artifact, rows in record.tables.items():
-            store.log_table(run_id, rows, artifact)
-        store.log_files(run_id, [folder / name for name in record.files])
+            mlflow_runs.log_table(run_id, rows, artifact)
+        mlflow_runs.log_files(run_id, [folder / name for name in record.files])
         if record.calls:
             store_traces(record.calls, Account(home_store(), record.calls).calls(), run_id, record.calls)
-        store.client().set_terminated(run_id, "FINISHED", time_ms)
+        mlflow_runs.client().set_terminated(run_id, "FINISHED", time_ms)
     return run_id
 
 

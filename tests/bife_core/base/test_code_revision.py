@@ -70,7 +70,7 @@ def test_a_search_of_another_package_is_found_anew_when_its_code_changes(monkeyp
         revision = "1"
 
     monkeypatch.setitem(SEARCHES, "changed", Changed)
-    config = PipelineConfig(search=SearchConfig(method="changed"))
+    config = PipelineConfig(search=SearchConfig(algorithm="changed"))
     facts = [search_facts(config, "x", None, ())]
     monkeypatch.setattr(Changed, "revision", "2")
     facts.append(search_facts(config, "x", None, ()))

@@ -188,8 +188,8 @@ def test_noise_is_no_advice(tmp_path, usual_s, cost_s, sentence):
 
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
     checked = Precheck(sentence="Shares.", expected=Estimate(stages=(), cores=1))
-    monkeypatch.setattr("bife_core.run.stages.collecting.precheck", lambda *_: checked)
-    monkeypatch.setattr("bife_core.run.stages.tuning.try_starts", lambda *_: tuned(trial()))
+    monkeypatch.setattr("bife_core.run.stages.collect.precheck", lambda *_: checked)
+    monkeypatch.setattr("bife_core.run.stages.tune.try_starts", lambda *_: tuned(trial()))
     for number in range(22):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
         (tmp_path / f"m{number}.lp").write_text(text)

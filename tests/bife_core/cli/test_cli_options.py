@@ -45,12 +45,12 @@ def test_options_change_what_they_say(bife, tmp_path):
     config = resolved(bife, "--instances", tmp_path, "--groups", "day[0-9]+", "--generator", "openai")
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
     assert config.instances.groups == "day[0-9]+"
-    assert (config.generator.kind, config.search.method) == ("openai", "bife")
+    assert (config.generator.kind, config.search.algorithm) == ("openai", "bife")
     config = resolved(bife, "--samples", 4, "--usd", 2, "--hours", 0.5, "--approval", "person")
     assert (config.search.samples, config.search.initial, config.approval) == (4, 4, "person")
     assert (config.budget.usd, config.budget.hours) == (2, 0.5)
     config = resolved(bife, "--search", "reevo", "--set", "search.options.mutation_rate=0.25")
-    assert (config.search.method, config.search.options) == ("reevo", {"mutation_rate": 0.25})
+    assert (config.search.algorithm, config.search.options) == ("reevo", {"mutation_rate": 0.25})
 
 
 def test_later_sources_win_over_earlier_ones(bife, tmp_path):

@@ -120,7 +120,7 @@ LEAN = "separating/maxrounds\t=\t0\n"
 def test_score_reads_a_file_as_every_command_does(bife, tmp_path, monkeypatch, name, text):
     (file := tmp_path / name).write_bytes(text.encode())
     rules = []
-    monkeypatch.setattr("bife_core.run.stages.scoring.score", lambda *args: rules.extend(args[2]) or ())
+    monkeypatch.setattr("bife_core.run.stages.score.score", lambda *args: rules.extend(args[2]) or ())
     assert bife("score", file).exit_code == 0
     ((called, scored),) = rules
     params = {} if name.startswith(("none", "scip")) else {"separating/maxrounds": 0}

@@ -14,7 +14,7 @@ from bife_core.cli.solve import _show, conclude
 from bife_core.language.rules import REFERENCE_RULES
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.watching import ChampionWatch
+from bife_core.run.stages.watch import ChampionWatch
 from bife_core.solver.methods.base import METHODS
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.methods.scorer import Scorer

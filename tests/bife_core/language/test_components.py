@@ -118,7 +118,7 @@ def test_a_file_of_its_function_is_a_method_that_scip_solves_by(node_order, knap
 
 def test_models_are_asked_for_its_function_and_answer_with_it(node_order):
     search = open_search(
-        SearchConfig(method="bife_without_f_lf", component="node_order", samples=3, initial=2)
+        SearchConfig(algorithm="bife_without_f_lf", component="node_order", samples=3, initial=2)
     )
     first, _, baseline = search.ask()
     assert baseline.source == node_order.baseline
@@ -133,7 +133,7 @@ def test_models_are_asked_for_its_function_and_answer_with_it(node_order):
 
 def test_a_search_breeds_its_rules_and_one_by_f_lf_is_refused(node_order, tmp_path):
     few = {"search.samples": 3, "search.initial": 2, "search.population": 2}
-    few |= {"search.method": "bife_without_f_lf", "search.component": "node_order"}
+    few |= {"search.algorithm": "bife_without_f_lf", "search.component": "node_order"}
     config = bife_core.with_overrides(bife_core.preset("smoke"), few)
     benchmark = bife_core.open_benchmark(config.instances, tmp_path)
     with bife_core.InProcess() as workers:

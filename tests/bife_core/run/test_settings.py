@@ -40,8 +40,8 @@ def test_nothing_given_is_the_preset_quick():
     ("given", "where", "value"),
     [
         ({"seed": 7}, "search.seed", 7),
-        ({"generator": "openai"}, "search.method", "bife"),
-        ({"generator": "openai", "search": "random"}, "search.method", "random"),
+        ({"generator": "openai"}, "search.algorithm", "bife"),
+        ({"generator": "openai", "search": "random"}, "search.algorithm", "random"),
         ({"samples": 3}, "search.initial", 3),
         ({"samples": 300}, "search.initial", 16),
         ({"samples": 9, "advanced": {"search": {"initial": 2}}}, "search.initial", 2),

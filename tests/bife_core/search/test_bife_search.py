@@ -248,7 +248,7 @@ def test_what_holds_at_every_step(config, world):
 
 
 def test_without_f_lf_every_valid_rule_is_solved_with():
-    search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=8, initial=4, population=4))
+    search = HighOnlySearch(SearchConfig(algorithm="bife_without_f_lf", samples=8, initial=4, population=4))
     asked = drive(search, World(seed=2, failing=0.3))
     valid = [one.id for requests in asked for one in requests if isinstance(one, SolveRequest)]
     sampled = [c for c in search.samples if c.failure is None or "F_HF" in c.failure]

@@ -24,7 +24,7 @@ def only(operator, **fields):
 @pytest.mark.parametrize(("niches", "terms"), [(4, 6), (4, 5), (1, 4), (2, 3), (3, 4)])
 def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(niches, terms):
     options = {"terms": terms, "niches": niches}
-    asked = SymbolicSearch(SearchConfig(method="symbolic", samples=48, initial=48, options=options)).ask()
+    asked = SymbolicSearch(SearchConfig(algorithm="symbolic", samples=48, initial=48, options=options)).ask()
     fits = [request.training for request in asked if isinstance(request, SampleRequest) and request.training]
     selected = [(fit["niche"], fit["terms"]) for fit in fits if fit["children"] == 0]
     assert len(selected) == len(set(selected)), "nothing is drawn for these: a second would be the same rule"

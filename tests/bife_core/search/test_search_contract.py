@@ -18,7 +18,7 @@ def test_it_keeps_to_the_contract(method):
 @pytest.mark.parametrize("method", ["bife", "bife_without_f_lf"])
 def test_first_rules_are_scored_with_the_initial_ones_and_use_up_no_budget(method):
     rules = tuple(f"def candidate_variable_score(x):\n    return x[{number}]\n" for number in (1, 2))
-    plain = SearchConfig(method=method, samples=12, initial=4, population=3)
+    plain = SearchConfig(algorithm=method, samples=12, initial=4, population=3)
     config = plain.model_copy(update={"first_rules": rules})
     without, asked = open_search(plain).ask(), open_search(config).ask()
     assert asked[: len(without)] == without, "the others are what they would be without"

@@ -15,7 +15,7 @@ def test_every_second_is_in_exactly_one_part():
     cost = spent().solved_with("g00-c00", 4.0, -2.0).plus("other", 0.25)
     assert tuple(cost.parts) == PARTS
     assert list(cost.parts.values()) == [10.0, 3.0, 0.5, 3.0, 4.0, 0.25]
-    assert (cost.design_s, cost.solver_s) == (20.75, 17.0)
+    assert (cost.work_s, cost.solver_s) == (20.75, 17.0)
     assert (cost.samples, cost.reflections, cost.calls) == (1, 1, 2)
     assert SearchCost.model_validate_json(cost.model_dump_json()) == cost
 
@@ -30,6 +30,6 @@ def test_the_curve_has_a_point_for_every_rule_better_than_all_before():
         ("a", -5.0, 14.0),
         ("e", -4.0, 18.0),
     ]
-    assert cost.curve[-1].design_s == pytest.approx(cost.design_s - cost.other_s)
+    assert cost.curve[-1].work_s == pytest.approx(cost.work_s - cost.other_s)
     assert cost.solved == 4
     assert cost.f_hf_s == 5.0, "failed solves cost as much as others"

@@ -62,7 +62,7 @@ def test_a_child_is_of_the_niche_of_its_better_parent():
 
 def test_one_of_each_niche_founds_the_elite_and_so_does_the_first_rules():
     search = SymbolicSearch(
-        SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))
+        SearchConfig(algorithm="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))
     )
     answered(search, *(sample(request.id, 0.1 + place / 100) for place, request in enumerate(search.ask())))
     called = [request.sample.niche for request in search.ask() if isinstance(request, SolveRequest)]

@@ -11,7 +11,7 @@ from bife_core.run.config import InstancesConfig
 from bife_core.run.stages.records import TUNING
 from bife_core.solver.methods.references import load_method
 from bife_flows.cli.backend import Flows
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 from tests.support.programs import FOREIGN, program, sentence
 
 
@@ -47,7 +47,7 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     assert f"The rule ({best.id} by {best.operator}" in search_result.stdout
     final = smoke.result.search.folder / "rules" / f"{smoke.result.final.id}-budget-0.9.json"
     # MLflow holds the seed of the instances that an evaluation drew for itself.
-    run = store.client().get_run(smoke.result.evaluation.run.run_id)
+    run = mlflow_runs.client().get_run(smoke.result.evaluation.run.run_id)
     seed = f"instances.seed={run.data.params['instances.seed']}"
     evaluated = bife("evaluate", "--preset", "smoke", "--rule", final, "--set", seed)
     assert evaluated.exit_code == 0
@@ -63,9 +63,12 @@ def test_settings_are_tuned_alone_and_their_file_solves(prepared, bife, tmp_path
     assert load_method(output).by_scip
     number = next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("run "))
     assert load_method(f"runs:/{number}").params.items() <= load_method(output).params.items()
-    tuned = store.client().get_run(number)
-    assert (tuned.info.experiment_id, "ratio" in tuned.data.metrics) == (store.experiment_id(TUNING), True)
-    artifacts = {entry.path for entry in store.client().list_artifacts(number)}
+    tuned = mlflow_runs.client().get_run(number)
+    assert (tuned.info.experiment_id, "ratio" in tuned.data.metrics) == (
+        mlflow_runs.experiment_id(TUNING),
+        True,
+    )
+    artifacts = {entry.path for entry in mlflow_runs.client().list_artifacts(number)}
     assert artifacts == {"tuned.set"}
     solved = bife("solve", golden_dir / "cauctions_0.mps.gz", "--rule", output, "--quiet")
     assert solved.exit_code == 0, solved.output

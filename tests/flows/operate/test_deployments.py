@@ -14,11 +14,11 @@ from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.settings import configuration, settings_of
-from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.resolve import resolved
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.searching import NEARLY_USED, NO_RULE, SEARCH_ENDED
-from bife_core.run.stages.tuning import tune
-from bife_core.run.stages.watching import CHAMPION_SLOWER
+from bife_core.run.stages.search import NEARLY_USED, NO_RULE, SEARCH_ENDED
+from bife_core.run.stages.tune import tune
+from bife_core.run.stages.watch import CHAMPION_SLOWER
 from bife_core.store.home import Home
 from bife_flows.operate.running import GONE
 from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register

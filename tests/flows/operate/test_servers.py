@@ -25,7 +25,7 @@ from bife_flows.operate.servers import (
     require_down,
     state_file,
 )
-from bife_tasks.tracking.store import page
+from bife_tasks.tracking.mlflow_runs import page
 from tests.support.operating import until
 from tests.support.programs import python
 

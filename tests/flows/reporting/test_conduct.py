@@ -14,7 +14,7 @@ from bife_core.base.errors import BifeError
 from bife_flows.reporting.conduct import stage
 from bife_flows.reporting.conductor import with_message
 from bife_tasks.stores import observer, observing
-from bife_tasks.tracking import store
+from bife_tasks.tracking import mlflow_runs
 from bife_tasks.tracking.provenance import provenance
 from bife_tasks.tracking.subscriber import outage
 from tests.support import journals
@@ -74,7 +74,7 @@ def mlflow_away(monkeypatch):
         raise OSError("nobody answers")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "open_run", refuse)
+        patch.setattr(mlflow_runs, "open_run", refuse)
         yield
     outage.retry_at_s = 0.0
 
@@ -130,9 +130,9 @@ def test_a_run_begins_once_mlflow_answers_and_not_where_it_refuses(monkeypatch, 
 
     def client():
         for error in answers:
-            raise store.TrackingError("MLflow is away.") from error
+            raise mlflow_runs.TrackingError("MLflow is away.") from error
 
-    monkeypatch.setattr("bife_tasks.tracking.store.client", client)
+    monkeypatch.setattr("bife_tasks.tracking.mlflow_runs.client", client)
     monkeypatch.setattr("bife_tasks.tracker.RETRY_S", 0.1)
     diary = Diary()
     with observing(diary):

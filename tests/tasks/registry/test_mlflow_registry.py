@@ -15,8 +15,8 @@ from bife_tasks.registry import registry as deciding_registry
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
 from bife_tasks.stores import home_store, subscriber
 from bife_tasks.tracker import MlflowTracker
-from bife_tasks.tracking import store
-from bife_tasks.tracking.store import TrackingError
+from bife_tasks.tracking import mlflow_runs
+from bife_tasks.tracking.mlflow_runs import TrackingError
 from tests.support.challenging import challenge, made_champion, new_run
 from tests.support.registered import beside, evidence, source
 from tests.support.registry_contract import Keeping
@@ -45,7 +45,7 @@ def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):
 
 def test_a_version_has_ten_tags_and_the_rest_of_its_evidence_in_a_file(name):
     made = made_champion(name, 0)
-    version = store.client().get_model_version(name, str(made.version))
+    version = mlflow_runs.client().get_model_version(name, str(made.version))
     decided = {"approved_by", "approved_reason", "approved_at", "replaced_version"}
     assert len(version.tags.keys() - decided) == 10
     assert (version.tags["ratio"], made.evidence.bound, made.evidence.solves) == ("0.8", 0.95, 20)
@@ -64,8 +64,8 @@ def test_a_deleted_run_takes_no_evidence_along(name, monkeypatch):
     )  # `gc` sets it for good
     made = made_champion(name, 0)
     run = made.tags["evaluation_run"]
-    store.client().delete_run(run)
-    uri = store.tracking_uri()
+    mlflow_runs.client().delete_run(run)
+    uri = mlflow_runs.tracking_uri()
     done = CliRunner().invoke(gc, ["--backend-store-uri", uri, "--run-ids", run, "--tracking-uri", uri])
     assert "permanently deleted" in done.output
     assert IN_MLFLOW.find(name, CHAMPION).evidence == made.evidence
@@ -73,9 +73,9 @@ def test_a_deleted_run_takes_no_evidence_along(name, monkeypatch):
 
 def test_an_evaluation_ends_when_it_did_though_its_rule_is_registered_later(name):
     run, ended_ms = new_run(), 1_900_000_000_000
-    store.client().set_terminated(run, "FINISHED", ended_ms)
+    mlflow_runs.client().set_terminated(run, "FINISHED", ended_ms)
     challenge(name, 0, evaluation_run=run)
-    info = store.client().get_run(run).info
+    info = mlflow_runs.client().get_run(run).info
     assert (info.status, info.end_time) == ("FINISHED", ended_ms)
 
 
@@ -125,7 +125,7 @@ def test_before_mlflow_has_a_database_the_store_decides(tmp_path, monkeypatch):
 
 def test_a_rule_of_a_run_is_known_by_its_sample():
     def made(**known):
-        run = store.client().create_run(store.experiment_id(SEARCH), tags=known)
+        run = mlflow_runs.client().create_run(mlflow_runs.experiment_id(SEARCH), tags=known)
         return run.info.run_id
 
     search = made(kind="search", best_sample="g02-c03", lineage="g02-c03 by e2")

@@ -22,8 +22,8 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method, stored_text
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.store.home import project_home
-from bife_tasks.tracking import store
-from bife_tasks.tracking.store import TrackingError
+from bife_tasks.tracking import mlflow_runs
+from bife_tasks.tracking.mlflow_runs import TrackingError
 from tests.support.challenging import made_champion, source
 from tests.support.registered import champion_in
 from tests.support.weighted import KIND, Weighted
@@ -31,7 +31,7 @@ from tests.support.weighted import KIND, Weighted
 
 def files(registered):
     """Return the folder of a version's files."""
-    version = store.client().get_model_version(registered.name, str(registered.version))
+    version = mlflow_runs.client().get_model_version(registered.name, str(registered.version))
     return Path(mlflow.artifacts.download_artifacts(version.source))
 
 
@@ -124,7 +124,7 @@ def test_a_registration_that_failed_is_made_by_the_next_attempt(name, monkeypatc
         raise MlflowException("The database is away.")
 
     for step in ("create_model_version", "set_registered_model_alias"):
-        monkeypatch.setattr(store.client(), step, away)
+        monkeypatch.setattr(mlflow_runs.client(), step, away)
         with pytest.raises(TrackingError, match="The database is away"):
             made_champion(name, 0)
         monkeypatch.undo()
@@ -145,7 +145,7 @@ def test_an_altered_rule_is_refused_and_a_hostile_one_even_where_every_hash_was_
     described = folder / "MLmodel"
     sha = hashlib.sha256(hostile.encode()).hexdigest()
     described.write_text(described.read_text().replace(registered.tags["sha"], sha))
-    store.client().set_model_version_tag(name, str(registered.version), "sha", sha)
+    mlflow_runs.client().set_model_version_tag(name, str(registered.version), "sha", sha)
     for load in (stored_text, bife_core.load_rule, mlflow.pyfunc.load_model):
         with pytest.raises(RuleError, match="not os"):
             load(registered.reference)

@@ -4,9 +4,9 @@ import pytest
 
 from bife_core.instances.config import FAMILIES
 from bife_core.run.presets import preset, with_overrides
-from bife_core.run.stages.collecting import collect
+from bife_core.run.stages.collect import collect
 from bife_core.run.stages.runtime import Conductor, Runtime
-from bife_core.run.stages.searching import NEARLY_USED, search
+from bife_core.run.stages.search import NEARLY_USED, search
 from bife_core.run.study.journal import claim_on
 from bife_core.store.home import Home
 from tests.support.diary import Diary

@@ -11,7 +11,7 @@ from bife_core.base.errors import BifeError
 from bife_core.run.config import InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages import evaluation_files
-from bife_core.run.stages.evaluating import evaluate, folder_of, record_evaluation
+from bife_core.run.stages.evaluate import evaluate, folder_of, record_evaluation
 from bife_core.run.stages.evaluation_files import load_report, read_summary
 from bife_core.run.stages.records import read_record
 from bife_core.run.stages.runtime import InstanceSet, Runtime
@@ -80,7 +80,7 @@ def test_what_instances_serve_is_entered_before_they_are_solved_and_once(runtime
         return evaluate(config, runtime, "paper_mis", others=("pscost", "paper_cfl"))
 
     with monkeypatch.context() as patch:
-        patch.setattr("bife_core.run.stages.evaluating.measure", Mock(side_effect=BifeError("interrupted")))
+        patch.setattr("bife_core.run.stages.evaluate.measure", Mock(side_effect=BifeError("interrupted")))
         with pytest.raises(BifeError, match="interrupted"):
             evaluated()
     assert uses() == [2, 2]

@@ -7,10 +7,10 @@ import pytest
 
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages import pipeline
-from bife_core.run.stages.evaluating import evaluate
+from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.records import read_record
 from bife_core.run.stages.runtime import Conductor, PresentRun
-from bife_core.run.stages.tuning import tune
+from bife_core.run.stages.tune import tune
 from bife_core.run.study.files import read_samples
 from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB

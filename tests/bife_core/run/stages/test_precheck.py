@@ -1,6 +1,6 @@
 """Where SCIP's time goes, in a sentence."""
 
-from bife_core.run.stages.collecting import time_sentence
+from bife_core.run.stages.collect import time_sentence
 from tests.support import measured
 
 

@@ -6,7 +6,7 @@ from bife_core.base.errors import BifeError
 from bife_core.registry.choosing import registered_name
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.config import InstancesConfig, PipelineConfig, SearchConfig
-from bife_core.run.stages.resolving import resolved, seed_at
+from bife_core.run.stages.resolve import resolved, seed_at
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
 from bife_core.solver.methods.references import load_method, with_budget
 from bife_core.solver.methods.scorer import RuleMethod
@@ -79,7 +79,7 @@ def test_every_try_of_a_run_begins_with_the_champion_of_its_first(runtime, monke
 @pytest.mark.parametrize("found", [(), (source(1), source(2))])
 def test_the_archive_stands_for_the_best_rules_of_the_home(runtime, monkeypatch, found):
     monkeypatch.setattr(
-        "bife_core.run.stages.resolving.archived", lambda _store, most, *_: found if most == 16 else None
+        "bife_core.run.stages.resolve.archived", lambda _store, most, *_: found if most == 16 else None
     )
     wanted = wish(first_rules=("archive", source(3)))
     assert resolved(wanted, runtime).search.first_rules == (*found, source(3))

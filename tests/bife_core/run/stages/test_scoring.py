@@ -11,7 +11,7 @@ from bife_core.instances.base import Instance
 from bife_core.language.rules import REFERENCE_RULES
 from bife_core.measure.race import RULES
 from bife_core.run.presets import preset, with_overrides
-from bife_core.run.stages.scoring import lost_to, score, scored_before, undecided
+from bife_core.run.stages.score import lost_to, score, scored_before, undecided
 from bife_core.run.study import evaluator
 from bife_core.run.study.engine import Engine
 from bife_core.search import Sample

@@ -11,7 +11,7 @@ from bife_core.base.errors import ConfigError
 from bife_core.instances.generated import open_benchmark
 from bife_core.run.config import InstancesConfig
 from bife_core.run.presets import preset, with_overrides
-from bife_core.run.stages.searching import NEARLY_USED, NO_RULE, search
+from bife_core.run.stages.search import NEARLY_USED, NO_RULE, search
 from bife_core.search.generators import DraftingStoppedError
 from tests.support.model_api import ModelApi
 
@@ -50,7 +50,7 @@ def test_fewer_calls_than_the_initial_population_still_give_a_rule(searched):
     ("method", "limit"), [("bife", "hours"), ("symbolic", "hours"), ("bife", "solver_s")]
 )
 def test_no_time_left_ends_the_search_before_it_begins(searched, runtime, method, limit):
-    result = searched(25, search__method=method, **{f"budget__{limit}": 1e-9})
+    result = searched(25, search__algorithm=method, **{f"budget__{limit}": 1e-9})
     assert (len(result.samples), result.best) == (0, None)
     assert f"{limit} is used up" in result.ended_by
     assert runtime.conductor.announced == [(NEARLY_USED, {"reason": result.ended_by})]

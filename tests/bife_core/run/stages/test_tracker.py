@@ -7,7 +7,7 @@ import pytest
 import bife_core
 from bife_core.base.errors import ConfigError
 from bife_core.run.presets import preset
-from bife_core.run.stages.collecting import collect
+from bife_core.run.stages.collect import collect
 from bife_core.run.stages.conclusions import compared, links
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.tracker import TRACKERS, TrackedRun

@@ -7,7 +7,7 @@ import pytest
 from bife_core.base.errors import SolverError
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.records import read_record
-from bife_core.run.stages.tuning import tune
+from bife_core.run.stages.tune import tune
 from bife_core.search.generators.account import Account, Spending, left_of
 from bife_core.search.generators.config import BudgetConfig
 from tests.support.model_answers import completion
@@ -15,7 +15,7 @@ from tests.support.model_api import ModelApi, Said
 
 ANSWER = "Cuts take longest.\nseparating = off\nheuristics = none\n\nLong trees.\nnodeselection = dfs"
 REASON = "Cuts take longest. [left out: heuristics = none, which is none of default, fast, aggressive, off]"
-SETTINGS = {"search.seed": 0, "tune.instances": 2, "high.cost": "nodes", "search.method": "bife"}
+SETTINGS = {"search.seed": 0, "tune.instances": 2, "high.cost": "nodes", "search.algorithm": "bife"}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_what_scip_takes_at_the_least_is_said_before_its_first_solve(runtime, mo
         raise SolverError("nothing is solved")
 
     given, first = [], "SCIP default settings come first: one solve, which may take 10 CPU seconds"
-    monkeypatch.setattr("bife_core.run.stages.tuning._tune", solve_nothing)
+    monkeypatch.setattr("bife_core.run.stages.tune._tune", solve_nothing)
     for beside in (False, True):
         runtime.observer.notes.clear()
         with pytest.raises(SolverError, match="nothing is solved"):

@@ -10,7 +10,7 @@ from bife_core.run.config import InstancesConfig, PipelineConfig
 from bife_core.run.presets import with_overrides
 from bife_core.run.stages.held_out import take_test_instances
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.watching import ChampionWatch, standing
+from bife_core.run.stages.watch import ChampionWatch, standing
 from bife_core.solver.scip.settings import SolverConfig
 from bife_tasks.tracking.subscriber import track
 from tests.support.measured import BASELINE, LIMIT_S, RULE, solved, summary

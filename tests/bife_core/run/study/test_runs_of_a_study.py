@@ -93,7 +93,7 @@ def test_any_registered_search_runs(method, data, soon_solved, tmp_path):
         "islands": 2,
     }
     options = few if method == "llm4branch" else {}
-    config = small(search__method=method, search__samples=3, search__initial=2, search__options=options)
+    config = small(search__algorithm=method, search__samples=3, search__initial=2, search__options=options)
     training = soon_solved if options is few else []
     arguments = {**data, "instances": soon_solved, "training": training}
     result = bife_core.create_study(config, **arguments, folder=tmp_path).run()

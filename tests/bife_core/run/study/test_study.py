@@ -74,7 +74,7 @@ def test_only_time_in_which_the_search_runs_is_counted(
         clock.now_s += 3600.0
     assert (len(result.samples), result.ended_by) == (5, None)
     assert result.seconds == result.cost.wall_s == result.cost.other_s == 0.0
-    assert result.cost.design_s < 3600.0
+    assert result.cost.work_s < 3600.0
     assert {state.elapsed_s for state in states} == {0.0}
     late = bife_core.create_study(small(budget__hours=0.01), **arguments, folder=tmp_path / "late")
     ended = late.run(callbacks=[lambda *_: setattr(clock, "now_s", clock.now_s + 60.0)])

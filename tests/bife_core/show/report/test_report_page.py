@@ -68,7 +68,7 @@ def story():
     samples = [Sample(id=f"g00-c0{k}", f_lf=0.5 + k / 10, f_hf=-2.0 - k, **initial) for k in range(3)]
     parents = ("g00-c00", "g00-c01")
     child = Sample(id="g01-c00", generation=1, operator="e1", parents=parents, f_lf=0.55, f_hf=-1.5)
-    point = CostPoint(solver_s=4.0, design_s=5.0, samples=3, calls=3, f_hf=-1.5, sample="g01-c00")
+    point = CostPoint(solver_s=4.0, work_s=5.0, samples=3, calls=3, f_hf=-1.5, sample="g01-c00")
     spent = {"tokens": 9000, "usd": Decimal("0.3"), "collection_s": 1.0, "f_hf_s": 3.0}
     cost = SearchCost(search="bife", samples=4, solved=2, curve=(point,), **spent)
     search = SearchRecord(

@@ -21,7 +21,7 @@ from bife_core.run.stages import evaluation_files
 from bife_core.run.stages.conclusions import evaluation_conclusion
 from bife_core.run.stages.held_out import no_champion_by, own_test_instances, take_test_instances
 from bife_core.run.stages.records import EVALUATION, Record
-from bife_core.run.stages.registering import present_champion, register_rule
+from bife_core.run.stages.register import present_champion, register_rule
 from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
 from bife_core.run.stages.tracker import TrackedRun

@@ -93,7 +93,7 @@ def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
 def _recorded(config: PipelineConfig, runtime: Runtime) -> CollectionSummary:
     instances = config.instances
     name, options = f"{instances.label}-{instances.fingerprint()}", config.collection
-    if getattr(SEARCHES.find(config.search.method), "sees_nodes", False):
+    if getattr(SEARCHES.find(config.search.algorithm), "sees_nodes", False):
         options = options.model_copy(update={"nodes": True})
     with runtime.alone(f"collection {name}", f"the collection for {instances.label}"):
         return collect_decisions(

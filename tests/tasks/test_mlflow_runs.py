@@ -15,7 +15,7 @@ from prefect import flow, runtime
 
 from bife_core.run.stages.records import COLLECTION, EVALUATION, SEARCH, RecordError
 from bife_tasks.stores import home_store
-from bife_tasks.tracking import provenance, store
+from bife_tasks.tracking import mlflow_runs, provenance
 from bife_tasks.tracking.subscriber import Record, read_record, track_record
 from tests.support.programs import environment, python
 
@@ -25,13 +25,13 @@ ML = "?workflowType=machine_learning"
 
 @pytest.fixture
 def run_id(key):
-    return store.open_run(EVALUATION, key, "a run", {}).info.run_id
+    return mlflow_runs.open_run(EVALUATION, key, "a run", {}).info.run_id
 
 
 @pytest.mark.long
 def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
     """The migration takes a second or two, and what it leaves half-way could not be opened again."""
-    program = "from bife_tasks.tracking.store import client; client()"
+    program = "from bife_tasks.tracking.mlflow_runs import client; client()"
     killed = subprocess.Popen([sys.executable, "-c", program], env=environment(tmp_path))
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("mlflow/.mlflow.db.*")) and time.monotonic() < deadline:
@@ -47,15 +47,17 @@ def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     params = {f"p{n}": n for n in range(230)}  # more than one request takes
     for _ in range(2):
-        run_id = store.open_run(EVALUATION, key, "a run", {}).info.run_id
-        store.log(run_id, params=params, metrics=store.points({"f_lf": 0.5, "absent": None}, 1000, step=2))
-        store.log_texts(run_id, {"note.txt": "x", "empty.txt": None})
-        store.client().set_terminated(run_id, "FAILED")
-    (run,) = store.find_runs(EVALUATION, f"tags.`bife.key` = '{key}'")
+        run_id = mlflow_runs.open_run(EVALUATION, key, "a run", {}).info.run_id
+        mlflow_runs.log(
+            run_id, params=params, metrics=mlflow_runs.points({"f_lf": 0.5, "absent": None}, 1000, step=2)
+        )
+        mlflow_runs.log_texts(run_id, {"note.txt": "x", "empty.txt": None})
+        mlflow_runs.client().set_terminated(run_id, "FAILED")
+    (run,) = mlflow_runs.find_runs(EVALUATION, f"tags.`bife.key` = '{key}'")
     assert (run.info.run_id, run.info.status) == (run_id, "FAILED")
     assert run.data.params == {name: str(n) for name, n in params.items()}
     assert run.data.metrics.keys() == {"f_lf"}
-    history = store.client().get_metric_history(run_id, "f_lf")
+    history = mlflow_runs.client().get_metric_history(run_id, "f_lf")
     assert [(point.step, point.value, point.timestamp) for point in history] == [(2, 0.5, 1000)]
     (note,) = (home / "mlflow" / "artifacts").rglob(f"{run_id}/**/*.txt")
     assert note.read_text() == "x"
@@ -63,41 +65,43 @@ def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
 
 
 def test_a_table_is_replaced_and_keeps_its_order(run_id):
-    store.log_table(run_id, [{"id": "b", "f": 1.0}], "t.json")
-    store.log_table(run_id, [{"id": "b", "f": 1.0}, {"id": "a", "f": None}], "t.json")
-    table = store.client().load_table(store.experiment_id(EVALUATION), "t.json", [run_id])
+    mlflow_runs.log_table(run_id, [{"id": "b", "f": 1.0}], "t.json")
+    mlflow_runs.log_table(run_id, [{"id": "b", "f": 1.0}, {"id": "a", "f": None}], "t.json")
+    table = mlflow_runs.client().load_table(mlflow_runs.experiment_id(EVALUATION), "t.json", [run_id])
     assert list(table["id"]) == ["b", "a"]
-    tags = store.client().get_run(run_id).data.tags
+    tags = mlflow_runs.client().get_run(run_id).data.tags
     assert json.loads(tags["mlflow.loggedArtifacts"]) == [{"path": "t.json", "type": "table"}]
 
 
 def test_what_a_database_cannot_hold_is_replaced_or_cut(run_id):
     awkward = "NUL \0 and half a pair \ud800"
-    store.log(run_id, params={"long": "p" * 7000}, tags={"awkward": awkward, "long": "t" * 9000})
-    store.log_table(run_id, [{"thought": awkward}], "awkward.json")
-    data = store.client().get_run(run_id).data
+    mlflow_runs.log(run_id, params={"long": "p" * 7000}, tags={"awkward": awkward, "long": "t" * 9000})
+    mlflow_runs.log_table(run_id, [{"thought": awkward}], "awkward.json")
+    data = mlflow_runs.client().get_run(run_id).data
     assert data.tags["awkward"] == "NUL \ufffd and half a pair \ufffd"
     assert [data.params["long"], data.tags["long"]] == ["p" * 5999 + "\u2026", "t" * 7999 + "\u2026"]
-    table = store.client().load_table(store.experiment_id(EVALUATION), "awkward.json", [run_id])
+    table = mlflow_runs.client().load_table(mlflow_runs.experiment_id(EVALUATION), "awkward.json", [run_id])
     assert list(table["thought"]) == [data.tags["awkward"]]
 
 
 def test_the_view_ranks_the_samples_of_one_search(run_id, monkeypatch):
-    store.save_view(run_id, "a search", 1000)
-    number = store.experiment_id(SEARCH)
-    kept = json.loads(store.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
+    mlflow_runs.save_view(run_id, "a search", 1000)
+    number = mlflow_runs.experiment_id(SEARCH)
+    kept = json.loads(mlflow_runs.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
     # What MLflow's menu of saved views asks of an entry before it lists it.
     assert (kept["name"], kept["createdAt"]) == (f"a search ({run_id[:8]}): rules, best first", 1000)
     state = json.loads(kept["state"])
-    child = store.create_run(SEARCH, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: run_id, "kind": "sample"})
-    store.create_run(SEARCH, "g00-c00", {store.MLFLOW_PARENT_RUN_ID: "another", "kind": "sample"})
-    (found,) = store.find_runs(SEARCH, state["searchFilter"])
+    child = mlflow_runs.create_run(
+        SEARCH, "g00-c00", {mlflow_runs.MLFLOW_PARENT_RUN_ID: run_id, "kind": "sample"}
+    )
+    mlflow_runs.create_run(SEARCH, "g00-c00", {mlflow_runs.MLFLOW_PARENT_RUN_ID: "another", "kind": "sample"})
+    (found,) = mlflow_runs.find_runs(SEARCH, state["searchFilter"])
     assert found.info.run_id == child.info.run_id
     assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)
-    assert store.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
-    assert store.run_url(run_id, SEARCH) == f"#/experiments/{number}/runs/{run_id}{ML}"
+    assert mlflow_runs.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
+    assert mlflow_runs.run_url(run_id, SEARCH) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example:5000")
-    assert store.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
+    assert mlflow_runs.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
 
 
 def test_an_experiment_that_another_home_creates_first_serves(key, monkeypatch):
@@ -110,16 +114,18 @@ def test_an_experiment_that_another_home_creates_first_serves(key, monkeypatch):
             self.create_experiment(name)
         return found
 
-    monkeypatch.setattr(store, "EXPERIMENTS", (key,))
+    monkeypatch.setattr(mlflow_runs, "EXPERIMENTS", (key,))
     monkeypatch.setattr(MlflowClient, "get_experiment_by_name", overtaken)
-    assert store.client.__wrapped__().get_experiment_by_name(key).lifecycle_stage == "active"
+    assert mlflow_runs.client.__wrapped__().get_experiment_by_name(key).lifecycle_stage == "active"
 
 
 def test_an_unreachable_store_gives_one_sentence(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    with pytest.raises(store.TrackingError, match=r"^MLflow's store at http://127.0.0.1:9 cannot be used \("):
-        store.client.__wrapped__()
+    with pytest.raises(
+        mlflow_runs.TrackingError, match=r"^MLflow's store at http://127.0.0.1:9 cannot be used \("
+    ):
+        mlflow_runs.client.__wrapped__()
 
 
 @pytest.fixture
@@ -174,10 +180,10 @@ def test_a_stage_says_who_finished_it_first_whoever_tells_of_it(stage, folder, m
     monkeypatch.setattr(provenance, "provenance", lambda: {"mlflow.user": "ada"})
     run_id = track_record(folder, stage)
     monkeypatch.setattr(provenance, "provenance", lambda: {"mlflow.user": "bob"})
-    store.client().delete_run(run_id)
+    mlflow_runs.client().delete_run(run_id)
     again = track_record(folder, stage)
     assert again != run_id
-    assert store.client().get_run(again).data.tags["mlflow.user"] == "ada"
+    assert mlflow_runs.client().get_run(again).data.tags["mlflow.user"] == "ada"
 
 
 def test_half_a_record_of_a_stage_is_written_anew(stage, folder):
@@ -196,8 +202,8 @@ def test_a_database_of_an_older_mlflow_is_refused_with_what_brings_it_up_to_date
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
-    with pytest.raises(store.TrackingError, match="mlflow db upgrade"):
-        store.client.__wrapped__()
+    with pytest.raises(mlflow_runs.TrackingError, match="mlflow db upgrade"):
+        mlflow_runs.client.__wrapped__()
 
 
 @pytest.mark.parametrize(
@@ -208,5 +214,5 @@ def test_a_server_that_is_away_is_a_few_words(caused_by, said):
     message = (
         f"API request failed with HTTPConnectionPool(host='a', port=1): Max retries exceeded ({caused_by}"
     )
-    assert store.first_line(MlflowException(message)) == said
-    assert store.first_line(MlflowException("Two\nlines")) == "Two"
+    assert mlflow_runs.first_line(MlflowException(message)) == said
+    assert mlflow_runs.first_line(MlflowException("Two\nlines")) == "Two"

@@ -9,9 +9,9 @@ from bife_core.instances.base import Instance
 from bife_core.measure.decisions.collection import CollectionSummary
 from bife_core.run.config import PipelineConfig
 from bife_core.run.settings import settings_of
-from bife_core.run.stages.collecting import collect
+from bife_core.run.stages.collect import collect
 from bife_core.run.stages.conclusions import search_conclusion
-from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.resolve import resolved
 from bife_core.run.stages.results import SearchResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
 from bife_core.run.study import Journal, SearchState, Study, create_study
@@ -51,7 +51,7 @@ def search(
     config = resolved(config, runtime)
     require_generator(config, runtime)
     study, decisions, notes = opened(config, runtime, decisions)
-    about = f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}"
+    about = f"{config.search.algorithm}, {config.search.samples} samples, {config.origin_of_rules}"
     runtime.observer.stage("search", about)
     study.beside = beside or {}
     with runtime.conductor.model_key(config.generator), study.claim():
@@ -150,7 +150,7 @@ def _training(
     wider = runtime.instances(config.instances, "design", total) if count else design
     others = [instance for instance in wider.instances if instance not in design.instances]
     few = (
-        f"{count - len(others)} of the {count} training instances of {config.search.method} are design instances too: "
-        "there are no others."
+        f"{count - len(others)} of the {count} training instances of {config.search.algorithm} are design instances "
+        "too: there are no others."
     )
     return [*others, *design.instances], [few] if len(others) < count else []

@@ -18,7 +18,7 @@ from bife_core.registry.base import PromotionError
 from bife_core.registry.choosing import registered_name
 from bife_core.run.config import PipelineConfig
 from bife_core.run.stages.conclusions import compared
-from bife_core.run.stages.evaluating import measure, record_evaluation
+from bife_core.run.stages.evaluate import measure, record_evaluation
 from bife_core.run.stages.held_out import own_test_instances
 from bife_core.run.stages.runtime import InstanceSet, Runtime
 from bife_core.show.report import Story

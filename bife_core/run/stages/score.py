@@ -19,9 +19,9 @@ from bife_core.measure.evaluation.comparison import finding
 from bife_core.measure.high import HighScore
 from bife_core.run.config import PipelineConfig, RunnerConfig
 from bife_core.run.presets import with_overrides
-from bife_core.run.stages.resolving import resolved
+from bife_core.run.stages.resolve import resolved
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.searching import opened
+from bife_core.run.stages.search import opened
 from bife_core.run.study import Study
 from bife_core.run.study.files import keep_rule
 from bife_core.run.study.journal import Finalised, Referred
@@ -34,7 +34,7 @@ from bife_core.search.types import Sample, SampleRequest, WrittenRequest
 from bife_core.solver.methods.references import method_of
 from bife_core.workers import WorkerFailure, WorkerPool, Workers
 
-_OWN: Final = {"search.method": GIVEN, "search.initial": 1, "search.samples": 1, "search.first_rules": ()}
+_OWN: Final = {"search.algorithm": GIVEN, "search.initial": 1, "search.samples": 1, "search.first_rules": ()}
 
 
 class RuleScore(Value):

@@ -12,7 +12,7 @@ from bife_core.base.values import as_params, digest_of
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
 from bife_core.run.config import PipelineConfig
-from bife_core.run.stages.collecting import PRECHECKED
+from bife_core.run.stages.collect import PRECHECKED
 from bife_core.run.stages.records import TUNING, Record
 from bife_core.run.stages.results import TuningResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
