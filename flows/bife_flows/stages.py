@@ -46,7 +46,7 @@ def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] 
 
 
 collection = _flow("collection", collect)
-tuning = _flow("tuning", tune, ("rule", "starts", "beside"))
+tuning = _flow("tuning", tune, ("best_rule", "starts", "beside"))
 search = _flow("search", search_for_rules, ("decisions", "beside"))
 evaluation = _flow("evaluation", evaluate, ("choice", "ablation"))
 pipeline = _flow("pipeline", run)

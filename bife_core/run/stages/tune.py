@@ -55,7 +55,7 @@ def tune(
     seconds: float,
     methods: Sequence[str] = AT_HAND,
     name: str = "tuned",
-    rule: Method | None = None,
+    best_rule: Method | None = None,
     starts: Sequence[Choices] = (),
     beside: bool = False,
 ) -> TuningResult:
@@ -63,7 +63,7 @@ def tune(
 
     The last trial begins before solves have taken `seconds` of CPU time, of which SCIP default settings take half at
     most, or one solve, unless their solves come on top (`beside`). Beside RPB may branch what `methods` refer to, and
-    the `rule` that a search found. `starts` are choices to begin with.
+    the `best_rule` of a search. `starts` are choices to begin with.
     """
     runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
     if not beside:
@@ -72,7 +72,7 @@ def tune(
             f"SCIP default settings come first: {first}, and more in half of the {seconds:.0f}."
         )
     design, settings = runtime.instances(config.instances, "design", config.tune.instances), config.tune
-    rules = {} if rule is None else {"found": rule}
+    rules = {} if best_rule is None else {"found": best_rule}
     space = Space(
         rules | {reference: runtime.method(reference) for reference in methods},
         settings.groups,
@@ -86,7 +86,7 @@ def tune(
             led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
             runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
 
-    proposals, account = ([], None) if rule else _proposed(config, runtime, design.instances, space)
+    proposals, account = ([], None) if best_rule else _proposed(config, runtime, design.instances, space)
 
     def work() -> Tuning:
         with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):

@@ -32,7 +32,7 @@ def fitted(recorded, children, *parents, workers=None, **further):
         (workers or InProcess())
         .submit(
             "bife_core.search.base:train_rule",
-            asked | {"training": training | {"known": ()} | further},
+            asked | {"training": training | {"others": ()} | further},
             limit_s=300.0,
             memory_mb=room_for(recorded),
             reads=[recorded],
