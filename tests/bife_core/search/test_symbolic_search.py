@@ -11,7 +11,7 @@ BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
 def founded():
     """Return a search of two niches that has its elite: the first agrees, the second solves."""
     config = SearchConfig(
-        method="symbolic", samples=20, initial=8, population=4, elite_fraction=0.5, options={"niches": 2}
+        algorithm="symbolic", samples=20, initial=8, population=4, elite_fraction=0.5, options={"niches": 2}
     )
     search = SymbolicSearch(config)
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
