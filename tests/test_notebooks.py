@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import environment
+from tests.support.programs import REPOSITORY, environment
 
 NOTEBOOKS = sorted(Path("docs").rglob("*.ipynb"))
 FEW = {'("test", 10)': '("test", 2)', '("test", 4)': '("test", 2)', "samples=8": "samples=2"}
@@ -35,7 +35,8 @@ def test_a_notebook_runs(path, tmp_path):
     text = "\0".join("".join(cell["source"]) for cell in cells)
     for many, few in FEW.items():
         text = text.replace(many, few)
-    command, variables = [sys.executable, "-c", RUN], environment(tmp_path / "home", MPLBACKEND="agg")
+    variables = environment(tmp_path / "home", MPLBACKEND="agg", PYTHONPATH=str(REPOSITORY))
+    command = [sys.executable, "-c", RUN]
     done = subprocess.run(command, input=text, cwd=tmp_path, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

@@ -49,7 +49,7 @@ class Shown:
         found = self.up.tracked("GET", "experiments/get-by-name", experiment_name=f"bife-{stage}")
         return str(found["experiment"]["experiment_id"])
 
-    def search(self, generator):
+    def search_run(self, generator):
         """Return the id of MLflow's run of the search whose rules a generator wrote."""
         wanted = f"tags.kind = 'search' and params.`generator.kind` = '{generator}'"
         experiments = [self.experiment("search")]

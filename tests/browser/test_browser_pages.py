@@ -128,7 +128,7 @@ def test_the_printed_address_opens_the_second_version_of_prefects_pages(page, sh
 
 
 def test_a_run_in_mlflow_leads_to_its_run_in_prefect(page, shown):
-    found = shown.up.tracked("GET", "runs/get", run_id=shown.search("offline"))["run"]["data"]["tags"]
+    found = shown.up.tracked("GET", "runs/get", run_id=shown.search_run("offline"))["run"]["data"]["tags"]
     tags = {tag["key"]: tag["value"] for tag in found}
     assert tags["prefect.flow_run_url"] == shown.run_page(shown.search)
     assert (tags["mlflow.source.name"], tags["mlflow.source.type"]) == ("deployment pipeline", "JOB")

@@ -64,7 +64,7 @@ def _overview(shown):
 
 def _ranking(shown):
     """The saved view of the search by the grammar, as runs link to it."""
-    number, run = shown.experiment("search"), shown.search("offline")
+    number, run = shown.experiment("search"), shown.search_run("offline")
     return page(f"experiments/{number}/runs", shown.up.mlflow, viewStateShareKey=run)
 
 
@@ -76,7 +76,7 @@ def _report(shown):
 
 def _search(path):
     return lambda shown: page(
-        f"experiments/{shown.experiment('search')}/runs/{shown.search('offline')}{path}",
+        f"experiments/{shown.experiment('search')}/runs/{shown.search_run('offline')}{path}",
         shown.up.mlflow,
     )
 
