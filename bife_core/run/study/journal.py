@@ -31,9 +31,13 @@ class JournalError(BifeError):
 
 
 class Opened(Entry):
-    """The first event: `params` define the search, `tags` find it, and `origin` says where its rules come from."""
+    """The first event: `params` define the search, `tags` find it, and `origin` says where its rules come from.
+
+    `version` is `bife_core.run.study.identity.VERSION`; events of another one are not gone on with.
+    """
 
     key: str
+    version: int = 0
     name: str = ""
     params: dict[str, Any] = Field(default_factory=dict)
     tags: dict[str, str] = Field(default_factory=dict)

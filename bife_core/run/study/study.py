@@ -29,7 +29,7 @@ from bife_core.run.presets import PresetName, preset, with_overrides
 from bife_core.run.study.engine import Engine, SearchOutcome
 from bife_core.run.study.evaluator import Evaluator
 from bife_core.run.study.files import sample_rows
-from bife_core.run.study.identity import search_facts, search_key
+from bife_core.run.study.identity import VERSION, search_facts, search_key
 from bife_core.run.study.journal import Completed, Finalised, Journal, Opened, claim_on
 from bife_core.run.study.prompt_context import ContextBuilder
 from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
@@ -338,12 +338,20 @@ def create_study(
     origin = searching.origin or (config.generator.kind if generator is None else generator.name)
     opened = Opened(
         key=key,
+        version=VERSION,
         name=f"{label} {config.search.algorithm} {origin} seed {config.search.seed}",
         params=as_params(facts) | {"search.samples": config.search.samples} | params,
         tags={"benchmark": label, "search": config.search.algorithm},
         origin=origin,
     )
-    journal = Journal(Path(folder), opened, store=store)
+    journal, observer = Journal(Path(folder), opened, store=store), observer or Observer()
+    for row in journal.store.studies("search") if len(journal.entries) == 1 else ():
+        first = next(journal.store.events(row.key, kinds=("opened",)), None)
+        if row.name == opened.name and first is not None and first.body.get("version") != VERSION:
+            observer.note(
+                f"The search {row.key} of the same name was stored by another version of BiFE, which alone can go on "
+                "with it: this one begins anew."
+            )
     if isinstance(decisions, CollectionSummary):
         journal.store.serve(decisions.digests, "collection")
     return Study(
@@ -356,7 +364,7 @@ def create_study(
         search=search or open_search,
         generator=generator,
         workers=workers,
-        observer=observer or Observer(),
+        observer=observer,
         collection_s=collection_s,
     )
 

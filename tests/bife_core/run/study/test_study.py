@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 import bife_core
 from bife_core.base.errors import BifeError
+from bife_core.run.observer import Observer
 from bife_core.run.study.journal import Ended, Stopped, claim_on
 from bife_core.search import BifeSearch
 from bife_core.store import ClaimLostError, Store
@@ -210,3 +211,24 @@ def test_what_cannot_be_used_ends_in_a_sentence(changed, message, data, tmp_path
     with pytest.raises(BifeError, match=message):
         bife_core.create_study(**arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_search_of_another_version_is_named_and_this_one_begins_anew(data, tmp_path):
+    store, notes = Store(tmp_path), []
+
+    class Noted(Observer):
+        def note(self, text):
+            notes.append(text)
+
+    def opened(seed):
+        return bife_core.create_study(small(search__seed=seed), **data, store=store, observer=Noted())
+
+    opened(0)
+    (row,) = store.studies("search")
+    store.open_study("old", "search", row.name.replace("seed 0", "seed 1"))
+    store.append("old", "opened", {"key": "old"})
+    opened(0)
+    assert notes == []
+    opened(1)
+    (note,) = notes
+    assert "The search old of the same name was stored by another version" in note
