@@ -104,13 +104,16 @@ def calls(
 
 
 def plugins() -> None:
-    """List families, searches, generators, components and kinds of methods, and the package each comes from."""
+    """List what is plugged in, from families and searches to trackers, and the package each comes from."""
+    from bife_core.cli.backend import BACKENDS
     from bife_core.instances.config import FAMILIES
     from bife_core.language.components import COMPONENTS
+    from bife_core.run.stages.tracker import TRACKERS
     from bife_core.search import SEARCHES
     from bife_core.search.generators.config import GENERATORS
     from bife_core.solver.methods.base import METHODS
+    from bife_core.solver.methods.references import READERS
 
-    kinds = (FAMILIES, SEARCHES, GENERATORS, COMPONENTS, METHODS)
+    kinds = (FAMILIES, SEARCHES, GENERATORS, COMPONENTS, METHODS, READERS, TRACKERS, BACKENDS)
     rows = [(kind.kind, name, package) for kind in kinds for name, package in kind.listed()]
     show_table(("kind", "name", "package"), rows, numbers=False)

@@ -72,6 +72,10 @@ from bife_core.search.generators import (
 )
 from bife_core.search.generators.config import GeneratorConfig as GeneratorConfig
 
+# Trackers.
+from bife_core.run.stages.records import Record as Record
+from bife_core.run.stages.tracker import TrackedRun as TrackedRun, Tracker as Tracker
+
 # Methods.
 from bife_core.solver.methods.base import METHODS as METHODS, RPB as RPB, AnyMethod as AnyMethod
 from bife_core.solver.methods.references import method_of as method_of
