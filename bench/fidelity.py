@@ -193,7 +193,7 @@ def tau(pairs: Sequence[tuple[Values, Values]], rows: npt.NDArray[np.int64]) -> 
 
 
 def recall(predicted: Values, truth: Values) -> float:
-    """Return which share of the best by `truth` are among the best by `given`, where ties share the last places."""
+    """Return which share of the best by `truth` are among the best by `predicted`, where ties share the last places."""
     top = min(TOP, len(predicted))
     last = np.sort(predicted)[-top]
     above, tied = predicted > last, predicted == last

@@ -40,7 +40,7 @@ def main() -> None:
             variables = {"BASE_URL": address, "MODEL": MODEL, "TIMEOUT_S": str(options.timeout)}
             variables |= {"PRICE_IN": "0", "PRICE_OUT": "0"}
             os.environ |= {f"BIFE_LLM_{name}": value for name, value in variables.items()}
-            emit(_evolve(options))
+            emit(_searched(options))
 
 
 def _options() -> argparse.Namespace:
@@ -88,7 +88,7 @@ def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
             server.stop()
 
 
-def _evolve(options: argparse.Namespace) -> dict[str, object]:
+def _searched(options: argparse.Namespace) -> dict[str, object]:
     # Imported late: Prefect and MLflow read the environment when they are.
     from bife_core import preset, with_overrides
     from bife_core.extend import Account

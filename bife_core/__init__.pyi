@@ -21,6 +21,7 @@ from .run.study import (
 from .show.plots import plot as plot
 from .solver.methods.attach import attach as attach, solve as solve
 from .solver.methods.base import Method as Method
+from .solver.methods.configuration import Configuration as Configuration
 from .solver.methods.references import load_method as load_method, load_rule as load_rule
 from .solver.methods.scorer import NodeMethod as NodeMethod, Scorer as Scorer
 from .solver.scip.branching import BranchingStats as BranchingStats, Budget as Budget, Guard as Guard

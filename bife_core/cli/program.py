@@ -24,7 +24,7 @@ from bife_core.cli.stages import collect, demo, evaluate, run, search, tune
 app = typer.Typer(
     name="bife",
     cls=ReportingGroup,
-    help="Discover branching rules for mixed-integer solvers by bi-fidelity evolution, and use them.",
+    help="Find settings and branching rules that make SCIP fast on a family of instances, and use them.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     rich_markup_mode="rich",

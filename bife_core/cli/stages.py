@@ -1,4 +1,4 @@
-"""The commands that discover rules: `collect`, `search`, `evaluate`, `run`, which is all three, and `demo`."""
+"""The commands of stages: `tune`, `collect`, `search`, `evaluate`, `run`, which is all of them, and `demo`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bife_core.search import Sample
 
 _RULE: Final = (
-    "A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule of an "
+    "A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule of a "
     "search, a built-in of SCIP such as pscost, a settings file of SCIP (.set), a JSON file of a method, or a "
     "plugin's method; may be repeated, the first leads."
 )
@@ -188,7 +188,7 @@ def finish(
         raise CommandEnd(sentence, ExitCode.DISAGREEMENT)
 
 
-def show_rule(best: Sample, config: PipelineConfig, search: SearchResult) -> None:
+def show_rule(best: Sample, config: PipelineConfig, search_result: SearchResult) -> None:
     """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
     from bife_core.measure.evaluation.metrics import METRICS
 
@@ -198,12 +198,12 @@ def show_rule(best: Sample, config: PipelineConfig, search: SearchResult) -> Non
     show_code(best.source or "")
     say()
     facts = []
-    if best.f_lf is not None and search.decisions is not None:
-        count = search.decisions.decisions
+    if best.f_lf is not None and search_result.decisions is not None:
+        count = search_result.decisions.decisions
         facts.append(("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {count} expert samples"))
     if best.f_hf is not None:
         cost = METRICS[config.high.cost].words
-        others = "".join(f"; of {name} {number(value)}" for name, value in search.references.items())
+        others = "".join(f"; of {name} {number(value)}" for name, value in search_result.references.items())
         facts += [("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances{others}")]
     show_facts(facts)
 

@@ -1,4 +1,4 @@
-"""What is shown while a flow runs: bars on a terminal, a line now and then anywhere else, a line per generation."""
+"""What is shown while a stage runs: bars on a terminal, a line now and then anywhere else, a line per generation."""
 
 from __future__ import annotations
 

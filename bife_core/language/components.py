@@ -1,4 +1,4 @@
-"""Components: what a search writes; other packages add theirs by entry points in the group `bife.components`."""
+"""Components: what rules are written for; other packages add theirs by entry points in the group `bife.components`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bife_core.language.syntax import NOT_PYTHON, functions_in
 
 @dataclass(frozen=True)
 class Component:
-    """What a search writes; components of one name are equal.
+    """What rules are written for; components of one name are equal.
 
     A rule defines `function`, whose one `argument` is an array of the `features`, by index. `hook` is
     ``module:function`` that takes a model of PySCIPOpt and a `CompiledRule`, and has SCIP call the rule's `address` or

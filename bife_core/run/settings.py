@@ -49,7 +49,7 @@ _READERS: Final = {".toml": ("TOML", tomllib.loads), ".yaml": _YAML, ".yml": _YA
 def configuration(settings: Mapping[str, Any]) -> PipelineConfig:
     """Return the configuration that settings name; what they leave out, or set to None, is their preset's.
 
-    Without a `seed` each run of a flow draws one. A `generator` is used by the search `bife`, unless they name another,
+    Without a `seed` each run draws one. A `generator` is used by the search `bife`, unless they name another,
     and fewer `samples` than the preset's initial ones are all initial.
     """
     named = {name: value for name, value in settings.items() if value is not None}

@@ -208,7 +208,7 @@ class BaseSearch(ABC):
         """Find a rule, in a worker process; a search whose requests have `training` defines it.
 
         It may keep checkpoints in `folder`. Beside what the request holds `training` has its `seed`, and the sources of
-        its `parents` and of all `known` samples. It returns `source`, the text of a rule or of another method, and a
+        its `parents` and of all `others`. It returns `source`, the text of a rule or of another method, and a
         `thought`, or else `failure`; also `seconds`, if it took more CPU time than this call.
         """
         raise NotImplementedError
@@ -258,6 +258,6 @@ def train_rule(search: str, decisions: str | None, folder: str, training: dict[s
 
 
 def open_search(config: SearchConfig) -> BaseSearch:
-    """Return a new search of the configured method; raises `ConfigError` if there is none of that name."""
+    """Return a new search of the configured algorithm; raises `ConfigError` if there is none of that name."""
     search: BaseSearch = SEARCHES.find(config.algorithm)(config)
     return search

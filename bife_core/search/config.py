@@ -72,7 +72,7 @@ class SearchConfig(Value):
     )
     first_rules: tuple[str, ...] = Field(
         (),
-        description="Sources of rules that are scored with the initial ones and use up no budget; a flow takes "
+        description="Sources of rules that are scored with the initial ones and use up no budget; a run takes "
         "'champion' for the registered one, and 'archive' for the best of earlier searches of the home, whatever their "
         "family.",
     )
@@ -82,10 +82,10 @@ class SearchConfig(Value):
 
     @property
     def drawn(self) -> int:
-        """The seed; raises `ConfigError` if it is null, for which only a flow has a number."""
+        """The seed; raises `ConfigError` if it is null, for which only a run of a stage has a number."""
         if self.seed is None:
             raise ConfigError(
-                "search.seed is null: only a flow may leave it so, which takes the seed from the time it was "
+                "search.seed is null: only a run of a stage may leave it so, which takes the seed from the time it was "
                 "scheduled for; set a number."
             )
         return self.seed

@@ -46,12 +46,12 @@ class Home:
 
     @property
     def runs(self) -> Path:
-        """One directory per search, collection and evaluation, named by its key."""
+        """One directory per search, collection, tuning and evaluation, named by its key."""
         return self._directory("runs")
 
     @property
     def first_rules(self) -> Path:
-        """The rules that a flow run began its search with."""
+        """The rules that a run began its search with."""
         return self._directory("first_rules")
 
     @property

@@ -26,7 +26,7 @@ _MANY: Final = 10_000
 
 
 class StudyRow(Value):
-    """A study, which is a stream of events; `kind` is a search, a collection or an evaluation."""
+    """A study, which is a stream of events; `kind` is a search, a collection, a tuning or an evaluation."""
 
     key: str
     kind: str

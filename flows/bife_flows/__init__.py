@@ -1,4 +1,4 @@
-"""One flow a stage, order and policy only, and the machinery around them."""
+"""One flow a stage, and the servers and schedules around them."""
 
 from bife_tasks import INSTALLED
 from bife_tasks.home import prepare_environment

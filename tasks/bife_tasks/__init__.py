@@ -1,4 +1,4 @@
-"""All that knows MLflow, and what it has of a home."""
+"""What tracks runs in MLflow, and what Prefect and MLflow have of a home."""
 
 from importlib.util import find_spec
 from typing import Final

@@ -13,7 +13,7 @@ from tests.support.documents import blocks
 from tests.support.plugins import EXAMPLE, install
 
 SECTIONS = {
-    "Adding a benchmark": "knapsack.py",
+    "Adding a family": "knapsack.py",
     "Adding a search": "best_of.py",
     "Adding a rule generator": "constant.py",
     "Adding a component": "node_order.py",

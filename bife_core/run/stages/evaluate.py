@@ -175,9 +175,9 @@ def record_evaluation(
     summary: EvaluationSummary,
     story: Story,
     choice: Choice | None = None,
-    search: str = "",
+    search_key: str = "",
 ) -> TrackedRun:
-    """Write an evaluation with its report to disk, once, record it, and return its run; `search` is behind its rule.
+    """Write an evaluation with its report to disk, once, record it, and return its run.
 
     A report that fails takes nothing else away: a note says so, and the next run of the same command tries again.
     """
@@ -223,7 +223,7 @@ def record_evaluation(
             "kind": "evaluation",
             "benchmark": label,
             "rule_sha": lead.identity,
-            "search_key": search,
+            "search_key": search_key,
             "metric": compared.metric,
             "conclusion": compared.finding,
         },

@@ -314,7 +314,7 @@ def create_study(
     elif decisions is None:
         raise ConfigError(
             f"The search {config.search.algorithm!r} goes by F_LF and needs recorded decisions: give those of "
-            "`collect_decisions`, or choose method='bife_without_f_lf'."
+            "`collect_decisions`, or choose search='bife_without_f_lf'."
         )
     tried = tuple(islice(cycle(tried or design), searching.training_instances))
     path, digest, collection_s = _read(decisions)

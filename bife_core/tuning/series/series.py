@@ -50,7 +50,7 @@ class SeriesSolve(Value):
         Name of the file or model; digests of the file's content (empty for a model) and of the settings.
     arm, reason : str
         The configuration, and why it was chosen.
-    given, starts : bool, str
+    started, starts : bool, str
         Whether earlier solutions were given, and a sentence: which, or why not.
     cost : float
         Between 0 and 3, see `cost_of`.
@@ -252,7 +252,7 @@ class Series:
         return next(self._store.events(self._key, solved.solution_at - 1, ["solution"])).body or None
 
     def _starts(self, model: pyscipopt.Model) -> tuple[bool, str]:
-        """Give a model starts, unless solves without did better; return `given` and `starts` of a `SeriesSolve`."""
+        """Give a model starts, unless solves without did better; return `started` and `starts` of a `SeriesSolve`."""
         places = self._solutions_at[-STARTS:]
         if not places or not self.reuse:
             return False, NO_STARTS

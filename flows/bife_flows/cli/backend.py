@@ -1,4 +1,4 @@
-"""The backend of commands that runs stages as flows of Prefect, tracked in MLflow."""
+"""The backend of commands that runs stages as flows of Prefect, with a tracker."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The worker of `bife up`: registers the deployments, runs what is due, and closes runs whose process is gone.
 
-Both are in `prefect.yaml` and `prefect-automations.yaml` beside this module, which the command `prefect` reads for a
-server of your own.
+Deployments and automations are in `prefect.yaml` and `prefect-automations.yaml` beside this module, which the command
+`prefect` reads for a server of your own.
 """
 
 from __future__ import annotations

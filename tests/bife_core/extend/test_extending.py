@@ -40,7 +40,7 @@ def test_the_first_example_is_a_whole_package():
 
 
 def test_the_example_family_can_be_registered_and_branches(tmp_path, monkeypatch):
-    (definition,) = blocks(PAGE, "python", "Adding a benchmark")
+    (definition,) = blocks(PAGE, "python", "Adding a family")
     monkeypatch.setitem(FAMILIES, "knapsack", run(definition, {})["FAMILY"])
     check_family("knapsack")
     opened = open_benchmark(InstancesConfig(benchmark="knapsack", size="tiny"), tmp_path)

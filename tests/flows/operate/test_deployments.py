@@ -131,7 +131,7 @@ def started(client, deployment, **parameters):
     return dict(run["parameters"])
 
 
-EVOLVED = {"rule": f"runs:/{uuid.uuid4().hex}", "config": settings_of(preset("smoke"))}
+SEARCHED = {"rule": f"runs:/{uuid.uuid4().hex}", "config": settings_of(preset("smoke"))}
 SLOWER = {"name": f"bife-test-{uuid.uuid4().hex[:8]}", "version": 3, "reason": "It is slower."}
 
 
@@ -140,7 +140,7 @@ SLOWER = {"name": f"bife-test-{uuid.uuid4().hex[:8]}", "version": 3, "reason": "
 @pytest.mark.parametrize(
     ("event", "payload", "deployment", "more"),
     [
-        (SEARCH_ENDED, EVOLVED, "evaluation", {"as_challenger": True}),
+        (SEARCH_ENDED, SEARCHED, "evaluation", {"as_challenger": True}),
         (CHAMPION_SLOWER, SLOWER, "rollback", {}),
     ],
 )

@@ -31,13 +31,13 @@ def with_solves_of(source, folder):
 
 
 @pytest.fixture(scope="session")
-def evolve_home(tmp_path_factory):
+def search_home(tmp_path_factory):
     return tmp_path_factory.mktemp("search")
 
 
 @pytest.fixture(scope="session")
-def data(evolve_home, knapsack_family):
-    workers, folder = bife_core.InProcess(), evolve_home / "decisions"
+def data(search_home, knapsack_family):
+    workers, folder = bife_core.InProcess(), search_home / "decisions"
     return {
         "instances": knapsack_family.instances("design", 2),
         "decisions": bife_core.collect_decisions(knapsack_family, small().collection, folder, workers),
@@ -46,8 +46,8 @@ def data(evolve_home, knapsack_family):
 
 
 @pytest.fixture(scope="session")
-def whole(evolve_home, data):
-    return bife_core.create_study(small(), **data, folder=evolve_home / "whole").run()
+def whole(search_home, data):
+    return bife_core.create_study(small(), **data, folder=search_home / "whole").run()
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,8 @@ from tests.bife_core.run.study.test_runs_of_a_study import Stubborn
 
 
 @pytest.fixture(scope="module")
-def extended(evolve_home, whole, data):
-    folder = with_solves_of(whole.folder, evolve_home / "extended")
+def extended(search_home, whole, data):
+    folder = with_solves_of(whole.folder, search_home / "extended")
     study = bife_core.create_study(small(), **data, folder=folder)
     study.run()
     assert study.done

@@ -1,1 +1,1 @@
-"""A package that adds a family, a search, a generator and a method to BiFE, as the pages in docs/ describe."""
+"""A package that adds a family, a search, a generator, a component and a method, as the pages in docs/ describe."""
