@@ -64,8 +64,10 @@ class Backend:
     def runtime(self, observer: Observer | None = None) -> Runtime:
         """Return a runtime for what is no stage."""
         from bife_core.run.stages.runtime import Runtime
+        from bife_core.run.stages.tracker import tracker_of
+        from bife_core.store.home import project_home
 
-        return Runtime(observer=observer)
+        return Runtime(observer=observer, tracker=tracker_of(project_home()))
 
     def reporter(self) -> Callable[[str], object]:
         """Return a function that records why this process is being stopped; loads all that stages need."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -86,3 +87,8 @@ TRACKERS: Final[Plugins[type[Tracker]]] = Plugins(
     lambda plugin: isinstance(plugin, type) and issubclass(plugin, Tracker),
     "a subclass of bife_core.run.stages.tracker.Tracker",
 )
+
+
+def tracker_of(home: Home, default: str = "store") -> Tracker:
+    """Return the tracker of a home that ``BIFE_TRACKER`` names, or the default."""
+    return TRACKERS.find(os.environ.get("BIFE_TRACKER") or default)(home)

@@ -25,7 +25,7 @@ from bife_core.run.config import GeneratorConfig, PipelineConfig
 from bife_core.run.observer import SearchState
 from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
-from bife_core.run.stages.tracker import TRACKERS, TrackedRun, Tracker
+from bife_core.run.stages.tracker import TrackedRun, Tracker, tracker_of
 from bife_core.search.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.store import StoreError
 from bife_core.store.home import project_home
@@ -159,7 +159,7 @@ class PrefectConductor(Conductor):
 
 def tracker() -> Tracker:
     """Return the tracker that ``BIFE_TRACKER`` names, by default MLflow."""
-    return TRACKERS.find(os.environ.get("BIFE_TRACKER") or "mlflow")(project_home())
+    return tracker_of(project_home(), "mlflow")
 
 
 def flow_runtime() -> Runtime:

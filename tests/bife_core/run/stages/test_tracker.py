@@ -10,7 +10,8 @@ from bife_core.run.presets import preset
 from bife_core.run.stages.collect import collect
 from bife_core.run.stages.conclusions import compared, links
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.tracker import TRACKERS, TrackedRun
+from bife_core.run.stages.tracker import TRACKERS, TrackedRun, Tracker, tracker_of
+from bife_core.store.home import Home
 from tests.support.documents import blocks
 
 
@@ -31,9 +32,15 @@ def test_without_a_tracker_a_run_has_no_facts(tmp_path):
         Runtime(tmp_path).tracker.facts("a" * 32)
 
 
-def test_trackers_are_found_by_name():
+def test_trackers_are_found_by_name(monkeypatch, tmp_path):
     assert {"store", "mlflow"} <= set(TRACKERS)
-    assert TRACKERS.find("mlflow").name == "MLflow"
+    home = Home(tmp_path)
+    assert (tracker_of(home).name, tracker_of(home, "mlflow").name) == (Tracker.name, "MLflow")
+    monkeypatch.setenv("BIFE_TRACKER", "mlflow")
+    assert tracker_of(home).name == "MLflow"
+    monkeypatch.setenv("BIFE_TRACKER", "absent")
+    with pytest.raises(ConfigError, match="There is no tracker 'absent'; choose one of store, mlflow"):
+        tracker_of(home)
 
 
 def test_the_core_names_no_tracker():
