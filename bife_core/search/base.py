@@ -113,9 +113,9 @@ class BaseSearch(ABC):
         """Take the answers to the last `ask`, in order; others raise `ValueError`, and nothing changes."""
         pending, answered = self._pending, tuple(answer.request for answer in answers)
         if not pending or pending != answered:
-            expected, told = (", ".join(request.id for request in some) for some in (pending, answered))
+            expected, received = (", ".join(request.id for request in some) for some in (pending, answered))
             raise ValueError(
-                f"Expected answers to the last ask(), in order: {expected}; found answers to {told or 'nothing'}."
+                f"Expected answers to the last ask(), in order: {expected}; found answers to {received or 'nothing'}."
             )
         self._pending = ()
         self.learn(answers)

@@ -345,9 +345,12 @@ def create_study(
         origin=origin,
     )
     journal, observer = Journal(Path(folder), opened, store=store), observer or Observer()
-    for row in journal.store.studies("search") if len(journal.entries) == 1 else ():
+    namesakes = (
+        journal.store.studies("search") if len(journal.entries) == 1 else ()
+    )  # of a search that is new
+    for row in (row for row in namesakes if row.name == opened.name and row.key != key):
         first = next(journal.store.events(row.key, kinds=("opened",)), None)
-        if row.name == opened.name and first is not None and first.body.get("version") != VERSION:
+        if first is not None and first.body.get("version") != VERSION:
             observer.note(
                 f"The search {row.key} of the same name was stored by another version of BiFE, which alone can go on "
                 "with it: this one begins anew."
