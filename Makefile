@@ -40,7 +40,7 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard rivals/pyproject.toml)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]' $(RIVALS)
 	@echo "Compiling the feature extractor for this machine ..."
-	@$(BIN)/python -c 'import bife_core.solver.scip.compiled.callback'
+	@$(BIN)/python -c 'from bife_core.solver.scip.native import address; address("extract")'
 	@touch $(STAMP)
 
 demo: $(STAMP)

@@ -157,7 +157,7 @@ class Writer:
         base, exponent = self.code(left), self.code(right)
         if isinstance(right, ast.Constant) and isinstance(right.value, int):
             return f"square({base})" if right.value == 2 else f"power({base}, {right.value})"
-        # As numba compiles them.
+        # As `language.rules.llvm` compiles them.
         match exponent:
             case "0.5":
                 return f"square_root_power({base})"

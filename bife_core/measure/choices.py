@@ -1,6 +1,5 @@
 """What rules choose in recorded decisions, and F_LF by one of `MEASURES`."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 from __future__ import annotations
 
 import math
@@ -11,46 +10,34 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
 from bife_core.base.errors import DecisionsError, RuleError
 from bife_core.language.components import BRANCHING
 from bife_core.language.rules import CompiledRule
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.low_measures import MEASURES, Floats, LowMeasure, shares
-from bife_core.solver.jit import jit_for
 from bife_core.solver.methods.scorer import BaseScorer
-from bife_core.solver.scip.compiled.callback import best_candidate
-from bife_core.solver.scip.compiled.memory import call_scorer
+from bife_core.solver.scip import native
 from bife_core.solver.scip.node import Node
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-_OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
-_SCORES: Final = types.Array(types.float64, 1, "C", readonly=True)
 _WIDTH: Final = BRANCHING.n_features
-_COLUMNS: Final = types.Array(types.float64, 2, "C", readonly=True)
 
 _LETTERS: Final = np.array([*string.ascii_letters, *string.digits])
 """Stand for a candidate's place in its decision; beyond them they repeat, which two rules hardly ever differ by."""
 
 
-@jit_for(types.boolean(types.int64, _COLUMNS, _OFFSETS, types.int64[::1], types.float64[::1]))
-def score_columns(scorer, columns, offsets, used, scores):
-    """Score one decision after the other, copying only the columns the scorer reads into a block of full rows."""
-    most = 0
-    for decision in range(len(offsets) - 1):
-        most = max(most, offsets[decision + 1] - offsets[decision])
-    block = np.zeros((most, _WIDTH))
-    for decision in range(len(offsets) - 1):
-        start = offsets[decision]
-        size = offsets[decision + 1] - start
-        for feature in used:
-            for row in range(size):
-                block[row, feature] = columns[feature, start + row]
-        if call_scorer(scorer, block.ctypes.data, size, scores.ctypes.data + 8 * start) != 0:
-            return False
-    return True
+def score_columns(address: int, columns: Floats, offsets: Rows, features: Rows, scores: Floats) -> bool:
+    """Write the scores of all candidates by the machine code at an address, which reads some `features`.
+
+    `columns` is (n_features, n) float64, `scores` (n,) float64. Return whether the code succeeded.
+    """
+    columns, offsets = np.ascontiguousarray(columns), np.ascontiguousarray(offsets)
+    block = np.zeros((int(np.diff(offsets).max(initial=0)), _WIDTH))
+    decisions = (columns.ctypes.data, columns.shape[1], offsets.ctypes.data, len(offsets) - 1)
+    read = (features.ctypes.data, len(features), block.ctypes.data, _WIDTH)
+    return native.call("score_columns", address, *decisions, *read, scores.ctypes.data) == 0
 
 
 def scores_of(
@@ -79,14 +66,11 @@ def scores_of(
     return scores
 
 
-@jit_for(types.int64[::1](_SCORES, _OFFSETS))
-def chosen_rows(scores, offsets):
+def chosen_rows(scores: Floats, offsets: Rows) -> Rows:
     """Return the row of the first largest score in each decision, or -1 where none is a number."""
+    scores, offsets = np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(offsets, np.int64)
     chosen = np.empty(len(offsets) - 1, dtype=np.int64)
-    for decision in range(len(chosen)):
-        start = offsets[decision]
-        best = best_candidate(scores[start : offsets[decision + 1]])
-        chosen[decision] = start + best if best >= 0 else -1
+    native.call("chosen_rows", scores.ctypes.data, offsets.ctypes.data, len(chosen), chosen.ctypes.data)
     return chosen
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from bife_core.base.errors import BifeError, InterruptedSolveError, RuleError
 from bife_core.base.values import Value, digest_of
 from bife_core.instances.base import Instance
-from bife_core.solver.jit import code_digest
+from bife_core.solver.code_digest import code_digest
 from bife_core.solver.machine import here
 from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod

@@ -5,42 +5,21 @@ numba's own cache goes by the time stamp of one file, and our functions call eac
 
 from __future__ import annotations
 
-import hashlib
-import importlib.resources
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numba
+from llvmlite import ir
+from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
+from bife_core.base.native import ObjectCode
 from bife_core.base.places import compiled_code, usable
-
-_COMPILED: Final = ("bife_core.language.features", "bife_core.solver.scip.compiled")
-"""Packages whose code is compiled, beside the modules that import this one."""
-
-_OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)]*\))?\n", re.MULTILINE)
-
-
-@cache
-def code_digest() -> str:
-    """Return a hash of the source of all code that is compiled."""
-    root = Path(str(importlib.resources.files("bife_core")))
-    texts = {path: path.read_bytes() for path in root.rglob("*.py")}
-    compiled = tuple(root.joinpath(*name.split(".")[1:]) for name in _COMPILED)
-    return digest_of_code(
-        text
-        for path, text in texts.items()
-        if __name__.encode() in text or any(path.is_relative_to(folder) for folder in compiled)
-    )
-
-
-def digest_of_code(texts: Iterable[bytes]) -> str:
-    """Return a hash of the source of modules that does not depend on where they lie."""
-    hashes = {hashlib.sha256(_OWN_IMPORT.sub(b"", text)).hexdigest() for text in texts}
-    return hashlib.sha256(" ".join([numba.__version__, *sorted(hashes)]).encode()).hexdigest()[:16]
+from bife_core.solver.code_digest import code_digest
 
 
 @cache
@@ -71,10 +50,10 @@ def _our_cache() -> Iterator[None]:
         numba.config.CACHE_DIR = before
 
 
-def jit(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
+def jit(function: Callable[..., Any], **options: Any) -> Any:
     """Compile `function` on its first call, without Python objects and checks of division and bounds."""
     with _our_cache():
-        return numba.njit(signature, cache=True, error_model="numpy", **options)(function)
+        return numba.njit(cache=True, error_model="numpy", **options)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -87,12 +66,41 @@ def inlined_here(function: Callable[..., Any]) -> Any:
     return numba.njit(error_model="numpy", forceinline=True)(function)
 
 
-def jit_for(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile like `jit`, but at once: a worker, which calls it, cannot write to the cache."""
-    return lambda function: jit(function, signature)
-
-
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function at once into a C function of a numba signature."""
     compiler: Callable[[Callable[..., Any]], Any] = numba.cfunc(signature, cache=True)
     return _our_cache()(compiler)
+
+
+def object_code(functions: Mapping[Any, Any]) -> ObjectCode:
+    """Compile jitted functions to plain C functions of their names, by their signatures; -1 says that one failed."""
+    with global_compiler_lock:
+        library = cpu_target.target_context.codegen().create_library("bife")
+        for function, signature in functions.items():
+            function.compile(signature)
+            compiled = function.overloads[signature.args]
+            library.add_linking_library(compiled.library)
+            library.add_ir_module(_in_c(compiled, library.create_ir_module(function.__name__)))
+        library.finalize()
+        return ObjectCode.of(library.get_llvm_str(), [function.__name__ for function in functions])
+
+
+def _in_c(compiled: Any, module: Any) -> Any:
+    """Add a C function of a module's name to it, which calls a compiled one by numba's convention."""
+    context, description = compiled.target_context, compiled.fndesc
+    arguments = [context.get_value_type(kind) for kind in description.argtypes]
+    result = context.get_value_type(description.restype)
+    function = ir.Function(module, ir.FunctionType(result, arguments), module.name)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    target = cgutils.get_or_insert_function(
+        module,
+        context.call_conv.get_function_type(description.restype, description.argtypes),
+        description.llvm_func_name,
+    )
+    status, value = context.call_conv.call_function(
+        builder, target, description.restype, description.argtypes, function.args
+    )
+    with builder.if_then(status.is_error, likely=False):
+        builder.ret(ir.Constant(result, -1))
+    builder.ret(value)
+    return module

@@ -15,6 +15,7 @@ from bife_core.base.arguments import checked
 from bife_core.base.errors import RuleError
 from bife_core.language.components import BRANCHING, Component
 from bife_core.language.rules.lowering import lower
+from bife_core.language.rules.machine_code import compile_program
 from bife_core.language.rules.module import Module, parse
 from bife_core.language.rules.types import CompiledRule, Program, Rejection, RejectionError
 
@@ -67,13 +68,16 @@ def compile_rule(
     program = check_source(source, component)
     if isinstance(program, Rejection):
         return program
-    # numba takes a third of a second to import, which checking alone does not need.
-    from bife_core.language.rules.machine_code import compile_program
-
     try:
         address = compile_program(program)
-    except Exception as error:  # noqa: BLE001 - numba raises many types; each means "cannot compile this"
-        return Rejection("type", f"The rule is too large or too deep for numba ({type(error).__name__}).")
+    except (
+        RecursionError,
+        MemoryError,
+        RuntimeError,
+    ) as error:  # the caller's own stack may have been nearly full
+        return Rejection(
+            "type", f"The rule is too large or too deep to be compiled ({type(error).__name__})."
+        )
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
     name = name or f"rule_{program.sha[:8]}"
     return CompiledRule(name, text, program.sha, program.features, address, component)

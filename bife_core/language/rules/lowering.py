@@ -1,4 +1,4 @@
-"""From a rule's text to a scalar program, which numba and C compilers take; all else is rejected.
+"""From a rule's text to a scalar program, which LLVM and C compilers take; all else is rejected.
 
 A scalar program is Python text of functions of 64-bit floats, which assign to names, branch and return. The last one
 takes the features that the rule reads, one argument each, and returns the score.
@@ -322,7 +322,7 @@ class _Function:
         if exponent is None:
             operand = self.number(right)
         elif isinstance(exponent, int) and 0 <= exponent <= MAX_POWER:
-            operand = str(exponent)  # repeated multiplication, which numba writes out for an integer exponent
+            operand = str(exponent)  # repeated multiplication
         else:
             operand = literal(exponent)
         return f"({base} {OPERATORS[type(op)][0]} {operand})"

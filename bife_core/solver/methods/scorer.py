@@ -18,6 +18,7 @@ from bife_core.language.rules.compiling import recompiled, rule_sha
 from bife_core.language.rules.types import CompiledRule
 from bife_core.solver.methods.base import RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Budget, Guard, attach_scorer
+from bife_core.solver.scip.compiled import layout
 from bife_core.solver.scip.node import Node
 
 
@@ -39,7 +40,7 @@ class BaseScorer(Method):
 
     @property
     def observes(self) -> int:
-        """What it reads of the node besides features, a constant of `bipartite`."""
+        """What it reads of the node besides features, a constant of `layout`."""
         return 0
 
     @property
@@ -104,10 +105,10 @@ class NodeMethod(BaseScorer):
 
     @property
     def observes(self) -> int:
-        """`graph` as a constant of `bipartite`."""
-        from bife_core.solver.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
-
-        return {"never": CANDIDATES, "first": FIRST, "always": ALWAYS}[self.graph]
+        """`graph` as a constant of `layout`."""
+        return {"never": layout.GRAPH_NEVER, "first": layout.GRAPH_FIRST, "always": layout.GRAPH_ALWAYS}[
+            self.graph
+        ]
 
     @abstractmethod
     def score(self, node: Node, /) -> npt.NDArray[np.float64]:

@@ -13,7 +13,9 @@ from pydantic import Field
 
 from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
+from bife_core.solver.scip import native
 from bife_core.solver.scip.compiled import layout
+from bife_core.solver.scip.compiled.masks import mask_of
 from bife_core.solver.scip.libscip import check, library, scip_address
 from bife_core.solver.scip.settings import HIGHEST_PRIORITY, put_in_charge
 
@@ -124,9 +126,6 @@ def attach_scorer(
     model: pyscipopt.Model, scorer: Any, guard: bool | Guard | None = None, budget: Budget | None = None
 ) -> BranchingStats:
     """Let a `BaseScorer` choose the branching variable; `bife_core.attach` describes it."""
-    # Compilers are loaded only where rules branch.
-    from bife_core.solver.scip.compiled import callback
-    from bife_core.solver.scip.compiled.needs import mask_of
     from bife_core.solver.scip.python_branching import CopyNotice, in_python
 
     address, mask = scorer.address, mask_of(scorer.features)
@@ -161,9 +160,9 @@ def attach_scorer(
         ctypes.c_void_p(state.ctypes.data),
     )
     check(included, "include the branching rule")
-    for kind, compiled in (("ExecLp", callback.branch_on_lp), ("Initsol", callback.begin_solve)):
+    for kind, name in (("ExecLp", "branch_on_lp"), ("Initsol", "begin_solve")):
         set_callback = handle[f"SCIPsetBranchrule{kind}"]
-        check(set_callback(scip, plugin, ctypes.c_void_p(compiled.address)), "set a branching callback")
+        check(set_callback(scip, plugin, ctypes.c_void_p(native.address(name))), "set a branching callback")
     # SCIP holds bare addresses: the scorer's function and the state must live as long as the model.
     weakref.finalize(model, layout.free_state, state, scorer, function)
     put_in_charge(model, PLUGIN_NAME, *([] if limits is None and budget is None else ["relpscost"]))

@@ -10,9 +10,10 @@ import pyscipopt
 
 from bife_core.base.arguments import checked
 from bife_core.base.errors import SolverError
-from bife_core.solver.scip.compiled import bipartite, kernel, layout
-from bife_core.solver.scip.compiled.needs import mask_of
+from bife_core.solver.scip.compiled import layout
+from bife_core.solver.scip.compiled.masks import mask_of
 from bife_core.solver.scip.libscip import scip_address
+from bife_core.solver.scip.native import call
 from bife_core.solver.scip.node import Node, features_at
 
 
@@ -48,7 +49,7 @@ class FeatureExtractor:
 
     def reset(self) -> None:
         """Forget the static features and rows of an earlier solve."""
-        kernel.reset(self._state)
+        call("reset", self._state.ctypes.data)
 
     def extract(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
         """Return the candidates, in the order of `Model.getLPBranchCands`, and their features.
@@ -67,14 +68,14 @@ class FeatureExtractor:
         """
         candidates, features = self._extract()
         probindex = np.empty(len(features), dtype=np.int32)
-        kernel.probindices(candidates, probindex)
+        call("probindices", candidates, len(probindex), probindex.ctypes.data)
         return probindex, features
 
-    def observe(self, observes: int = bipartite.ALWAYS) -> Node:
-        """Return the node being branched on with its graph; `observes` is a constant of `bipartite`."""
+    def observe(self, observes: int = layout.GRAPH_ALWAYS) -> Node:
+        """Return the node being branched on with its graph; `observes` is a constant of `layout`."""
         candidates, features = self._extract()
         scip = scip_address(self._model)
-        address = bipartite.observe(scip, self._state, candidates, len(features), observes)
+        address = call("observe", scip, self._state.ctypes.data, candidates, len(features), observes)
         if address == 0:
             raise SolverError("The system has no memory left for the graph of the node.")
         return Node.at(address, features)
@@ -82,9 +83,9 @@ class FeatureExtractor:
     def _extract(self) -> tuple[int, npt.NDArray[np.float64]]:
         if self._model.getStage() != pyscipopt.SCIP_STAGE.SOLVING:
             raise SolverError("Features exist only while SCIP is branching: call extract() in branchexeclp.")
-        n, candidates = kernel.extract(scip_address(self._model), self._state, self._mask, False)
+        n = call("extract", scip_address(self._model), self._state.ctypes.data, self._mask)
         if n == layout.NO_MEMORY:
             raise SolverError("The system has no memory left for the feature matrix.")
         if n == layout.NO_LP:
             raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
-        return candidates, features_at(self._state, n, self._features)
+        return int(self._state[layout.SCRATCH]), features_at(self._state, n, self._features)

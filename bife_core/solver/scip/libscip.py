@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-import llvmlite.binding
 import pyscipopt
 
 from bife_core.base.errors import BifeError, SolverError
@@ -46,11 +45,17 @@ def function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFun
         ) from error
 
 
+def address_of(name: str) -> int:
+    """Return the address of a function of libscip."""
+    return ctypes.cast(function(name), ctypes.c_void_p).value or 0
+
+
 def call_from_compiled_code(names: Iterable[str]) -> None:
     """Register functions of libscip with the compiler."""
+    from llvmlite.binding import add_symbol  # only what is compiled needs it
+
     for name in names:
-        address = ctypes.cast(function(name), ctypes.c_void_p).value
-        llvmlite.binding.add_symbol(name, address)
+        add_symbol(name, address_of(name))
 
 
 def scip_address(model: pyscipopt.Model) -> int:

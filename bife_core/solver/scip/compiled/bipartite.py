@@ -22,13 +22,6 @@ from bife_core.solver.scip.compiled.memory import (
     int64_view,
 )
 
-CANDIDATES: Final = 1
-"""Features of the candidates' variables alone."""
-FIRST: Final = 2
-"""The whole graph at the first branching of a run, and those of the candidates' variables afterwards."""
-ALWAYS: Final = 3
-"""The whole graph."""
-
 _CONTINUOUS: Final = 3
 _IMPLIED: Final = 2
 _PATIENCE: Final = 5.0
@@ -134,7 +127,7 @@ def observe(scip, state, candidates, n, observes):
 
     first = state[layout.OBSERVED] == 0
     state[layout.OBSERVED] = 1
-    all_columns = observes == ALWAYS or (observes == FIRST and first)
+    all_columns = observes == layout.GRAPH_ALWAYS or (observes == layout.GRAPH_FIRST and first)
     for k in range(n_cols if all_columns else n):
         position = k if all_columns else int64_at(state[layout.POSITIONS])[k]
         out = float64_view(state[layout.VARIABLES] + 8 * position * layout.N_VARIABLE, layout.N_VARIABLE)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-from numba import int32, int64
 from pyscipopt import SCIP_RESULT
 
-from bife_core.solver.jit import c_callback, jit
+from bife_core.solver.jit import jit
 from bife_core.solver.scip.compiled import api, layout
 from bife_core.solver.scip.compiled.bipartite import observe
+from bife_core.solver.scip.compiled.choices import best_candidate
 from bife_core.solver.scip.compiled.kernel import extract, reset
 from bife_core.solver.scip.compiled.memory import (
     CPU_CLOCK,
@@ -30,20 +29,6 @@ _DIDNOTRUN: Final = int(SCIP_RESULT.DIDNOTRUN)
 _OKAY: Final = 1
 _FIRST_CANDIDATES: Final = 100
 """Most candidates that RPB strong-branches at a node, by SCIP's defaults."""
-
-
-@jit
-def best_candidate(scores, finite=False):
-    """Return the position of the first largest score above -inf; -1 without one or, if `finite`, a finite score."""
-    best = -1
-    highest = -np.inf
-    usable = not finite
-    for c in range(len(scores)):
-        usable |= np.isfinite(scores[c])
-        if scores[c] > highest:  # false for NaN
-            highest = scores[c]
-            best = c
-    return best if usable else -1
 
 
 @jit
@@ -81,7 +66,7 @@ def within_budget(scip, state):
     return False
 
 
-@c_callback(int32(int64, int64, int32, int64))
+@jit
 def branch_on_lp(scip, branchrule, allow_constraints, result):
     """Branch on the candidate of the best score (BRANCHEXECLP), or leave the node to SCIP's next rule."""
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
@@ -124,7 +109,7 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     return code
 
 
-@c_callback(int32(int64, int64))
+@jit
 def begin_solve(scip, branchrule):
     """Forget an earlier solve of the same model (BRANCHINITSOL)."""
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)

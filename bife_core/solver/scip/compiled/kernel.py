@@ -17,7 +17,7 @@ from numba import float64, int64, literal_unroll
 from bife_core.language.components import BRANCHING
 from bife_core.language.features import columns, rows
 from bife_core.solver.jit import inlined, jit
-from bife_core.solver.scip.compiled import api, layout, needs
+from bife_core.solver.scip.compiled import api, layout, masks, needs
 from bife_core.solver.scip.compiled.memory import (
     clear,
     ensure_room,
@@ -64,7 +64,7 @@ def _fetch(address, offsets):
 @jit
 def _fetch_row(row, mask):
     _fetch(row, _ROW)
-    if mask & needs.KEPT:
+    if mask & masks.KEPT:
         prefetch(row + _ROW_ENTRIES)
 
 
@@ -109,11 +109,11 @@ def _fetch_ahead(state, candidates, c, n, mask):
         variable = int64_at(candidates)[c + _MIDDLE]
         if _KNOWS_HISTORY:
             _fetch(int64_at(variable)[_HISTORY], _HISTORY_LINES)
-        if mask & needs.BY_ROW:
+        if mask & masks.BY_ROW:
             prefetch(_record(state, variable))
-        if mask & (needs.STATIC | needs.DEGREE):
+        if mask & (masks.STATIC | masks.DEGREE):
             _fetch(api.var_col(variable), _COLUMN)
-    if not mask & needs.BY_ROW:
+    if not mask & masks.BY_ROW:
         return
     if c + _NEAR < n:
         variable = int64_at(candidates)[c + _NEAR]
@@ -168,7 +168,7 @@ def _restart_if_new_solve(scip, state):
 @jit
 def _take_static(scip, state, col):
     index = int64(api.col_index(col))
-    room = ensure_room(state, layout.COL_STATIC, (index + 1) * needs.N_STATIC)
+    room = ensure_room(state, layout.COL_STATIC, (index + 1) * masks.N_STATIC)
     if not (room and ensure_room(state, layout.COL_STAMP, index + 1)):
         return False
     int64_view(state[layout.COL_STAMP], index + 1)[index] = 1
@@ -182,8 +182,8 @@ def _take_static(scip, state, col):
                 positive = _add_value(positive, value)
             elif value < 0.0:
                 negative = _add_value(negative, -value)
-    record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
-    _once_per_solve(scip, col, int64(0), 0.0, needs.STATIC, record)
+    record = state[layout.COL_STATIC] + 8 * index * masks.N_STATIC
+    _once_per_solve(scip, col, int64(0), 0.0, masks.STATIC, record)
     of_rows, of_positive, of_negative = _spread(lengths), _spread(positive), _spread(negative)
     structure = _structure(lengths[0], of_rows, positive[0], of_positive, negative[0], of_negative)
     _write_structure(record, structure)
@@ -258,10 +258,10 @@ def extract(scip, state, mask, only_priority):
         return layout.NO_LP, int64(0)
     _restart_if_new_solve(scip, state)
     state[layout.CALL] += 1
-    needs_static = mask & (needs.STATIC | needs.DEGREE) != 0
+    needs_static = mask & (masks.STATIC | masks.DEGREE) != 0
     if needs_static and state[layout.STATIC_TAKEN] == 0 and not _take_all_static(scip, state):
         return layout.NO_MEMORY, int64(0)
-    if mask & needs.ACTIVE_CANDIDATE_SUM and not _mark_unfixed_integers(scip, state):
+    if mask & masks.ACTIVE_CANDIDATE_SUM and not _mark_unfixed_integers(scip, state):
         return layout.NO_MEMORY, int64(0)
 
     scratch = state.ctypes.data + 8 * layout.SCRATCH
@@ -281,7 +281,7 @@ def extract(scip, state, mask, only_priority):
             return layout.NO_MEMORY, int64(0)
     infinity = api.infinity(scip)
     epsilon = api.epsilon(scip)
-    by_rows = mask & needs.BY_ROW != 0
+    by_rows = mask & masks.BY_ROW != 0
     # Where candidates will meet most rows anyway, one pass over all of them waits less for memory.
     many = by_rows and 2 * state[layout.ROW_VISITS] > n_lp_rows
     if not many:  # the rows are not looked at one by one, so all entries are taken for outdated
@@ -301,9 +301,9 @@ def extract(scip, state, mask, only_priority):
             unseen = index >= state[layout.COL_STAMP + 1] or int64_at(state[layout.COL_STAMP])[index] == 0
             if unseen and not _take_static(scip, state, col):
                 return layout.NO_MEMORY, int64(0)
-            record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
-            for k in range(needs.N_STATIC):
-                float64_at(row)[needs.STATIC_COLUMNS[k]] = float64_at(record)[k]
+            record = state[layout.COL_STATIC] + 8 * index * masks.N_STATIC
+            for k in range(masks.N_STATIC):
+                float64_at(row)[masks.STATIC_COLUMNS[k]] = float64_at(record)[k]
         _per_candidate(scip, col, variable, api.feas_frac(scip, float64_at(solution)[c]), mask, row)
         if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
             return layout.NO_MEMORY, int64(0)

@@ -44,7 +44,7 @@ import numpy.typing as npt
     OVERTIME,
     FEATURELESS,
     WITHIN_BUDGET,
-    OBSERVES,  # what a scorer of nodes sees besides features, a constant of `bipartite`; 0 for a scorer of candidates
+    OBSERVES,  # what a scorer of nodes sees besides features, such as GRAPH_FIRST; 0 for a scorer of candidates
     OBSERVED,  # whether a node of the present solve was described to the scorer
     ON_THE_WALL,  # whether the scorer may be waited for, so that seconds on the wall count under a guard
     BEGAN_NS,  # when the present solve began, on the wall
@@ -114,6 +114,10 @@ ENTRY_VERSION, ENTRY_COL, ENTRY_START, ENTRY_ROOM, ENTRY_COUNT, ENTRY_VALUE = ra
 
 ARENA_SLACK: Final = 1 << 20
 """Dead entries the arena may hold before it is swept; a sweep costs one pass over the rows."""
+
+GRAPH_NEVER, GRAPH_FIRST, GRAPH_ALWAYS = 1, 2, 3
+"""What a scorer of nodes sees: the variables of the candidates alone, or the whole graph, at the first branching of a
+run or at every one."""
 
 NO_MEMORY: Final = -1
 NO_LP: Final = -2

@@ -1,8 +1,7 @@
-"""The groups of features for compiled code: a bit for each, and where its values are written."""
+"""Compiled code that reads the inputs of formulas from SCIP, and writes their values where they are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from llvmlite import ir
@@ -11,47 +10,10 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from bife_core.base.errors import SolverError
-from bife_core.language.components import BRANCHING
-from bife_core.language.features import FEATURES, GROUPS, Group, groups_of, members_of, rows
+from bife_core.language.features import GROUPS, Group, members_of
 from bife_core.solver.jit import inlined, inlined_here
+from bife_core.solver.scip.compiled.masks import STATIC_COLUMNS, bits
 from bife_core.solver.scip.libscip import call_from_compiled_code
-
-
-def _bits(groups: Iterable[Group]) -> int:
-    return sum(1 << GROUPS.index(group) for group in groups)
-
-
-STATIC: Final = _bits(group for group in GROUPS if group.cost == "solve")
-BY_ROW: Final = _bits(group for group in GROUPS if group.cost in ("row", "entry"))
-KEPT: Final = _bits(group for group in GROUPS if group.cost == "entry")
-
-DEGREE: Final = _bits([rows.DEGREE])
-RHS_RATIO: Final = _bits([rows.RHS_RATIO])
-ONE_TO_ALL: Final = _bits([rows.ONE_TO_ALL])
-ACTIVE_UNIT: Final = _bits([rows.UNIT])
-ACTIVE_ROW_SUM: Final = _bits([rows.ROW_SUM])
-ACTIVE_CANDIDATE_SUM: Final = _bits([rows.CANDIDATE_SUM])
-ACTIVE_DUAL: Final = _bits([rows.DUAL])
-ACTIVE: Final = ACTIVE_UNIT | ACTIVE_ROW_SUM | ACTIVE_CANDIDATE_SUM | ACTIVE_DUAL
-
-SPREAD: Final = 1 << len(GROUPS)
-"""Set if more than the sums of a weighting over active rows is read."""
-
-STATIC_COLUMNS: Final = tuple(feature.index for feature in FEATURES if feature.static)
-"""Columns of the static features, in the order of a column's record."""
-
-N_STATIC: Final = len(STATIC_COLUMNS)
-
-
-def mask_of(features: frozenset[int] | None) -> int:
-    """Return the bits of what `extract` computes for features, all for None; raise `SolverError` for an unknown one."""
-    if features is not None and not features <= frozenset(range(BRANCHING.n_features)):
-        raise SolverError(
-            f"Features were expected to be numbers from 0 to {BRANCHING.n_features - 1} and are {set(features)}."
-        )
-    spread = features is None or any(feature.index in features for feature in rows.COSTLY)
-    return _bits(groups_of(features)) | (SPREAD if spread else 0)
 
 
 def writer(group: Group) -> Any:
@@ -124,7 +86,7 @@ def passes(cost: str) -> Any:
 
 
 def _followed_by(before: Any, group: Group, formula: Any) -> Any:
-    bit, read, write = _bits([group]), _reader(group), writer(group)
+    bit, read, write = bits([group]), _reader(group), writer(group)
 
     @inlined_here
     def run(scip: int, column: int, variable: int, fraction: float, mask: int, row: int) -> None:

@@ -14,7 +14,7 @@ from numba import int64
 
 from bife_core.language.features import feature_index, rows
 from bife_core.solver.jit import inlined, jit
-from bife_core.solver.scip.compiled import api, layout, needs
+from bife_core.solver.scip.compiled import api, layout, masks, needs
 from bife_core.solver.scip.compiled.memory import (
     ensure_room,
     float64_at,
@@ -162,28 +162,28 @@ def take_row(scip, state, row, position, mask, epsilon):
     """Update what the passes read of the LP row at `position`."""
     kept = int64_view(state[layout.ROW_KEPT] + 8 * position * layout.N_ROW_KEPT, layout.N_ROW_KEPT)
     sums = float64_view(state[layout.ROW_SUMS] + 8 * position * layout.N_ROW_SUMS, layout.N_ROW_SUMS)
-    if mask & needs.KEPT and not _keep_row(state, row, kept, sums):
+    if mask & masks.KEPT and not _keep_row(state, row, kept, sums):
         return False
-    if mask & needs.DEGREE:
+    if mask & masks.DEGREE:
         float64_at(state[layout.ROW_LENGTH])[position] = api.row_n_lp_entries(row)
     active = False
-    if mask & (needs.RHS_RATIO | needs.ACTIVE):
+    if mask & (masks.RHS_RATIO | masks.ACTIVE):
         lhs = api.row_lhs(row)
         rhs = api.row_rhs(row)
-        if mask & needs.RHS_RATIO:
+        if mask & masks.RHS_RATIO:
             float64_at(state[layout.ROW_LHS])[position] = lhs
             float64_at(state[layout.ROW_RHS])[position] = rhs
-        if mask & needs.ACTIVE:
+        if mask & masks.ACTIVE:
             activity = api.row_activity(scip, row)
             active = abs(activity - rhs) <= epsilon or abs(activity - lhs) <= epsilon
     int64_view(state[layout.ROW_TAG], position + 1)[position] = 2 * state[layout.CALL] + (1 if active else 0)
     if not active:
         return True
-    if mask & needs.ACTIVE_DUAL:
+    if mask & masks.ACTIVE_DUAL:
         float64_at(state[layout.ROW_W4])[position] = abs(api.row_dualsol(row))
-    if mask & needs.ACTIVE_ROW_SUM:
+    if mask & masks.ACTIVE_ROW_SUM:
         float64_at(state[layout.ROW_W2])[position] = _weight_from_sum(sums[layout.SUM_MAGNITUDE])
-    if mask & needs.ACTIVE_CANDIDATE_SUM:
+    if mask & masks.ACTIVE_CANDIDATE_SUM:
         pseudo = int64_view(state[layout.COL_PSEUDO], state[layout.COL_PSEUDO + 1])
         start = kept[layout.KEPT_START]
         end = start + kept[layout.KEPT_ENTRIES]
@@ -243,16 +243,16 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
             if not take_row(scip, state, row, position, mask, epsilon):
                 return False
         value = common if common == common else float64_at(coefs)[k]
-        if mask & needs.DEGREE:
+        if mask & masks.DEGREE:
             lengths = _add_value(lengths, float64_at(state[layout.ROW_LENGTH])[position])
-        if mask & needs.RHS_RATIO:
+        if mask & masks.RHS_RATIO:
             rhs = float64_at(state[layout.ROW_RHS])[position]
             if rhs < infinity:
                 ratios = _add_side(ratios, value, rhs)
             lhs = float64_at(state[layout.ROW_LHS])[position]
             if lhs > -infinity:
                 ratios = _add_side(ratios, -value, -lhs)
-        if mask & needs.ONE_TO_ALL:
+        if mask & masks.ONE_TO_ALL:
             sums = state[layout.ROW_SUMS] + 8 * position * layout.N_ROW_SUMS
             positive = float64_at(sums)[layout.SUM_POSITIVE]
             shares = _add_share(shares, value, positive, float64_at(sums)[layout.SUM_NEGATIVE])
@@ -261,22 +261,22 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
         tight_vals[n_tight] = abs(value)
         n_tight += tags[position] & 1
 
-    if mask & needs.DEGREE:
+    if mask & masks.DEGREE:
         root_mean, root_min = float64_at(out)[_ROOT_MEAN], float64_at(out)[_ROOT_MIN]
         _write_degree(out, _degree(_spread(lengths), root_mean, root_min, float64_at(out)[_ROOT_MAX]))
-    if mask & needs.RHS_RATIO:
+    if mask & masks.RHS_RATIO:
         _write_rhs_ratio(out, ratios)
-    if mask & needs.ONE_TO_ALL:
+    if mask & masks.ONE_TO_ALL:
         _write_one_to_all(out, shares)
     positions = state[layout.TIGHT_ROWS]
     magnitudes = state[layout.TIGHT_VALS]
-    spread = mask & needs.SPREAD != 0
-    if mask & needs.ACTIVE_UNIT:
+    spread = mask & masks.SPREAD != 0
+    if mask & masks.ACTIVE_UNIT:
         _write_unit(out, _active(positions, magnitudes, n_tight, int64(0), spread))
-    if mask & needs.ACTIVE_ROW_SUM:
+    if mask & masks.ACTIVE_ROW_SUM:
         _write_row_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W2], spread))
-    if mask & needs.ACTIVE_CANDIDATE_SUM:
+    if mask & masks.ACTIVE_CANDIDATE_SUM:
         _write_candidate_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W3], spread))
-    if mask & needs.ACTIVE_DUAL:
+    if mask & masks.ACTIVE_DUAL:
         _write_dual(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W4], spread))
     return True

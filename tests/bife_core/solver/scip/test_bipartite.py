@@ -13,7 +13,7 @@ import bife_core
 from bife_core import Budget, FeatureExtractor, NodeMethod
 from bife_core.base.errors import RuleError
 from bife_core.solver.methods.references import as_scoring, with_budget
-from bife_core.solver.scip.compiled.bipartite import ALWAYS, CANDIDATES, FIRST
+from bife_core.solver.scip.compiled.layout import GRAPH_ALWAYS, GRAPH_FIRST, GRAPH_NEVER
 from bife_core.solver.scip.compiled.memory import float64_at, int64_at
 from bife_core.solver.scip.node import ROW_FEATURES, VARIABLE_FEATURES
 from bife_core.solver.scip.reader import read_model
@@ -85,7 +85,7 @@ def test_without_the_graph_the_candidates_have_the_same_features(knapsacks):
 
     def compare(model):
         extractors.extend(FeatureExtractor(model, frozenset()) for _ in range(3 if not extractors else 0))
-        observed = zip(extractors, (ALWAYS, CANDIDATES, FIRST), strict=True)
+        observed = zip(extractors, (GRAPH_ALWAYS, GRAPH_NEVER, GRAPH_FIRST), strict=True)
         whole, alone, at_first = (extractor.observe(kind) for extractor, kind in observed)
         for node in (alone, at_first):
             np.testing.assert_array_equal(node.variables[node.candidates], whole.variables[whole.candidates])

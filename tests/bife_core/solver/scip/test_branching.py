@@ -14,7 +14,7 @@ from bife_core.base.errors import RuleError, SolverError
 from bife_core.solver.methods.attach import attach
 from bife_core.solver.methods.references import load_rule
 from bife_core.solver.methods.scorer import RuleMethod
-from bife_core.solver.scip.compiled.callback import best_candidate
+from bife_core.solver.scip.compiled.choices import best_candidate
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply
 from tests.support.marks import long_but
