@@ -142,11 +142,16 @@ def bife(monkeypatch):
     """Call the command line in this process."""
     from typer.testing import CliRunner
 
-    from bife_core.cli.program import app
+    from bife_core.cli.program import program
 
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
-    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    def called(*arguments):
+        words = [str(argument) for argument in arguments]
+        return CliRunner().invoke(program(words), words)
+
+    return called
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,11 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from textwrap import indent
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from rich.console import Console
-from rich.syntax import Syntax
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 _FOLDED: Final = 20
 """Characters at which the last column of a table breaks words."""
@@ -19,6 +18,8 @@ _FOLDED: Final = 20
 
 def standard_output() -> Console:
     """Return a console on standard output, as it is at this moment."""
+    from rich.console import Console
+
     narrow = sys.stdout.isatty() or os.environ.get("COLUMNS")
     return Console(highlight=False, emoji=False, width=None if narrow else 120)
 
@@ -46,6 +47,8 @@ def show_heading(text: str) -> None:
 
 def show_facts(rows: Sequence[tuple[str, str | Text]]) -> None:
     """Print labelled facts, one a line and never broken, so that they can be copied."""
+    from rich.text import Text
+
     width = max((len(label) for label, _ in rows), default=0)
     for label, fact in rows:
         standard_output().print(Text.assemble((label.ljust(width), "bold"), "  ", fact), soft_wrap=True)
@@ -53,6 +56,8 @@ def show_facts(rows: Sequence[tuple[str, str | Text]]) -> None:
 
 def show_code(source: str) -> None:
     """Print a rule's source, indented, in colours where there are any."""
+    from rich.syntax import Syntax
+
     lexer = Syntax("", "python", theme="ansi_dark", background_color="default")
     standard_output().print(lexer.highlight(indent(source.strip("\n"), "  ")), soft_wrap=True)
 
@@ -62,6 +67,9 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, 
 
     Only the last column, which may hold a path, breaks words. Where the others do not fit, each row is a list of facts.
     """
+    from rich.table import Table
+    from rich.text import Text
+
     console = standard_output()
     rows = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     cells = list(zip(map(Text, columns), *rows, strict=True))

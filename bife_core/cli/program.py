@@ -5,52 +5,71 @@ from __future__ import annotations
 import gc
 import io
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Final
 
 import typer
 
-from bife_core.cli.backend import backend
-from bife_core.cli.doctor import doctor
-from bife_core.cli.look import calls, config, plugins, report
 from bife_core.cli.options import Command
 from bife_core.cli.outcome import EXIT_CODES, ReportingGroup
-from bife_core.cli.rules import app as rules, export
-from bife_core.cli.score import score
-from bife_core.cli.series import series
-from bife_core.cli.solve import solve
-from bife_core.cli.stages import collect, demo, evaluate, run, search, tune
 
-app = typer.Typer(
-    name="bife",
-    cls=ReportingGroup,
-    help="Find settings and branching rules that make SCIP fast on a family of instances, and use them.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    # Tracebacks are shown on request only, and never with local variables: these may hold keys.
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_OPERATE: Final = "Operate"
+"""Where the commands of the backend are listed, after those for use."""
 
-for panel, commands in {
-    "Discover": (demo, run, collect, search, evaluate, tune, score, report),
-    "Use": (solve, series, export),
-    "Operate": backend().commands,
-    "Look around": (config, calls, plugins, doctor),
-}.items():
-    for command in commands:
-        app.command(cls=Command, rich_help_panel=panel)(command)
-app.add_typer(rules, name="rules", rich_help_panel="Use")
+_COMMANDS: Final = {
+    **dict.fromkeys(("demo", "run", "collect", "search", "evaluate", "tune"), ("Discover", "stages")),
+    **{"score": ("Discover", "score"), "report": ("Discover", "look")},
+    **{
+        "solve": ("Use", "solve"),
+        "series": ("Use", "series"),
+        "export": ("Use", "rules"),
+        "rules": ("Use", "rules"),
+    },
+    **{_OPERATE: (_OPERATE, "backend")},
+    **dict.fromkeys(("config", "calls", "plugins"), ("Look around", "look")),
+    **{"doctor": ("Look around", "doctor")},
+}
+"""Panel and module of each command, in the order of the help."""
+
+
+def program(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the program with the one command that the words of a command line call, or with all.
+
+    Others are not even imported.
+    """
+    called = next((word for word in words if not word.startswith("-")), None)
+    app = typer.Typer(
+        name="bife",
+        cls=ReportingGroup,
+        help="Find settings and branching rules that make SCIP fast on a family of instances, and use them.",
+        epilog=EXIT_CODES,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        # Tracebacks are shown on request only, and never with local variables: these may hold keys.
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for name in [called] if called in _COMMANDS else _COMMANDS:
+        panel, where = _COMMANDS[name]
+        module = import_module(f"bife_core.cli.{where}")
+        if name == "rules":
+            app.add_typer(module.app, name=name, rich_help_panel=panel)
+            continue
+        for function in module.backend().commands if name == _OPERATE else [getattr(module, name)]:
+            app.command(cls=Command, rich_help_panel=panel)(function)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"bife {version('bife-branching')}")
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     context: typer.Context,
     debug: Annotated[
@@ -70,4 +89,4 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     # What is imported stays; at Python's own pace the collector looks through it again and again meanwhile.
     gc.set_threshold(100_000, 20, 20)
-    app(prog_name="bife")
+    program(sys.argv[1:])(prog_name="bife")

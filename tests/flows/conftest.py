@@ -45,7 +45,7 @@ def demonstrate():
         patch.setattr(stages, "run_stage", kept)
         patch.setenv("COLUMNS", "200")
         patch.setenv("NO_COLOR", "1")
-        printed = CliRunner().invoke(program.app, ["demo", "--preset", "smoke"])
+        printed = CliRunner().invoke(program.program(), ["demo", "--preset", "smoke"])
     assert printed.exit_code == 0, printed.output
     return SmokeRun(preset("smoke"), results[0], diary, printed)
 

@@ -12,7 +12,7 @@ import yaml
 from prefect.utilities.schema_tools import validate
 
 from bife_core.cli import options
-from bife_core.cli.program import app
+from bife_core.cli.program import program
 from bife_core.language.components import BRANCHING, COMPONENTS
 from bife_core.run.config import PipelineConfig
 from bife_core.run.settings import configuration, flat, form
@@ -76,7 +76,7 @@ def folders(tmp_path, monkeypatch):
 def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, name, *words = shlex.split(command)
     words = ["set_covering" if word in FAMILIES else word for word in words]
-    stage = typer.main.get_command(app).commands[name]
+    stage = typer.main.get_command(program()).commands[name]
     given = stage.make_context(name, words).params
     chosen = []
     with monkeypatch.context() as context:
@@ -90,7 +90,7 @@ def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: p
 def test_another_command_has_the_options_that_it_is_given(command: str) -> None:
     if re.fullmatch(r"bife \w+ --[\w-]+", command):
         pytest.skip("names an option")
-    stage, words = typer.main.get_command(app), shlex.split(command)[1:]
+    stage, words = typer.main.get_command(program()), shlex.split(command)[1:]
     while hasattr(stage, "commands"):
         stage, words = stage.commands[words[0]], words[1:]
     stage.make_context("bife", words)

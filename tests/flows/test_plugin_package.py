@@ -23,12 +23,12 @@ FORM = "import json; from bife_core.run.settings import form; print(json.dumps(f
 COMMANDS = """
 import sys
 from bife_core.store.home import project_home
-from bife_core.cli.program import app
+from bife_core.cli.program import program
 
 few = ("--set", "collection.decisions=5", "--set", "high.instances=1")
 
 def bife(*words):
-    assert app([*words, *sys.argv[1:]], prog_name="bife", standalone_mode=False) in (0, None)
+    assert program()([*words, *sys.argv[1:]], prog_name="bife", standalone_mode=False) in (0, None)
 
 bife("search", "--search", "best_of", "--generator", "constant", "--samples", "2", *few)
 (rule,) = project_home().runs.rglob("best_rule.py")
