@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 from bife_core.base.errors import BifeError, ConfigError
 from bife_core.cli.backend import BACKENDS, PLAIN, Backend, backend
-from bife_core.cli.backend import PLAIN
 from bife_core.cli.outcome import EXIT_CODES, CommandEnd, ExitCode, ReportingGroup
 from bife_core.cli.program import program
 from tests.support.programs import FOREIGN, REPOSITORY, python, sentence
