@@ -22,7 +22,7 @@ def main() -> None:
             counts = {"rows": model.getNConss(), "columns": model.getNVars()}
             counts["integers"] = model.getNBinVars() + model.getNIntVars()
             for method in options.methods:
-                result = solve(instance.path, method, **settings)
+                result = solve(instance.path, method, timed=True, **settings)
                 line = {"instance": instance.name} | counts | {"method": method, "status": result.status}
                 line |= {"cpu_s": round(result.cpu_s, 1), "nodes": result.nodes, "gap": round(result.gap, 5)}
                 spent = result.branching_s and round(result.branching_s / result.cpu_s, 2)

@@ -117,7 +117,7 @@ def solve_job(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     if warm_up_s > 0 and not _warm:
         solve(instance.path, "most_fractional", time_limit_s=warm_up_s, seed=settings.seed)
     _warm = True
-    result = solve(instance.path, todo.method, settings=settings)
+    result = solve(instance.path, todo.method, settings=settings, timed=True)
     if result.status in INTERRUPTED:
         raise InterruptedSolveError(f"The solve of {instance.name} was interrupted.")
     return result.model_copy(update={"machine": here()}).model_dump(mode="json")

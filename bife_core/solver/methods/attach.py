@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from bife_core.solver.scip.settings import foremost, own_rule
 from bife_core.solver.scip.solutions import best_of, check_names, solution_of, write_solution
 from bife_core.solver.scip.solve import (
     PROVEN,
+    STATISTIC_TIMING,
     RootClock,
     SolveResult,
     SolveSettings,
@@ -91,6 +93,7 @@ def solve(
     settings: SolveSettings | None = None,
     show_log: bool = False,
     solution: str | Path | None = None,
+    timed: bool = False,
     **overrides: Any,
 ) -> SolveResult:
     """Solve an instance with the given method.
@@ -107,6 +110,8 @@ def solve(
         Whether SCIP prints its log.
     solution : str or Path, optional
         Where to write the best solution, as SCIP does (.sol); a file there is removed if there is none.
+    timed : bool
+        Whether the parts of the solve are timed, which takes longer; else the seconds of parts are None.
     **overrides
         Fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
 
@@ -133,10 +138,11 @@ def solve(
         inputs = (file for file in (path, method, overrides.get("solver")) if isinstance(file, str | Path))
         check_outputs([Path(solution)], inputs)
         check_names(variable.name for variable in model.getVars())
+    model.setParam(STATISTIC_TIMING, timed)
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
-    with RootClock.over(model) as clock:
+    with RootClock.over(model) if timed else nullcontext() as clock:
         result = solve_model(model, loaded, settings, path.name, clock)
         if solution is not None:
             write_solution(Path(solution), solution_of(model), result.primal_bound)
@@ -150,13 +156,12 @@ def solve_model(
     name: str,
     clock: RootClock | None = None,
 ) -> SolveResult:
-    """Solve a model that has the `settings` and the `clock`; without a method it branches as it is set up."""
+    """Solve a model that has the `settings`; without a method it branches as it is set up.
+
+    With a `clock`, which it has too, the parts of the solve are timed.
+    """
     stats = None if method is None else method.attach(model, settings.guard or False)
     label = foremost(model.getParams()) if method is None else method.name
-
-    def seconds(*counters: str) -> float:
-        return sum(total(model, counter, ctypes.c_double, besides=PLUGIN_NAME) for counter in counters)
-
     cpu, wall = time.thread_time(), time.perf_counter()
     optimize(model, f"solving {name} under {label}")
     cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
@@ -176,7 +181,6 @@ def solve_model(
         lp_iterations=iterations,
         strong_branching_iterations=strong,
         cpu_s=cpu,
-        root_s=None if clock is None else clock.root_s,
         wall_s=wall,
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
@@ -184,11 +188,23 @@ def solve_model(
         violation=None if best is None else violation_of(model, best),
         primal_dual_integral=model.getPrimalDualIntegral(),
         fair_nodes=nodes + saved_nodes(model),
-        branching_s=seconds("SCIPbranchruleGetTime") + (0.0 if stats is None else stats.callback_s),
-        presolving_s=model.getPresolvingTime(),
-        separation_s=seconds("SCIPsepaGetTime", "SCIPconshdlrGetSepaTime"),
-        heuristics_s=seconds("SCIPheurGetTime"),
-        propagation_s=seconds("SCIPpropGetTime", "SCIPconshdlrGetPropTime"),
         **({} if stats is None else stats.counts()),
+        **({} if clock is None else _parts(model, clock, 0.0 if stats is None else stats.callback_s)),
         versions=versions(),
     )
+
+
+def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, float | None]:
+    """Return what the parts of a solve took, by the fields of `SolveResult`."""
+
+    def seconds(*counters: str) -> float:
+        return sum(total(model, counter, ctypes.c_double, besides=PLUGIN_NAME) for counter in counters)
+
+    return {
+        "root_s": clock.root_s,
+        "branching_s": seconds("SCIPbranchruleGetTime") + callback_s,
+        "presolving_s": model.getPresolvingTime(),
+        "separation_s": seconds("SCIPsepaGetTime", "SCIPconshdlrGetSepaTime"),
+        "heuristics_s": seconds("SCIPheurGetTime"),
+        "propagation_s": seconds("SCIPpropGetTime", "SCIPconshdlrGetPropTime"),
+    }

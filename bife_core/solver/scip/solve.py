@@ -34,6 +34,9 @@ _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256
 """More than the size of a C `struct sigaction` on any platform."""
 
+STATISTIC_TIMING: Final = "timing/statistictiming"
+"""Parameter of SCIP: whether its plugins are timed."""
+
 RECORDED: Final = 3
 """Version of `SolveResult`: raise it when a field changes, so that stored solves of other versions are not used."""
 
@@ -88,7 +91,8 @@ class SolveResult(Value):
         Seconds in `optimize`, which presolves too. CPU seconds are user and system time of the solving thread; SCIP's
         clock, and so a time limit, has no system time.
     root_s : float or None
-        CPU seconds up to the last LP of the root, the same work under every branching rule; None without an LP.
+        CPU seconds up to the last LP of the root, the same work under every branching rule; None without an LP, or
+        if the solve was not timed.
     gap : float
         Final gap, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
@@ -103,7 +107,8 @@ class SolveResult(Value):
     fair_nodes : int or None
         Nodes plus those that side effects of branching saved (Gamrath and Schubert).
     branching_s : float or None
-        CPU seconds of a rule's callback plus those of SCIP's branching rules on its clock.
+        CPU seconds of a rule's callback plus those of SCIP's branching rules on its clock; this and the four below are
+        None if the solve was not timed.
     presolving_s, separation_s, heuristics_s, propagation_s : float or None
         Seconds on SCIP's clocks; heuristics include their LPs and sub-MIPs, propagation is that at nodes.
     calls, candidates, feature_s, rule_s, callback_s, undecided, rule_errors, overtime, featureless, within_budget

@@ -22,7 +22,7 @@ from bife_core.solver.scip.libscip import plugins
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import foremost, own_rule, usual_parameters
 from bife_core.solver.scip.solutions import solution_of
-from bife_core.solver.scip.solve import INTERRUPTED, PROVEN, RootClock, SolveResult, SolveSettings, apply
+from bife_core.solver.scip.solve import INTERRUPTED, PROVEN, SolveResult, SolveSettings, apply
 from bife_core.store import Store
 from bife_core.store.home import project_home
 from bife_core.tuning.series.bandit import choose_arm
@@ -193,16 +193,13 @@ class Series:
                 return solved
         failed = len(self.put_aside)
         try:
-            with RootClock.over(model) as clock:
-                return self._solve(model, path.name, tell, key, clock)
+            return self._solve(model, path.name, tell, key)
         except (RuleError, SolverError):
             if len(self.put_aside) == failed:
                 raise
         return self._solve_file(path, tell)
 
-    def _solve(
-        self, model: pyscipopt.Model, name: str, tell: Note, key: str = "", clock: RootClock | None = None
-    ) -> SeriesSolve:
+    def _solve(self, model: pyscipopt.Model, name: str, tell: Note, key: str = "") -> SeriesSolve:
         has_plugins = not key and plugins(model) > plugins(pyscipopt.Model())
         apply(self.settings, model)
         usable = [arm for arm in self.arms if arm not in self.put_aside]
@@ -214,7 +211,7 @@ class Series:
         tell(f"{name}: {arm}, since {reason}; {starts}.")
         try:
             method = None if arm == self._default else self.arms[arm]
-            result = solve_model(model, method, self.settings, name, clock)
+            result = solve_model(model, method, self.settings, name)
         except (RuleError, SolverError) as error:
             if arm != self._default and not (has_plugins and isinstance(error, SolverError)):
                 failure = FailedArm(arm=arm, under=self._under, reason=str(error))

@@ -42,13 +42,22 @@ def test_every_brancher_proves_the_same_optimum(method, reference, knapsacks):
 
 def test_the_time_is_divided_by_scips_own_clocks(golden_dir):
     path = golden_dir / "cauctions_0.mps.gz"
-    result = solve(path, node_limit=2)
+    result = solve(path, timed=True, node_limit=2)
     parts = ("presolving", "separation", "heuristics", "propagation", "branching")
     seconds = [getattr(result, f"{part}_s") for part in parts]
     assert min(seconds[1:]) > 0
     assert sum(seconds) <= 1.2 * result.cpu_s
-    bare = solve(path, node_limit=2, params={"separating/maxroundsroot": 0})
+    bare = solve(path, timed=True, node_limit=2, params={"separating/maxroundsroot": 0})
     assert bare.separation_s < result.separation_s
+
+
+def test_a_solve_is_the_same_whether_it_is_timed_or_not(knapsacks):
+    timed, usual = (solve(knapsacks[0].path, "paper_ca", timed=timed) for timed in (True, False))
+    assert (usual.nodes, usual.lp_iterations) == (timed.nodes, timed.lp_iterations)
+    assert usual.nodes > 10
+    parts = ("root_s", "branching_s", "presolving_s", "separation_s", "heuristics_s", "propagation_s")
+    assert {getattr(usual, part) for part in parts} == {None}
+    assert None not in {getattr(timed, part) for part in parts}
 
 
 class Nonsense(pyscipopt.Branchrule):
@@ -70,7 +79,7 @@ CALLED = [Weighted(name="called", weights={}), Failing(name="failing", weights={
 
 def test_the_root_takes_no_longer_than_the_solve_if_the_rule_is_compiled_first(knapsacks):
     rule = RuleMethod(name="new", source="def candidate_variable_score(f):\n    return f[18] ** 1.375\n")
-    solved = solve(knapsacks[0].path, rule)
+    solved = solve(knapsacks[0].path, rule, timed=True)
     assert 0.0 < solved.root_s <= solved.cpu_s
 
 
