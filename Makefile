@@ -92,6 +92,7 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.low_fidelity
 	$(BIN)/python -m bench.hardness --families combinatorial_auction --methods relpscost paper_ca
 	$(BIN)/python -m bench.claims --searches --instances 20
+	$(BIN)/python -m bench.overhead --families combinatorial_auction --instances 1
 
 STORE ?= results
 CLAIMS = $(BIN)/python -m bench.claims --store $(STORE) --solvers default paper
