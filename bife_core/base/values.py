@@ -20,7 +20,7 @@ Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class Value(BaseModel):
     """A value: immutable, compared by its fields, and strict about their names."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     def fingerprint(self) -> str:
         """Return a hash of the resolved values, equal for equal values."""
