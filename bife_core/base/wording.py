@@ -16,6 +16,11 @@ def fits(value: object, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its kind."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 def counted(count: int, noun: str, groups: int | None = None) -> str:
     """Return a count with its noun, and the number of groups where it is another.
 

@@ -17,8 +17,9 @@ from bife_core.base.wording import as_markdown, counted, interval_text
 from bife_core.registry.evidence import CHAMPION, UNGATED, RegisteredRule
 from bife_core.run.stages.records import SEARCH
 from bife_core.store.home import project_home
+from bife_tasks import mlflow_tracks
 from bife_tasks.registry import registry
-from bife_tasks.stores import home_store, lacking, mlflow_run
+from bife_tasks.stores import home_store, lacking, mlflow_run, tracker
 
 
 class Link(NamedTuple):
@@ -46,7 +47,6 @@ def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section
     home, now = project_home(), datetime.now(UTC)
     runs = () if waiting is None else waiting()
     unasked = "No Prefect server was asked." if waiting is None else "Nothing."
-    left = [(row.name or row.key, f"{count:,}") for row, count in lacking()]
     sizes = home.sizes_mb()
     disk = [(name, f"{size:,.0f}") for name, size in sizes.items() if size >= 1]
     used = f"{sum(sizes.values()):,.0f} MB in {home.root}; {home.free_mb:,.0f} MB are free."
@@ -54,9 +54,17 @@ def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section
         _families(now),
         Section("Waiting for a person", "" if runs else unasked, ("run", "for"), runs),
         _calls(now),
-        Section("Not in MLflow yet", "" if left else "Nothing.", ("record", "events left"), left),
+        _untracked(),
         Section("Disk", used, ("part", "MB"), disk),
     ]
+
+
+def _untracked() -> Section:
+    if not mlflow_tracks():
+        keeper = f"Runs are kept by {tracker().name}, by BIFE_TRACKER; "
+        return Section("Tracker", f"{keeper}what it lacks and its pages of runs are not shown here.", (), ())
+    left = [(row.name or row.key, f"{count:,}") for row, count in lacking()]
+    return Section("Not in MLflow yet", "" if left else "Nothing.", ("record", "events left"), left)
 
 
 def _families(now: datetime) -> Section:
@@ -79,15 +87,17 @@ def _families(now: datetime) -> Section:
 
 
 def _champion(rule: RegisteredRule, now: datetime) -> Row:
-    from bife_tasks.tracking.mlflow_runs import page
-
     ratio, approved, evidence = "-", rule.tags.get("approved_at"), rule.evidence
     if evidence is not None:
         interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
         ratio = f"{evidence.ratio:.3f} ({interval})"
     age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
-    address = page(f"models/{rule.name}/versions/{rule.version}")
-    return Link(f"{rule.name} {rule.version}{UNGATED * rule.ungated}", address), ratio, rule.solver, age
+    return (
+        Link(f"{rule.name} {rule.version}{UNGATED * rule.ungated}", tracker().page_of(rule)),
+        ratio,
+        rule.solver,
+        age,
+    )
 
 
 class _Event(Value):

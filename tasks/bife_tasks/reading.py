@@ -10,7 +10,9 @@ from typing import Any
 
 from bife_core.base.errors import RuleError
 from bife_core.base.places import adopt, read_settings_files, sqlite_file
+from bife_core.base.wording import first_line
 from bife_core.solver.methods.references import LISTED, MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
+from bife_tasks import mlflow_tracks
 from bife_tasks.home import mlflow_uri
 
 
@@ -20,7 +22,11 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
     run: Any = RUN_REFERENCE.fullmatch(reference)
     with _mlflow(reference) as mlflow:
         if mlflow is None:
-            raise AbsentError("" if model else f"There is no run {reference}: MLflow has no database here.")
+            raise AbsentError(
+                ""
+                if model
+                else f"There is no run {reference}: MLflow has no database here, or is not the tracker."
+            )
         client = mlflow.MlflowClient()
         if model is not None:
             name = model["name"]
@@ -35,7 +41,7 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
             except mlflow.exceptions.MlflowException as error:
                 # The store's version of the same name would be another rule.
                 raise RuleError(
-                    f"MLflow has {reference}, but its files cannot be read ({_first_line(error)})."
+                    f"MLflow has {reference}, but its files cannot be read ({first_line(error)})."
                 ) from error
         held = {entry.path for entry in client.list_artifacts(run["run"])}
         files = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
@@ -59,10 +65,12 @@ def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:
 
 @contextmanager
 def _mlflow(reference: str) -> Iterator[Any]:
-    """Yield MLflow, whose errors become a `RuleError`; or None where it is not installed or has no database.
-
-    The environment of a user's program has the settings of BiFE's home inside alone.
-    """
+    """Yield MLflow, whose errors become a `RuleError`; None where it is not in use or installed or has no database."""
+    with _settings():
+        tracks = mlflow_tracks()
+    if not tracks:
+        yield None
+        return
     try:
         import mlflow
         from mlflow.exceptions import MlflowException
@@ -75,23 +83,27 @@ def _mlflow(reference: str) -> Iterator[Any]:
             ) from error
         yield None
         return
-    before = dict(os.environ)
-    try:
-        read_settings_files()
+    with _settings():
         adopt({"MLFLOW_TRACKING_URI": mlflow_uri(), "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"})
         address = mlflow.get_tracking_uri()
         database = sqlite_file(address)
-        yield mlflow if database is None or database.exists() else None  # MLflow would make one
-    except (MlflowException, SQLAlchemyError, OSError) as error:
-        if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-            raise AbsentError(f"MLflow at {address} holds no {reference}; {LISTED}.") from error
-        raise RuleError(
-            f"MLflow at {address} cannot be read ({_first_line(error)}); check MLFLOW_TRACKING_URI."
-        ) from error
+        try:
+            yield mlflow if database is None or database.exists() else None  # MLflow would make one
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                raise AbsentError(f"MLflow at {address} holds no {reference}; {LISTED}.") from error
+            raise RuleError(
+                f"MLflow at {address} cannot be read ({first_line(error)}); check MLFLOW_TRACKING_URI."
+            ) from error
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Have the settings of BiFE's home inside alone, and not in all of a user's program."""
+    before = dict(os.environ)
+    try:
+        read_settings_files()
+        yield
     finally:
         for key in [key for key, value in os.environ.items() if value != before.get(key)]:
             os.environ.pop(key)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

@@ -5,18 +5,19 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-
-from mlflow.entities import LifecycleStage, Run
+from typing import TYPE_CHECKING
 
 from bife_core.run.stages.records import read_record
 from bife_core.run.study.journal import JournalError, Opened, left_open, read_journal
 from bife_core.store import StudyRow
 from bife_core.store.home import megabytes, project_home
+from bife_tasks import mlflow_tracks
 from bife_tasks.home import mlflow_folder
 from bife_tasks.registry import registry
 from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, subscriber
-from bife_tasks.tracking import mlflow_runs, provenance
-from bife_tasks.tracking.mlflow_runs import TrackingError
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,11 @@ class Removable:
 
     def remove(self) -> None:
         """Remove its files, and take its runs from MLflow's lists."""
-        for run in self.runs:
-            mlflow_runs.client().delete_run(run)
+        if self.runs:
+            from bife_tasks.tracking.mlflow_runs import client
+
+            for run in self.runs:
+                client().delete_run(run)
         if (seen := cursor_of(self.study)) is not None:
             # The same command makes a run anew; nothing else does, since MLflow has had all events.
             home_store().set_cursor(subscriber(), self.study, seen[0])
@@ -46,7 +50,8 @@ class Removable:
 class Retention:
     """What of a home has not changed since a Unix time and is named by no registered rule's evidence.
 
-    MLflow lacks nothing of `studies`, no search that stays uses `samples`; `flow_runs` of Prefect must stay.
+    MLflow lacks nothing of `studies`, no search that stays uses `samples`; `flow_runs` of Prefect must stay. Of another
+    tracker neither runs nor what it lacks is known.
     """
 
     def __init__(self, before_unix_s: float) -> None:
@@ -63,9 +68,8 @@ class Retention:
         folders = [] if None in used else [*project_home().decisions.iterdir()]
         kept = {f"decisions-{digest}.npz" for digest in used | self._named}
         self.samples = [Removable((path,)) for path in folders if self._unchanged(path, kept)]
-        made_by = ("prefect.flow_run_id", provenance.WHOLE_RUN)
-        tracked = [run.data.tags for run in map(_run, runs) if run is not None]
-        self.flow_runs = {of_run.get(name, "") for of_run in tracked for name in made_by}
+        tracked = [run for run in map(_run, runs) if run is not None]
+        self.flow_runs = {number for run in tracked for number in _flow_runs(run)}
 
     def _old(self, row: StudyRow) -> bool:
         events = home_store().events(row.key, row.last - 1)
@@ -97,21 +101,33 @@ def _samples_of(row: StudyRow) -> str | None:
 
 
 def _removable(row: StudyRow) -> Removable:
-    run = _run(mlflow_run(row.key))
-    runs = () if run is None or run.info.lifecycle_stage != LifecycleStage.ACTIVE else (run.info.run_id,)
-    runs += tuple(
-        child.info.run_id for run in runs for child in mlflow_runs.children(run, f"bife-{row.kind}")
-    )
+    runs: tuple[str, ...] = ()
+    if (run := _run(mlflow_run(row.key))) is not None and run.info.lifecycle_stage == "active":
+        from bife_tasks.tracking.mlflow_runs import children
+
+        below = children(run.info.run_id, f"bife-{row.kind}")
+        runs = (run.info.run_id, *(child.info.run_id for child in below))
     artifacts = mlflow_folder(project_home()) / "artifacts"
     folders = (project_home().runs / row.key, *(artifacts / run for run in runs))
     return Removable(tuple(folder for folder in folders if folder.exists()), runs, row.key)
 
 
+def _flow_runs(run: Run) -> list[str]:
+    """Return the flow runs of Prefect that a run was made by."""
+    from bife_tasks.tracking.provenance import WHOLE_RUN
+
+    return [run.data.tags.get(name, "") for name in ("prefect.flow_run_id", WHOLE_RUN)]
+
+
 def _run(number: str) -> Run | None:
     """Return a run of MLflow's; None for one that it has lost or that was deleted for good."""
+    if not (number and mlflow_tracks()):
+        return None
+    from bife_tasks.tracking.mlflow_runs import TRACKING_TROUBLE, TrackingError, client, first_line
+
     try:
-        return mlflow_runs.client().get_run(number) if number else None
-    except mlflow_runs.TRACKING_TROUBLE as error:
+        return client().get_run(number)
+    except TRACKING_TROUBLE as error:
         if getattr(error, "error_code", "") == "RESOURCE_DOES_NOT_EXIST":
             return None
-        raise TrackingError(f"MLflow cannot say what may go ({mlflow_runs.first_line(error)}).") from error
+        raise TrackingError(f"MLflow cannot say what may go ({first_line(error)}).") from error

@@ -6,11 +6,18 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bife_core.run.observer import Observer
 from bife_core.store import Store, StudyRow
 from bife_core.store.home import project_home
+from bife_tasks import TRACKER, mlflow_tracks
+
+if TYPE_CHECKING:
+    from bife_core.run.stages.tracker import Tracker
+
+ENDED: Final = "The process ended; the same command goes on where it stopped."
+"""Why a search stopped whose process could not report a reason."""
 
 _NOBODY = Observer()
 _watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
@@ -41,6 +48,13 @@ def home_store() -> Store:
     return project_home().store
 
 
+def tracker() -> Tracker:
+    """Return the tracker that ``BIFE_TRACKER`` names, by default MLflow."""
+    from bife_core.run.stages.tracker import tracker_of  # which takes longer than all else here
+
+    return tracker_of(project_home(), TRACKER)
+
+
 def announce(event: str, subject: str, payload: Mapping[str, Any]) -> None:
     """Emit an event about a subject, for the automations of a Prefect server, if there is one."""
     if os.environ.get("PREFECT_API_URL"):
@@ -51,8 +65,8 @@ def announce(event: str, subject: str, payload: Mapping[str, Any]) -> None:
 
 
 def cursor_of(study: str) -> tuple[int, str] | None:
-    """Return the last event of a study that our MLflow has, and its run; None if it was given none."""
-    return home_store().cursor(subscriber(), study)
+    """Return the last event of a study that our MLflow has, and its run; None if it has none or is not in use."""
+    return home_store().cursor(subscriber(), study) if mlflow_tracks() else None
 
 
 def subscriber() -> str:

@@ -23,9 +23,9 @@ import sys
 from bife_core.store.home import project_home
 from bife_tasks.home import prepare_environment
 prepare_environment()
-from bife_tasks.stores import home_store
+from bife_tasks.stores import ENDED, home_store
 from bife_tasks.tracking import subscriber
-from bife_tasks.tracking.subscriber import GONE, Record, synchronise, track_search, track_record
+from bife_tasks.tracking.subscriber import Record, synchronise, track_search, track_record
 from tests.support import journals
 from tests.support.programs import environment, program
 
@@ -47,7 +47,7 @@ for line in sys.stdin:
         journals.add_end(journal)
         track_search(folder.name)
     with home_store().claim("search outage"):
-        left = synchronise(GONE)
+        left = synchronise(ENDED)
     print(left or "all delivered", flush=True)
 """
 

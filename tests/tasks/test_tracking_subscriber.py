@@ -17,10 +17,10 @@ from bife_core.run.study.journal import Finalised, claim_on
 from bife_core.search.generators.account import Account
 from bife_core.store import ClaimLostError
 from bife_tasks import stores
-from bife_tasks.stores import home_store, observing
+from bife_tasks.stores import ENDED, home_store, observing
 from bife_tasks.tracking import mlflow_runs, subscriber, traces as tracing
 from bife_tasks.tracking.provenance import WHOLE_RUN
-from bife_tasks.tracking.subscriber import GONE, synchronise, track, track_search
+from bife_tasks.tracking.subscriber import synchronise, track, track_search
 from tests.support import journals
 from tests.support.diary import Diary
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
@@ -104,7 +104,7 @@ def broken_store(home):
 
 
 def test_what_a_store_did_not_take_is_written_by_the_next_process_once(journal, folder, home, no_patience):
-    synchronise(GONE)  # of other tests
+    synchronise(ENDED)  # of other tests
     diary = Diary()
     synced(folder)
     journals.add_search(journal, 3)
@@ -112,9 +112,9 @@ def test_what_a_store_did_not_take_is_written_by_the_next_process_once(journal, 
     with broken_store(home), observing(diary):
         for _ in range(3):
             assert Projection(folder.name).sync()
-        assert synchronise(GONE).startswith("MLflow lacks records of 1 run: MLflow at sqlite:///")
+        assert synchronise(ENDED).startswith("MLflow lacks records of 1 run: MLflow at sqlite:///")
     assert len([note for note in diary.notes if note.endswith("the store keeps them until it does.")]) == 1
-    assert synchronise(GONE) == ""
+    assert synchronise(ENDED) == ""
     again = synced(folder)
     assert points(again) == [(0, 3.0), (1, 6.0), (2, 9.0)]
     assert len(children(again)) == 3 * 4
@@ -382,7 +382,7 @@ def test_track_names_what_it_cannot_write_and_goes_on(key, killed, folder):
     assert "A process works on it" in left[folder.name]
     assert "written by another version of BiFE" in left[other]
     assert {row.key: reason for row, reason in track()}[folder.name] == ""
-    assert parent(killed).data.tags["stopped"] == GONE
+    assert parent(killed).data.tags["stopped"] == ENDED
 
 
 def test_a_search_killed_before_mlflow_had_answered_once_is_written(journal, folder):

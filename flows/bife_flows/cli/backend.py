@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bife_core.cli.backend import Backend, Finding
 from bife_core.cli.outcome import CommandEnd
 from bife_flows.cli.operating import COMMANDS
-from bife_tasks import INSTALLED
+from bife_tasks import INSTALLED, mlflow_tracks
 
 if TYPE_CHECKING:
     from bife_core.registry.base import Registry
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 def _mlflow() -> Finding:
+    if not mlflow_tracks():
+        return Finding("ok", f"not asked: BIFE_TRACKER names {os.environ['BIFE_TRACKER']}")
     from bife_core.run.stages.records import SEARCH
     from bife_tasks.tracking.mlflow_runs import experiment_id, tracking_uri
 
@@ -57,20 +59,20 @@ class Flows(Backend):
     checks = MappingProxyType({"MLflow": _mlflow, "Prefect": _prefect})
 
     def registry(self) -> Registry:
-        """Return MLflow's registry if it has one, else that of the home's store."""
+        """Return the tracker's registry; while MLflow has none, that of the home's store."""
         from bife_tasks.registry import registry
 
         return registry()
 
     def runtime(self, observer: Observer | None = None) -> Runtime:
-        """Return a runtime that can ask MLflow; it takes seconds to load."""
+        """Return a runtime that can ask the tracker; MLflow takes seconds to load."""
         from bife_core.run.stages.runtime import Runtime
-        from bife_flows.reporting.conductor import tracker
+        from bife_tasks.stores import tracker
 
         return Runtime(observer=observer, tracker=tracker())
 
     def reporter(self) -> Callable[[str], object]:
-        """Return a function that tells Prefect and MLflow."""
+        """Return a function that tells Prefect and the tracker."""
         from bife_flows.operate.running import report_interruption
 
         return report_interruption

@@ -22,6 +22,7 @@ from bife_core.cli.consoles import say, show_facts, show_heading, show_table, st
 from bife_core.cli.outcome import CommandEnd
 from bife_core.cli.running import STOP_SIGNALS
 from bife_core.store.home import Home, project_home
+from bife_tasks import mlflow_tracks
 
 if TYPE_CHECKING:
     from bife_flows.operate.servers import Up
@@ -42,7 +43,8 @@ def up(
 ) -> None:
     """Start Prefect, MLflow and a worker, and keep them running: runs are started from Prefect's page.
 
-    Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
+    Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started; MLflow is not
+    started either where BIFE_TRACKER names another tracker.
     """
     from bife_flows.operate.servers import POLL_S, Server, Up, require_down, state_file
 
@@ -57,6 +59,7 @@ def up(
     from bife_core.base.files import write_whole
     from bife_flows.operate import guard
     from bife_flows.operate.programs import Access, mlflow_server, ports, prefect_server, worker
+    from bife_tasks.stores import tracker
 
     access, process, servers, addresses = Access.at(host), psutil.Process(), list[Server](), dict[str, str]()
     numbers = ports(access, prefect_port, mlflow_port)
@@ -79,8 +82,8 @@ def up(
         at_end.callback(lambda: guard.end(process.children()))
         write()
         try:
-            starts = (("Prefect", prefect_server), ("MLflow", mlflow_server))
-            for (name, start), port in zip(starts, numbers, strict=True):
+            starts = (("Prefect", prefect_server), ("MLflow", mlflow_server))[: 1 + mlflow_tracks()]
+            for (name, start), port in zip(starts, numbers, strict=False):
                 addresses[name], server = start(home, access, port)
                 if server is not None:
                     servers.append(server)
@@ -92,12 +95,14 @@ def up(
             # The first to be stopped, so that its runs can report how they end.
             at_end.callback(servers[-1].stop)
             servers[-1].wait_ready(waits=say)
-            # By itself MLflow shows its pages for language models, without the registry.
-            runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
             prefect = ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs")
-            mlflow = ("MLflow", f"{runs}   compare runs, samples and registered rules")
+            shown = ("tracker", f"{tracker().name}, whose pages `bife up` does not serve")
+            if "MLflow" in addresses:
+                # By itself MLflow shows its pages for language models, without the registry.
+                runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
+                shown = ("MLflow", f"{runs}   compare runs, samples and registered rules")
             show_facts(
-                [prefect, mlflow, ("logs", str(home.root / "logs")), ("stop", "Ctrl-C, or `bife down`")]
+                [prefect, shown, ("logs", str(home.root / "logs")), ("stop", "Ctrl-C, or `bife down`")]
             )
             write(**{server.name: server.health for server in servers})
             while True:
@@ -217,9 +222,14 @@ def track(
 ) -> None:
     """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
 
+    Another tracker, which BIFE_TRACKER names, copies what it lacks in its own way.
+
     Rules that were registered before there was an MLflow are registered in it; those that were registered in an MLflow
     that was lost, the command that registered them registers again.
     """
+    if not mlflow_tracks():
+        _track_elsewhere(rebuild)
+        return
     with standard_output().status("Starting ..."):
         from bife_core.cli.watching import Display
         from bife_tasks.registry.mlflow_registry import carry_over
@@ -240,6 +250,19 @@ def track(
         raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
 
 
+def _track_elsewhere(rebuild: bool) -> None:
+    from bife_tasks.stores import ENDED, tracker
+
+    name = tracker().name
+    if rebuild:
+        raise CommandEnd(
+            f"--rebuild writes to MLflow, and BIFE_TRACKER has runs kept by {name}; leave --rebuild out."
+        )
+    if left := tracker().synchronise(ENDED):
+        raise CommandEnd(left)
+    say(f"Runs are kept by {name}, which reports no lack; which runs it has is not shown here.")
+
+
 def prune(
     keep_days: Annotated[int, Option(metavar="N", min=1, help="What changed in the last N days stays.")] = 90,
     yes: Annotated[bool, Option("--yes", help="Remove it; without, only say what would go.")] = False,
@@ -258,7 +281,10 @@ def prune(
 
         from bife_flows.operate.running import reach_prefect
         from bife_tasks.retention import Retention
+        from bife_tasks.stores import ENDED, tracker
 
+        if not mlflow_tracks() and (left := tracker().synchronise(ENDED)):
+            raise CommandEnd(f"{left} Nothing was removed.")
         reach_prefect()
         old = Retention(before.timestamp())
         what = {"searches, collections, evaluations": old.studies, "folders of expert samples": old.samples}
@@ -279,6 +305,8 @@ def prune(
             folder.remove()
     rows.append(("flow runs of Prefect", str(len(history)), "-"))
     show_table(("older than " + counted(keep_days, "day"), "number", "MB"), rows)
+    if not mlflow_tracks():
+        say(f"Runs that {tracker().name} keeps are not known here, and stay.")
     say("Removed." if yes else "Nothing was removed; --yes removes it.")
 
 

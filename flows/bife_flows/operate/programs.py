@@ -1,4 +1,4 @@
-"""The programs of `bife up`: Prefect's and MLflow's servers and the worker, who may reach them, with which password."""
+"""The programs of `bife up`, which are Prefect, MLflow and the worker: who may reach them, with which password."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from bife_core.base.places import sqlite_url
 from bife_core.store.home import Home
 from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, free_port
 from bife_tasks.home import mlflow_folder
-from bife_tasks.tracking import mlflow_runs
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
 """Holds ``name:password`` of both pages."""
@@ -125,6 +124,8 @@ def prefect_server(home: Home, access: Access, port: int) -> tuple[str, Server |
 
 def mlflow_server(home: Home, access: Access, port: int) -> tuple[str, Server | None]:
     """Start MLflow on the home's database and return its address; a server of the user's is only named."""
+    from bife_tasks.tracking import mlflow_runs  # which loads MLflow
+
     uri = mlflow_runs.tracking_uri()
     if uri.startswith(("http://", "https://")):
         return uri, None
@@ -169,7 +170,7 @@ def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:
         # Prefect leaves the version of its pages out of the addresses it makes, which then open the first.
         "PREFECT_UI_URL": os.environ.get("PREFECT_UI_URL") or ("" if user_api else f"{prefect}/v2"),
         # Runs write to MLflow's database directly, and name the pages that show it.
-        "BIFE_MLFLOW_UI": os.environ.get("BIFE_MLFLOW_UI") or addresses["MLflow"],
+        "BIFE_MLFLOW_UI": os.environ.get("BIFE_MLFLOW_UI") or addresses.get("MLflow", ""),
         "PREFECT_WORKER_WEBSERVER_HOST": LOOPBACK,
         "PREFECT_WORKER_WEBSERVER_PORT": str(port),
         "PREFECT_WORKER_QUERY_SECONDS": "2",

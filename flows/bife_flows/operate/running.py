@@ -27,8 +27,7 @@ from bife_core.store import StoreError
 from bife_core.store.home import project_home
 from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, current, free_port, link_to_pages
 from bife_flows.reporting.conduct import gone, own_process, report_end, require_room
-from bife_tasks.stores import home_store, observing
-from bife_tasks.tracking.subscriber import track_search
+from bife_tasks.stores import home_store, observing, tracker
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
 
@@ -87,7 +86,7 @@ def start_embedded_api() -> None:
 
 
 def report_interruption(reason: str) -> None:
-    """Report to MLflow and Prefect why this process is being stopped; what cannot be reached is left as it is."""
+    """Report to the tracker and Prefect why this process is being stopped; what cannot be reached is left as it is."""
     stopped: list[str] = []
     with suppress(OSError, StoreError):
         stopped = stop_journals(reason)
@@ -98,7 +97,7 @@ def report_interruption(reason: str) -> None:
                     client.set_flow_run_state(run.id, Cancelled(message=reason), force=True)
     with suppress(BifeError):
         for study in stopped:
-            track_search(study)
+            tracker().follow(study)
 
 
 def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> None:

@@ -33,7 +33,7 @@ from bife_core.solver.scip.solve import versions
 from bife_flows.operate.running import close_abandoned
 from bife_flows.reporting.artifacts import renew
 from bife_flows.reporting.conduct import name_delivered
-from bife_tasks.tracking.subscriber import GONE, synchronise
+from bife_tasks.stores import ENDED, tracker
 
 WORK_POOL: Final = "bife"
 
@@ -111,13 +111,13 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
 
 
 def look_after() -> None:
-    """Close runs whose process is gone, write to MLflow what it lacks, and renew the overview, for good."""
+    """Close runs whose process is gone, write to the tracker what it lacks, and renew the overview, for good."""
     for turn in count():
         time.sleep(10.0)
         try:
             with get_client(sync_client=True) as client:
                 close_abandoned(client)
-            left = synchronise(GONE)
+            left = tracker().synchronise(ENDED)
             if left:
                 _logger.warning(left)
             else:

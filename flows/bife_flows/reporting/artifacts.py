@@ -25,13 +25,12 @@ from prefect.exceptions import PrefectException
 from prefect.utilities.urls import url_for
 
 from bife_core.base.errors import BifeError
-from bife_core.base.wording import storable
+from bife_core.base.wording import first_line, storable
 from bife_core.run.study import SearchState
 from bife_core.run.study.files import sample_rows
 from bife_core.search import CostPoint
 from bife_tasks.overview import Link, Row, age_text, markdown, sections
 from bife_tasks.stores import observer
-from bife_tasks.tracking.mlflow_runs import first_line
 
 OVERVIEW: Final = "bife-overview"
 """Key of the one artifact that is of no run."""

@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow
@@ -32,12 +32,10 @@ from bife_flows.reporting.conductor import (
     NOTHING_TO_DO,
     PrefectConductor,
     flow_runtime,
-    tracker,
     worded,
 )
-from bife_tasks.stores import observer, observing, watched
-from bife_tasks.tracking.provenance import whole_run
-from bife_tasks.tracking.subscriber import GONE
+from bife_tasks import mlflow_tracks
+from bife_tasks.stores import ENDED, observer, observing, tracker, watched
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -93,7 +91,7 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
         try:
             if not PrefectConductor().present.stands_alone:
                 return conducted()
-            with whole_run(), nullcontext() if watched() else observing(RunLog()):
+            with _whole_run(), nullcontext() if watched() else observing(RunLog()):
                 require_room(wait_s=24 * 3600.0)
                 result = _synchronised(conducted())
                 with showing():
@@ -110,6 +108,14 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
     return run
 
 
+def _whole_run() -> AbstractContextManager[None]:
+    if not mlflow_tracks():
+        return nullcontext()
+    from bife_tasks.tracking.provenance import whole_run
+
+    return whole_run()
+
+
 def require_room(wait_s: float = 0.0) -> None:
     """Raise `BifeError`, before anything is spent, if home or tracker cannot be written to, the latter for `wait_s`."""
     project_home().require_room()
@@ -118,7 +124,7 @@ def require_room(wait_s: float = 0.0) -> None:
 
 def _synchronised(result: R) -> R:
     """Write to the tracker what it lacks; where it cannot be reached, the run's state says so."""
-    left = tracker().synchronise(GONE)
+    left = tracker().synchronise(ENDED)
     if not left:
         name_delivered()
         return result
@@ -169,7 +175,7 @@ def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]
     if flow_run.parent_task_run_id is not None:
         return  # the run it is part of ends too
     by_person = state.is_cancelling() or state.is_cancelled()
-    reason = state.message or GONE
+    reason = state.message or ENDED
     sentence = f"Cancelled: {reason}" if by_person else reason
     left = tracker().synchronise(sentence, by_person=by_person, of=str(flow_run.id))
     if left:

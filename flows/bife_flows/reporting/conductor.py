@@ -25,13 +25,12 @@ from bife_core.run.config import GeneratorConfig, PipelineConfig
 from bife_core.run.observer import SearchState
 from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
-from bife_core.run.stages.tracker import TrackedRun, Tracker, tracker_of
+from bife_core.run.stages.tracker import TrackedRun
 from bife_core.search.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.store import StoreError
-from bife_core.store.home import project_home
 from bife_core.workers import WorkerFailure
 from bife_flows.reporting.artifacts import SearchPage, show_conclusion
-from bife_tasks.stores import announce, observer
+from bife_tasks.stores import announce, observer, tracker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -133,6 +132,11 @@ class PrefectConductor(Conductor):
         runtime: Runtime, *args: P.args, **kwargs: P.kwargs,
     ) -> R:  # fmt: skip
         """Run the flow of a stage, which has a runtime of its own, as a part of the present one."""
+        if stage not in FLOWS:
+            raise BifeError(
+                f"Prefect runs a stage as its flow, and {stage.__module__}.{stage.__qualname__} has none; make one in "
+                "bife_flows/stages.py."
+            )
         return cast(R, FLOWS[stage](config, *args, **kwargs))
 
     def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
@@ -155,11 +159,6 @@ class PrefectConductor(Conductor):
         """Bring the page of a search up to date."""
         self._page = self._page or SearchPage(label, links(run))
         self._page.generation(state)
-
-
-def tracker() -> Tracker:
-    """Return the tracker that ``BIFE_TRACKER`` names, by default MLflow."""
-    return tracker_of(project_home(), "mlflow")
 
 
 def flow_runtime() -> Runtime:

@@ -1,4 +1,4 @@
-"""The registry that decides: MLflow's, and before it has a database the one in the home's store."""
+"""The registry that decides: the tracker's, and before MLflow has a database the one in the home's store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from bife_core.base.places import sqlite_file
 from bife_core.store.home import project_home
+from bife_tasks import mlflow_tracks
 from bife_tasks.home import prepare_environment
+from bife_tasks.stores import tracker
 
 if TYPE_CHECKING:
     from bife_core.registry.base import Registry
@@ -17,6 +19,8 @@ prepare_environment()  # which MLflow reads when it is imported
 
 def registry() -> Registry:
     """Return the registry that decides; MLflow, which takes seconds, is loaded only where it has one."""
+    if not mlflow_tracks():
+        return tracker().registry
     address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
     if (database := sqlite_file(address)) is not None and not database.exists():
         from bife_core.registry.local import LocalRegistry

@@ -16,13 +16,10 @@ from bife_core.run.stages.records import Record, read_record, store_record
 from bife_core.run.study.journal import claim_on, close_left, left_open, read_journal
 from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.store.home import project_home
-from bife_tasks.stores import cursor_of, home_store, lacking, mlflow_run, observer, subscriber
+from bife_tasks.stores import ENDED, cursor_of, home_store, lacking, mlflow_run, observer, subscriber
 from bife_tasks.tracking import provenance
 from bife_tasks.tracking.mlflow_runs import TRACKING_TROUBLE, TrackingError, first_line, refused, tracking_uri
 from bife_tasks.tracking.writer import write_record, write_search
-
-GONE: Final = "The process ended; the same command goes on where it stopped."
-"""Why a search stopped whose process could not report a reason."""
 
 RETRY_S: Final = 20.0
 """Wall seconds between two attempts to reach an MLflow that is away: the search waits for each attempt."""
@@ -74,7 +71,7 @@ def _seen(study: str) -> tuple[int, str]:
 
 def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
     """Write to MLflow what it lacks, or with `rebuild` all; yield each study, and why some is missing still."""
-    _close_left(GONE)
+    _close_left(ENDED)
     for row in home_store().studies():
         if rebuild:
             home_store().set_cursor(subscriber(), row.key, 0)

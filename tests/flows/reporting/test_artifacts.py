@@ -13,7 +13,7 @@ from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.tracker import TrackedRun
 from bife_flows.reporting.artifacts import artifact_key
 from bife_flows.reporting.conduct import stage
-from bife_flows.reporting.conductor import with_message
+from bife_flows.reporting.conductor import PrefectConductor, with_message, worded
 
 
 def artifacts(key):
@@ -117,3 +117,10 @@ def test_outside_of_a_run_results_are_plain():
     assert judge.fn("Line 2: no.") == {"judged": 1}
     with pytest.raises(RuleError):
         refusing.fn()
+
+
+def test_a_stage_without_a_flow_is_a_sentence():
+    with pytest.raises(
+        BifeError, match=r"^Prefect runs a stage as its flow, and .*\.worded has none; make one in"
+    ):
+        PrefectConductor().stage(worded, None, None)
