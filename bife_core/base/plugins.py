@@ -119,6 +119,12 @@ class Plugins(UserDict[str, Plugin]):
         return loaded
 
 
+def plugin_packages() -> set[str]:
+    """Return the packages that others offer plugins from: installing one is to trust its code."""
+    groups = [group for group in entry_points().groups if group.startswith("bife.")]
+    return {entry.module.partition(".")[0] for group in groups for entry in entry_points(group=group)}
+
+
 def _package(entry: EntryPoint) -> str:
     if entry.dist is None:
         return "BiFE"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unpack
 
 from bife_core.base.errors import BifeError, InterruptedSolveError
+from bife_core.base.plugins import plugin_packages
 
 FailureKind = Literal["timeout", "died", "error", "unmade", "closed"]
 """Killed at its limit; gone without an answer; the call raised; no worker could start; the pool was closed."""
@@ -25,7 +26,7 @@ FailureKind = Literal["timeout", "died", "error", "unmade", "closed"]
 Note = Callable[[str], None]
 """Receives a sentence for the user; called from any thread."""
 
-CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
+_CALL: Final = re.compile(r"([A-Za-z]\w*)(?:\.[A-Za-z]\w*)+:[A-Za-z]\w*")
 _DETAIL_LINES: Final = 12
 
 
@@ -62,7 +63,7 @@ class Allowed(TypedDict, total=False):
 
 
 class Workers(ABC):
-    """Runs functions of `bife_core` in workers; a context manager."""
+    """Runs functions of `bife_core`, or of packages that offer plugins, in workers; a context manager."""
 
     remote: ClassVar[bool] = False
     """Whether calls may run on another machine than this one."""
@@ -78,7 +79,7 @@ class Workers(ABC):
     ) -> list[Future[Any]]:
         """Queue calls that one worker makes one after the other, on one core, whether earlier ones fail or not.
 
-        `call` is ``"bife_core.module:function"``, `arguments` are the keyword arguments of each call. They and the
+        `call` is ``"package.module:function"``, `arguments` are the keyword arguments of each call. They and their
         results pass through JSON. A future's exception is a `WorkerFailure`, raised at once if the workers are closed.
         """
 
@@ -172,14 +173,22 @@ class InProcess(Workers):
         return promised
 
 
+def package_of(call: str) -> str:
+    """Return the package of a call; raise `WorkerFailure` unless it is `bife_core` or offers plugins."""
+    form = _CALL.fullmatch(call)
+    if form is None or (form[1] != "bife_core" and form[1] not in plugin_packages()):
+        expected = "'package.module:function' of bife_core or of a package with an entry point of bife.*"
+        raise WorkerFailure("error", f"A worker runs only {expected}, not {call!r}.")
+    return form[1]
+
+
 def resolve(call: str) -> Callable[..., Any]:
-    """Return the function of a call; raise `BifeError` if no module of `bife_core` defines it."""
-    if not CALL.fullmatch(call):
-        raise BifeError(f"A worker runs only 'bife_core.module:function', not {call!r}.")
+    """Return the function of a call; raise `BifeError` if the call's package does not define it."""
+    package = package_of(call)
     module, _, name = call.partition(":")
     function: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
     written_in = getattr(function, "__module__", None) or ""
-    if not callable(function) or not f"{written_in}.".startswith("bife_core."):
+    if not callable(function) or written_in.partition(".")[0] != package:
         raise BifeError(f"A worker cannot run {call!r}: {module} defines no function {name!r}.")
     return function
 

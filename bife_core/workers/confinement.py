@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -24,6 +23,7 @@ from typing import Final
 import psutil  # type: ignore[import-untyped, unused-ignore]
 
 from bife_core.base.places import compiled_code
+from bife_core.base.plugins import plugin_packages
 from bife_core.base.values import Value
 from bife_core.workers import linux
 
@@ -189,9 +189,7 @@ def _installation() -> list[Path]:
 
 def _plugins() -> list[Path]:
     """Return the folders of packages that extend BiFE: editable ones are on no path of Python's."""
-    groups = [group for group in entry_points().groups if group.startswith("bife.")]
-    modules = [entry.module for group in groups for entry in entry_points(group=group)]
-    specs = map(find_spec, {module.partition(".")[0] for module in modules})
+    specs = map(find_spec, plugin_packages())
     folders = [spec.submodule_search_locations or [spec.origin or ""] for spec in specs if spec is not None]
     return [Path(folder).resolve() for package in folders for folder in package if folder]
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Unpack
 
 from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError
-from bife_core.workers.base import CALL, Allowed, WorkerFailure, Workers
+from bife_core.workers.base import Allowed, WorkerFailure, Workers, package_of
 from bife_core.workers.confinement import MEASURES, Confinement, directories_of, memory_share_mb
 from bife_core.workers.cores import CoreSlots, usable_cores
 from bife_core.workers.process import WorkerProcess
@@ -84,8 +84,7 @@ class WorkerPool(Workers):
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls, see `Workers`; a worker that may write more than they need is replaced before them."""
-        if not CALL.fullmatch(call):
-            raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
+        package_of(call)
         try:
             json.dumps(arguments)
         except (TypeError, ValueError, RecursionError) as error:

@@ -41,7 +41,7 @@ from bife_rivals.gnn import Gnn
 from bife_rivals.gnn_model import Weights
 from bife_rivals.graphs import Graph, join
 from bife_rivals.learning import STATE, Epoch, State, log_softmax, trained_part
-from bife_rivals.tmdp_policy import Credit, Episode, SamplingPolicy, returns
+from bife_rivals.tmdp_policy import SOLVE_SAMPLING, Credit, Episode, SamplingPolicy, returns
 from bife_rivals.weights import as_text
 
 DFS: Final = {f"nodeselection/dfs/{which}priority": 2**29 - 1 for which in ("std", "memsave")}
@@ -165,11 +165,7 @@ def sample(world: World, weights: Weights, epoch: int) -> tuple[list[Transition]
         policy = SamplingPolicy(**common, file=file, seed=seed, optimum=bound)
         job = world.job(drawn[k], policy, seeds[k], **(DFS if config.dfs else {}))
         limits: Any = {"limit_s": job.limit_s, "reads": [drawn[k].path], "writes": [folder]}
-        futures[
-            world.sampling.submit(
-                "bife_rivals.tmdp_policy:solve_sampling", job.model_dump(mode="json"), **limits
-            )
-        ] = k
+        futures[world.sampling.submit(SOLVE_SAMPLING, job.model_dump(mode="json"), **limits)] = k
     for future in as_completed(futures):
         k = futures[future]
         write_whole(files[k], json.dumps(_outcome(future, drawn[k].name, config)))

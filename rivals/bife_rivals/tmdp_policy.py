@@ -20,6 +20,9 @@ from bife_rivals.networks import GnnMethod
 
 Credit = Literal["tree", "temporal"]
 
+SOLVE_SAMPLING: Final = "bife_rivals.tmdp_policy:solve_sampling"
+"""The call of a worker that plays an episode."""
+
 _ARRAYS: Final = ("candidates", "variables", "rows", "edge_starts", "edge_variables", "edge_values")
 
 _TOLERANCE: Final = 1e-5

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bife_core import InProcess, Store, load_method, solve
+from bife_core import InProcess, Store, WorkerPool, load_method, solve
 from bife_core.measure.solves import SolveJob
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings
-from bife_rivals.tmdp_policy import Episode, SamplingPolicy, returns, solve_sampling
+from bife_rivals.tmdp_policy import SOLVE_SAMPLING, Episode, SamplingPolicy, returns
 from bife_rivals.weights import GNN, NORMS, as_text
 
 PAPER = SolverConfig.model_validate("paper")
@@ -58,7 +58,9 @@ def test_what_workers_are_sent_is_a_solve_under_the_policy(instances, tmp_path):
     file = tmp_path / "episode"
     policy = SamplingPolicy(weights=as_text(some_weights()), file=file, seed=(0,))
     job = SolveJob(instance=instances[0], method=policy, settings=SolveSettings(solver=PAPER))
-    solve_sampling(**job.model_dump(mode="json"))
+    limits = {"limit_s": 120.0, "reads": [instances[0].path], "writes": [tmp_path]}
+    with WorkerPool(1) as pool:
+        pool.submit(SOLVE_SAMPLING, job.model_dump(mode="json"), **limits).result()
     assert len(Episode.load(file).parents) > 0
 
 
