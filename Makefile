@@ -102,7 +102,7 @@ REAL := transmission_switching network_verification unit_commitment item_placeme
 results: $(STAMP)
 	mkdir -p $(STORE)
 	{ set -e; $(CLAIMS); $(CLAIMS) --families $(REAL); \
-	  $(CLAIMS) --instances 8 --searches symbolic --search-seeds 1 --oracle; \
+	  $(CLAIMS) --instances 8 --searches symbolic --search-seeds 1 --strong-branching; \
 	  $(CLAIMS) --instances 20 --size transfer --time-limit 1000 --searches symbolic --search-seeds 1; \
 	} > $(STORE)/results.jsonl
 	$(BIN)/python -m bench.tables $(STORE)/results.jsonl

@@ -13,12 +13,12 @@ the best that a search found, as in `bife run`.
 One interleaved run then evaluates all final rules, RPB, SCIP tuned without a rule (`tuned_scip`), the family's
 published rule, `--others` and `--rules` (names or files, `{family}` is the family), on `--instances` held-out instances
 drawn by `--instances-seed`, with each SCIP seed of `--seeds`, under each of `--solvers`, as ratios to `--baseline`. A
-search without a rule counts with RPB's costs. With `--oracle` full strong branching solves too: `share` is the fraction
-of the gap between RPB and strong branching with its own time excluded that a method closes, in logarithms.
+search without a rule counts with RPB's costs. With `--strong-branching` full strong branching solves too: `share` is
+the fraction of the gap between RPB and strong branching, less its own time, that a method closes, in logarithms.
 
 One JSON object a line: the cost of each search; for each search and method {family, size, solver, version, method,
 search_seed, cpu_s, nodes, branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, groups,
-instances, proofs, proofs_rpb, share, design}; for each pair of searches {searches, mean_ratios, ranges, counts,
+instances, proofs, proofs_rpb, share, about}; for each pair of searches {searches, mean_ratios, ranges, counts,
 p_value}, a permutation test over their seeds, which speaks of other seeds on these instances, and {ratio, ci_low,
 ci_high, p_rules}, which speaks of these rules on other instances. `version` is the commit, and those of the store's
 earlier runs. The same command goes on where it stopped; `--only-search` ends after the searches.
@@ -78,7 +78,7 @@ from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
 
 OTHERS: Final = ["general", GENERAL, "pscost"]
-ORACLE: Final = "vanillafullstrong"
+STRONG: Final = "vanillafullstrong"
 SCREENED: Final = "screened"
 CHILDREN: Final = SEARCHES.find("symbolic").Options().children  # type: ignore[attr-defined]
 """Formulas that `symbolic` breeds for a rule."""
@@ -99,7 +99,7 @@ def main() -> None:
     options = parse(
         __doc__, instances=20, seeds=[0, 1], searches=["symbolic", "bife", "random", SCREENED],
         search_seeds=10, rules=[], others=OTHERS, baseline=RPB, solvers=["default"], size="",
-        instances_seed=0, time_limit=0.0, only_search=False, oracle=False, store=None, workers=1,
+        instances_seed=0, time_limit=0.0, only_search=False, strong_branching=False, store=None, workers=1,
     )  # fmt: skip
     with home_of(options.store) as home:
         version = version_of(home)
@@ -124,7 +124,9 @@ def main() -> None:
                 continue
             if budget_s:
                 measured.append(Measured("tuned_scip", tuned(config, budget_s, home)))
-            names = filter(None, (PUBLISHED.get(family), *options.others, options.oracle and ORACLE, RPB))
+            names = filter(
+                None, (PUBLISHED.get(family), *options.others, options.strong_branching and STRONG, RPB)
+            )
             others = rules[family] | {name: load_method(name) for name in names}
             measured += [Measured(name, method) for name, method in others.items()]
             for solver in options.solvers:
@@ -230,8 +232,8 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
 
 def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
     """Yield a line for all that was measured, and one for each pair of searches."""
-    shares, of_oracle = oracle_shares(summary)
-    yield from of_oracle
+    shares, of_strong = strong_branching_shares(summary)
+    yield from of_strong
     table = method_table(summary.frame, summary.protocol.metric).to_dict("index")
     rows: dict[str, dict[str, Any]] = {
         method.identity: {
@@ -252,7 +254,7 @@ def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[
     for name, method, seed in measured:
         line: dict[str, Any] = {"method": name} | ({} if seed is None else {"search_seed": seed})
         line |= rows[RPB if method is None else method.identity]
-        line |= {"design": dict(method.design)} if method is not None and method.design else {}
+        line |= {"about": about} if (about := getattr(method, "about", None)) else {}  # a network's training
         if method is None or (method.identity == RPB and name != RPB):
             why = (
                 "found no rule and counts as RPB"
@@ -302,21 +304,21 @@ def between(first: Sequence[float], second: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def oracle_shares(summary: EvaluationSummary) -> tuple[dict[str, float], list[dict[str, Any]]]:
+def strong_branching_shares(summary: EvaluationSummary) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """Return which part of strong branching's gain without its own time each method wins, and a line on that gain."""
     frame = summary.frame
-    of_oracle = frame["method"] == ORACLE
-    # What an oracle stopped at a limit would have needed is not known.
-    cost = (frame["cost_time"] - frame["branching_s"].where(of_oracle, 0.0)).where(
-        ~of_oracle | frame["solved"]
+    of_strong = frame["method"] == STRONG
+    # What strong branching that a limit stopped would have needed is not known.
+    cost = (frame["cost_time"] - frame["branching_s"].where(of_strong, 0.0)).where(
+        ~of_strong | frame["solved"]
     )
     costs = frame.assign(cost=cost).pivot_table("cost", ["group", "digest", "seed"], "method").dropna()
-    if ORACLE not in costs or costs.empty:
+    if STRONG not in costs or costs.empty:
         return {}, []
     logs = costs.map(math.log).groupby("group").mean()
     gains = logs.sub(logs[RPB], axis="index").mean().to_dict()
-    limit = gains[ORACLE]
-    line = {"method": "free oracle", "ratio": round(math.exp(limit), 3), "solves": len(costs)}
+    limit = gains[STRONG]
+    line = {"method": "free strong branching", "ratio": round(math.exp(limit), 3), "solves": len(costs)}
     shares = {str(name): round(gain / limit, 2) for name, gain in gains.items()} if limit < 0.0 else {}
     return shares, [line]
 

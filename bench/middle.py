@@ -67,33 +67,33 @@ class Solver:
     def __init__(self, space: Space, file: Path) -> None:
         self.space, self.file = space, file
         rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
-        self.known: Solves = {(row["instance"], row["configuration"], row["kind"]): row for row in rows}
+        self.solves: Solves = {(row["instance"], row["configuration"], row["kind"]): row for row in rows}
         self.estimate = library()["SCIPgetTreesizeEstimation"]
         self.estimate.restype, self.estimate.argtypes = ctypes.c_double, [ctypes.c_void_p]
 
     def solve(
-        self, instance: Instance, choices: Choices, kind: str, limit_s: float, whole: Solve | None = None
+        self, instance: Instance, choices: Choices, kind: str, limit_s: float, to_the_end: Solve | None = None
     ) -> Solve:
-        """Return a solve within CPU seconds, `given` or `limited` by what a whole solve found."""
+        """Return a solve within CPU seconds, `given` or `limited` by what a solve to the end came to."""
         key = (instance.name, choices_text(choices), kind)
-        if key in self.known:
-            return self.known[key]
+        if key in self.solves:
+            return self.solves[key]
         model = model_of(instance.path)
-        better_than = whole["primal_bound"] if whole and kind == "limited" else None
+        better_than = to_the_end["primal_bound"] if to_the_end and kind == "limited" else None
         settings = SolveSettings(time_limit_s=limit_s, guard=True, objective_limit=better_than)
         with RootClock.over(model) as clock:
             apply(settings, model)
-            if whole and kind == "given":
+            if to_the_end and kind == "given":
                 solution = model.createOrigSol()
                 for variable in model.getVars():
-                    model.setSolVal(solution, variable, whole["solution"][variable.name])
+                    model.setSolVal(solution, variable, to_the_end["solution"][variable.name])
                 model.addSol(solution)
             result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
             estimate = self.estimate(scip_address(model))
             best = solution_of(model) if kind == "whole" else None
         request = dict(zip(("instance", "configuration", "kind"), key, strict=True))
         facts = {fact: getattr(result, fact) for fact in FACTS}
-        row = self.known[key] = {
+        row = self.solves[key] = {
             **request,
             "limit_s": limit_s,
             **facts,
@@ -129,12 +129,14 @@ MEASURES: Final[Mapping[str, Callable[[Solve, float], float]]] = {
 
 
 def orders(solves: Solves, instances: Sequence[str], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    whole = {instance: [solves[instance, name, "whole"]["cpu_s"] for name in names] for instance in instances}
+    cpu_s_of = {
+        instance: [solves[instance, name, "whole"]["cpu_s"] for name in names] for instance in instances
+    }
     for instance in instances:
         first = solves[instance, names[0], "whole"]
-        logs = [[log(cpu_s) for cpu_s in whole[other]] for other in instances if other != instance]
+        logs = [[log(cpu_s) for cpu_s in cpu_s_of[other]] for other in instances if other != instance]
         others = [fmean(values) for values in zip(*logs, strict=True)]
-        judged = {("whole", "time"): whole[instance]}
+        judged = {("whole", "time"): cpu_s_of[instance]}
         for kind in ("given", "limited", "cut"):
             for measure, of in MEASURES.items():
                 rows = [solves[instance, name, kind] for name in names]
@@ -142,7 +144,7 @@ def orders(solves: Solves, instances: Sequence[str], names: Sequence[str]) -> It
         for (kind, measure), values in judged.items():
             line = {"instance": instance, "whole_s": first["cpu_s"], "kind": kind, "measure": measure}
             line |= {"candidates": len(names)}
-            line |= {"tau": kendalltau(values, whole[instance])[0] if kind != "whole" else None}
+            line |= {"tau": kendalltau(values, cpu_s_of[instance])[0] if kind != "whole" else None}
             yield line | {"others": kendalltau(values, others)[0] if others else None}
 
 
@@ -161,15 +163,15 @@ def main() -> None:
     for family in options.families:
         solver = Solver(space, Path(options.solves) / f"{family}-{options.size}-{options.draw}.jsonl")
         instances = benchmark_of(family, options).instances("design", options.instances)
-        whole = [solver.solve(instance, candidates[0], "whole", options.most) for instance in instances]
+        firsts = [solver.solve(instance, candidates[0], "whole", options.most) for instance in instances]
         for choices in candidates:
-            for instance, first in zip(instances, whole, strict=True):
+            for instance, first in zip(instances, firsts, strict=True):
                 tenth_s = first["cpu_s"] / 10.0
                 solver.solve(instance, choices, "whole", min(2.0 * first["cpu_s"], options.most))
                 for kind in ("given", "limited", "cut"):
                     solver.solve(instance, choices, kind, tenth_s, first)
         names = [instance.name for instance in instances]
-        for row in orders(solver.known, names, list(map(choices_text, candidates))):
+        for row in orders(solver.solves, names, list(map(choices_text, candidates))):
             emit({"family": family} | row)
 
 

@@ -79,10 +79,12 @@ class Smac:
         )
 
         self.space = space
-        self.own = ConfigurationSpace(seed=seed)
-        self.own.add([Categorical(row.name, row.choices, default=row.choices[0]) for row in space.rows])
+        self.configurations = ConfigurationSpace(seed=seed)
+        self.configurations.add(
+            [Categorical(row.name, row.choices, default=row.choices[0]) for row in space.rows]
+        )
         scenario = Scenario(
-            self.own,
+            self.configurations,
             deterministic=True,
             n_trials=10_000,
             seed=seed,
@@ -92,7 +94,7 @@ class Smac:
             scenario,
             lambda config, seed=0: 0.0,
             initial_design=Facade.get_initial_design(
-                scenario, n_configs=0, additional_configs=[self.own.get_default_configuration()]
+                scenario, n_configs=0, additional_configs=[self.configurations.get_default_configuration()]
             ),
             overwrite=True,
             logging_level=50,
@@ -115,7 +117,7 @@ class Smac:
         from smac.runhistory.dataclasses import TrialInfo, TrialValue  # type: ignore[import-not-found]
 
         values = {row.name: choices.get(row.name, row.choices[0]) for row in self.space.rows}
-        info = TrialInfo(Configuration(self.own, values), seed=0)
+        info = TrialInfo(Configuration(self.configurations, values), seed=0)
         self.smac.tell(info, TrialValue(cost=3.0 if value is None else value))
 
 

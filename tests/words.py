@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 NOTHING = "what it is"
-PACKAGES = ("bife_core", "tasks/bife_tasks", "flows/bife_flows")
+PACKAGES = ("bife_core", "tasks/bife_tasks", "flows/bife_flows", "bench", "rivals/bife_rivals")
 
 
 def avoided(page: str) -> dict[str, str]:

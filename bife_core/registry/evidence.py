@@ -141,10 +141,10 @@ def gate(rule: Evidence, champion: Evidence | RegisteredRule | None) -> GateDeci
         reason = f"{takes}, but beside the champion {rule.champion_obstacle}."
     else:
         low, high, p = rule.champion_ci_low, rule.champion_ci_high, rule.champion_p_value
-        compared = f"{rule.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p)})"
+        beside = f"{rule.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p)})"
         if finding(low, high, p, rule.confidence) == "better":
-            return GateDecision(True, f"{takes} and {compared}.")
-        reason = f"{takes}, but {compared}: it may be {worse} than the champion."
+            return GateDecision(True, f"{takes} and {beside}.")
+        reason = f"{takes}, but {beside}: it may be {worse} than the champion."
     return GateDecision(False, reason)
 
 

@@ -50,16 +50,16 @@ def multiply(x, weight, out):
     """Add x @ weight to `out`; four inputs of two rows at once, so that a load of weights serves eight products."""
     n, width = x.shape
     columns = weight.shape[1]
-    whole = width - width % 4
+    fours = width - width % 4
     for i in range(0, n - 1, 2):
-        for k in range(0, whole, 4):
+        for k in range(0, fours, 4):
             a0, a1, a2, a3 = x[i, k], x[i, k + 1], x[i, k + 2], x[i, k + 3]
             b0, b1, b2, b3 = x[i + 1, k], x[i + 1, k + 1], x[i + 1, k + 2], x[i + 1, k + 3]
             for j in range(columns):
                 w0, w1, w2, w3 = weight[k, j], weight[k + 1, j], weight[k + 2, j], weight[k + 3, j]
                 out[i, j] += (a0 * w0 + a1 * w1) + (a2 * w2 + a3 * w3)
                 out[i + 1, j] += (b0 * w0 + b1 * w1) + (b2 * w2 + b3 * w3)
-        for k in range(whole, width):
+        for k in range(fours, width):
             a0, b0 = x[i, k], x[i + 1, k]
             for j in range(columns):
                 out[i, j] += a0 * weight[k, j]
@@ -282,19 +282,19 @@ def film(node, n, out):
     x = _scaled_inputs(features, variables, candidates, n)
     places = np.empty(n, np.int64)
     for c in range(n):
-        own = _factors(memory, candidates[c], at)
-        if own == 0:
+        factors = _factors(memory, candidates[c], at)
+        if factors == 0:
             return 1
-        places[c] = own - memory[0]
+        places[c] = factors - memory[0]
     at += 4 * (2 * SIZE + SIZE * 2 * _RECORD + 2 * _RECORD)
     for k in range(LAYERS):
         x, at = _layer(x, at, HIDDEN)
         for c in range(n):
-            own = _view(memory[0] + places[c] + 8 * k * HIDDEN, 2 * HIDDEN)
+            factor_and_shift = _view(memory[0] + places[c] + 8 * k * HIDDEN, 2 * HIDDEN)
             for j in range(HIDDEN):
                 value = x[c, j]
                 value = max(value, np.float32(SLOPE) * value)
-                x[c, j] = value * own[j] + own[HIDDEN + j]
+                x[c, j] = value * factor_and_shift[j] + factor_and_shift[HIDDEN + j]
     weight, at = _vector(at, HIDDEN)
     _write_scores(x, weight, float64_view(out, n))
     return 0

@@ -237,7 +237,7 @@ def _clock(folder: Path) -> float:
 def write_method(
     network: Network, state: State, folder: Path, facts: dict[str, Any]
 ) -> tuple[NetworkMethod, Path]:
-    """Write the best network of a training as a method, which says what its design took and the facts given.
+    """Write the best network of a training as a method, which says what its training took and the facts given.
 
     One that is there of the same epochs stays, since what is timed again differs.
     """

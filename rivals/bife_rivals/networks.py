@@ -78,7 +78,7 @@ class NetworkMethod(NativeMethod):
     """The forward pass in `kernels`."""
 
     about: dict[str, int | float | str] = Field(
-        default_factory=dict, description="What its design took and how well it imitates; changes no solve."
+        default_factory=dict, description="What its training took and how well it imitates; changes no solve."
     )
     weights: str = Field(repr=False)
 
@@ -95,12 +95,6 @@ class NetworkMethod(NativeMethod):
     def identity(self) -> str:
         """Hash of all fields but the name and `about`."""
         return super(NetworkMethod, self.model_copy(update={"about": {}})).identity
-
-    @property
-    def design(self) -> dict[str, int | float | str]:
-        """What `about` holds, and the seconds of recording and training together."""
-        spent = [float(self.about[name]) for name in ("record_s", "train_s") if name in self.about]
-        return self.about | ({"work_s": round(sum(spent))} if spent else {})
 
     @property
     def data(self) -> int:
@@ -138,7 +132,7 @@ class FilmMethod(NetworkMethod):
 
     @property
     def features(self) -> None:
-        """All 72."""
+        """None: all are read."""
         return
 
     @property

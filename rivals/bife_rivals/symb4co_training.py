@@ -151,7 +151,7 @@ class Training:
         self.rng = np.random.Generator(np.random.PCG64(run.seed))
         self.policy = type(self).network(self.grammar, run.hidden, self.rng)
         self.step, self.waited, self.cpu_s = 0, 0, 0.0
-        self.found: list[Found] = []
+        self.ranked: list[Found] = []
         self.history: list[dict[str, float]] = []
 
     @cached_property
@@ -198,23 +198,23 @@ class Training:
         self.cpu_s += time.process_time() - began_s
 
     def _validate(self, batch: Batch, accuracy: Floats) -> None:
-        before = max((entry.accuracy for entry in self.found), default=-1.0)
+        before = max((entry.accuracy for entry in self.ranked), default=-1.0)
         # Of expressions that choose alike the shortest stays, of equally short ones the first.
-        by_choices = {entry.choices: entry for entry in self.found}
+        by_choices = {entry.choices: entry for entry in self.ranked}
         for row, (value, choices) in enumerate(zip(*judged(self.judges[1], batch), strict=True)):
             entry = Found(tokens=tuple(batch.expression(row)), accuracy=float(value), choices=int(choices))
             other = by_choices.get(entry.choices)
             if other is None or len(entry.tokens) < len(other.tokens):
                 by_choices[entry.choices] = entry
         ranked = sorted(by_choices.values(), key=lambda entry: (-entry.accuracy, len(entry.tokens)))
-        self.found = ranked[: 4 * self.run.validated]
-        self.waited = 0 if self.found[0].accuracy > before else self.waited + self.run.validate_every
+        self.ranked = ranked[: 4 * self.run.validated]
+        self.waited = 0 if self.ranked[0].accuracy > before else self.waited + self.run.validate_every
         self.history.append(
             {
                 "step": self.step,
                 "mean_accuracy": float(accuracy.mean()),
                 "best_accuracy": float(accuracy.max()),
-                "validation_accuracy": self.found[0].accuracy,
+                "validation_accuracy": self.ranked[0].accuracy,
                 "length": float(batch.lengths.mean()),
             }
         )
@@ -226,7 +226,7 @@ class Training:
         }
         about: dict[str, Any] = {name: getattr(self, name) for name in _KEPT}
         about |= {"updates": self.policy.updates, "rng": self.rng.bit_generator.state}
-        about["found"] = [expression.model_dump() for expression in self.found]
+        about["found"] = [expression.model_dump() for expression in self.ranked]
         content = io.BytesIO()
         np.savez(content, about=np.array(json.dumps(about)), **arrays)
         write_whole(path, content.getvalue())
@@ -242,7 +242,7 @@ class Training:
         for name in _KEPT:
             setattr(self, name, about[name])
         self.policy.updates, self.rng.bit_generator.state = about["updates"], about["rng"]
-        self.found = [Found(**fields) for fields in about["found"]]
+        self.ranked = [Found(**fields) for fields in about["found"]]
 
     def _parts(self) -> list[tuple[str, dict[str, npt.NDArray[np.floating]]]]:
         policy = self.policy
@@ -268,9 +268,9 @@ def trained(training: Training, folder: Path) -> Training:
 
 def rule_of(training: Training, rank: int, depth: int | None) -> dict[str, Any]:
     """Return the method of the expression of a rank, 0 being the most accurate, and a thought; or else a failure."""
-    if rank >= len(training.found):
-        return {"failure": f"The run found only {len(training.found)} expressions that choose differently."}
-    entry, grammar = training.found[rank], training.grammar
+    if rank >= len(training.ranked):
+        return {"failure": f"The run found only {len(training.ranked)} expressions that choose differently."}
+    entry, grammar = training.ranked[rank], training.grammar
     # The run is charged to its first expression, all that was done before a process was killed included.
     return ({"seconds": training.cpu_s} if rank == 0 else {}) | {
         "source": training.method(entry.tokens, depth).model_dump_json(indent=1, exclude={"name", "budget"}),

@@ -55,7 +55,7 @@ def goes_on(tmp_path):
         assert resumed.cpu_s == half.cpu_s > 0, "what was done before counts"
         while not resumed.done:
             resumed.advance()
-        assert (resumed.found, resumed.history) == (whole.found, whole.history)
+        assert (resumed.ranked, resumed.history) == (whole.ranked, whole.history)
         for name, values in whole.policy.parameters.items():
             assert np.array_equal(values, resumed.policy.parameters[name]), name
 

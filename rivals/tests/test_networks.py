@@ -169,8 +169,6 @@ def test_it_is_a_value_and_a_file(tmp_path):
     assert method().identity != method(1).identity
     known = method(about={"samples": 1000, "record_s": 300, "train_s": 60})
     assert method().identity == known.identity
-    assert known.design == {**known.about, "work_s": 360}
-    assert method().design == {}
     (tmp_path / "mine.json").write_text(method().text)
     assert bife_core.load_method(tmp_path / "mine.json") == method()
     with pytest.raises(RuleError, match="gnn needs more than its name"):

@@ -163,15 +163,15 @@ def test_training_imitates_and_goes_on(easy, tmp_path, goes_on):
     run = Run(seed=3, soft_length=5, **QUICK)
     whole = trained(Training(run, easy), tmp_path)
     assert whole.history[-1]["mean_accuracy"] > 1.5 * whole.history[0]["mean_accuracy"]
-    assert whole.found[0].accuracy > 0.6
-    assert len({one.choices for one in whole.found}) == len(whole.found)
+    assert whole.ranked[0].accuracy > 0.6
+    assert len({one.choices for one in whole.ranked}) == len(whole.ranked)
     goes_on(whole, lambda: Training(run, easy), steps=11)
     other = Training(run.model_copy(update={"seed": 4}), easy)
     other.advance()
     assert other.history[0] != whole.history[0]
     (checkpoint,) = tmp_path.glob("symb4co-*.npz")
     before = checkpoint.stat().st_mtime_ns
-    assert trained(Training(run, easy), tmp_path).found == whole.found
+    assert trained(Training(run, easy), tmp_path).ranked == whole.ranked
     assert checkpoint.stat().st_mtime_ns == before, "a finished run is read, not trained"
     assert len(checkpoint.with_suffix(".csv").read_text().splitlines()) == 1 + len(whole.history)
 

@@ -52,8 +52,8 @@ def compare(
     methods : reference or iterable of references
         What `load_method` takes: names, files, compiled rules, functions, methods.
     instances : str, Path, Instance, or iterable of them
-        Files that SCIP reads, folders of such files, instances of a benchmark, or the name of a benchmark family, such
-        as ``"set_covering"``, which stands for its first 20 test instances.
+        Files that SCIP reads, folders of such files, instances of a benchmark, or the name of a family, such as
+        ``"set_covering"``, which stands for its first 20 test instances.
     baseline : reference
         Method the others are compared with; relpscost is SCIP's default (RPB).
     seeds : sequence of int
@@ -103,7 +103,7 @@ def compare(
 
 
 def given_instances(sources: Given | Iterable[Given]) -> tuple[Instance, ...]:
-    """Return files, folders, instances and benchmark families as instances, each content once, by names of their own.
+    """Return files, folders, instances and families as instances, each content once, by names of their own.
 
     A file is called by its path below its folder; where names are equal, by as much of the paths as distinguishes them.
     """
@@ -139,7 +139,7 @@ def _of_path(source: object) -> list[Instance]:
     elif model_format(path) is not None:
         files = {path.name: path}
     else:
-        family = f"a benchmark family: {', '.join(FAMILIES)}"
+        family = f"a family: {', '.join(FAMILIES)}"
         raise InstanceError(f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or {family}.")
     try:
         return [Instance(name, file, digest_of_file(file)) for name, file in files.items()]

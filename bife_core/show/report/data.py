@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from pydantic import Field
 
@@ -69,8 +69,11 @@ class Report(Value):
     @property
     def statements(self) -> tuple[str, ...]:
         """A sentence on each comparison, and on each method that left branchings to SCIP."""
-        compared = [statement(comparison) for comparisons in self.comparisons for comparison in comparisons]
-        return (*compared, *(sentence for each in self.evaluations for sentence in each.branched_by_scip))
+        of_comparisons = map(statement, chain.from_iterable(self.comparisons))
+        return (
+            *of_comparisons,
+            *(sentence for each in self.evaluations for sentence in each.branched_by_scip),
+        )
 
     @property
     def conclusion(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -43,7 +44,7 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
         "headline",
         "Ratios to the baseline",
         f"Geometric mean over groups of instances, each collapsed first, with its {level} bootstrap interval.",
-        plots.ratio_figure([comparison for compared in report.comparisons for comparison in compared]),
+        plots.ratio_figure([*chain.from_iterable(report.comparisons)]),
     )
     for number, evaluation in enumerate(report.evaluations):
         if evaluation.lead.instances:
@@ -102,7 +103,7 @@ def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -
     environment.filters |= {"p_text": p_text, "svg": _svg}
     return environment.get_template("report.html.j2").render(
         report=report,
-        leading=[compared[0] for compared in report.comparisons],
+        leading=[comparisons[0] for comparisons in report.comparisons],
         tables=[report_table(report), report_table(report, every=True)],
         caption=CAPTION,
         interval=interval_text,

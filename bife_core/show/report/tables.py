@@ -51,12 +51,12 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
             if every:
                 cells += [str(did["wins"]), f"{did['inference_share']:.1%}"]
             else:
-                cells += _compared(comparison) if comparison else [""] * len(_COMPARED)
+                cells += _ratio_cells(comparison) if comparison else [""] * len(_COMPARED)
             rows.append(Row(tuple(cells), comparison.finding if comparison and not every else None))
     return tuple(heads), tuple(rows)
 
 
-def _compared(c: Comparison) -> list[str]:
+def _ratio_cells(c: Comparison) -> list[str]:
     return [
         "none" if c.incomparable else f"{c.ratio:.3f}",
         "none" if c.ci_low is None or c.ci_high is None else f"{c.ci_low:.3f}–{c.ci_high:.3f}",

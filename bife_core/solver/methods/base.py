@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
@@ -65,11 +64,6 @@ class Method(Value):
     def file_name(self) -> str:
         """File name for its `text`."""
         return "method.json"
-
-    @property
-    def design(self) -> Mapping[str, int | float | str]:
-        """Costs of its design and accuracy in imitating an expert, by name, for a report's table; {} if unknown."""
-        return {}
 
 
 class ScipMethod(Method):

@@ -118,11 +118,6 @@ class Configuration(Method):
         return complete if output in complete else complete | {output: note + self.settings}
 
     @property
-    def design(self) -> Mapping[str, int | float | str]:
-        """`design` of the branching method."""
-        return self.branching.design
-
-    @property
     def _in_charge(self) -> dict[str, Parameter]:
         if not isinstance(self.branching, ScipMethod):
             return {}
